@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 test test-long race lint fmt generate proto schema readme pages perf-smoke vuln clean
+.PHONY: help build k6 test test-long race lint fmt generate proto schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,7 +52,7 @@ fmt: ## Write the formatting of Go files and the schema
 	cd engine && $(TOOL) gofumpt -w $(MODULES:%=../%)
 	cd engine/proto && $(TOOL) buf format --path prony --write
 
-generate: proto schema readme pages ## Regenerate all that is generated: protobuf code, JSON schemas, what the harness's README copies, and report pages
+generate: proto schema readme pages baselines ## Regenerate all that is generated: protobuf code, JSON schemas, what READMEs copy, report pages, and what baselines observed
 
 proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb, the REST gateways and the OpenAPI files from engine/proto
 	rm -rf engine/queuepb engine/adminpb engine/peerpb engine/rest/gateway engine/rest/openapi
@@ -72,6 +72,9 @@ pages: build ## Render the pages under reports/ again from the data there
 		[ ! -d "$$data" ] || bin/prony report "$${data%/}" --out reports; \
 	done
 	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
+
+baselines: build ## Write into baselines/ what the published runs observed
+	bin/prony baseline propose --write reports/data/*
 
 perf-smoke: build ## Measure scenarios/smoke.hcl, judge it by baselines/, write its page
 	ci/perf-smoke

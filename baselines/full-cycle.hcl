@@ -4,36 +4,36 @@
 baseline "full-cycle" {
   floor "cycles_per_s" {
     min      = 30000
-    observed = 246000
-    on       = "2 cores, shared"
+    observed = 246200
+    on       = "AMD EPYC, 2 CPUs, 2026-11-21"
     because  = "far below what two shared cores do: trips on a break, not on a neighbour"
   }
 
   ceiling "server_cpu_us_per_cycle" {
     max      = 50
-    observed = 3.9
-    on       = "2 cores, shared"
+    observed = 3.859
+    on       = "AMD EPYC, 2 CPUs, 2026-11-21"
     because  = "a busy host has doubled the CPU time of a cycle: several times as much is a change of the code"
   }
 
   ceiling "client_cpu_us_per_cycle" {
     max      = 50
-    observed = 3.7
-    on       = "2 cores, shared"
+    observed = 3.705
+    on       = "AMD EPYC, 2 CPUs, 2026-11-21"
     because  = "a load generator that costs more than this starves the server it shares two cores with"
   }
 
   ceiling "cycle_latency_ms_p99" {
     max      = 250
-    observed = 0.8
-    on       = "2 cores, shared"
+    observed = 0.7946
+    on       = "AMD EPYC, 2 CPUs, 2026-11-21"
     because  = "a quarter of a second is a stall, or a backlog: producers do not wait for completions, so one that the workers no longer keep down shows here"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
-    observed = 180
-    on       = "2 cores, shared"
+    observed = 186.8
+    on       = "AMD EPYC, 2 CPUs, 2026-11-21"
     because  = "caches and windows are bounded: more than this is growth with the number of tasks"
   }
 

@@ -1,6 +1,11 @@
 # Limits of scenarios/steady.hcl: tripwires for decay and for a data folder that grows with the tasks completed.
 
 baseline "steady" {
+  ceiling "decay_percent" {
+    max     = 2
+    because = "the rate holds for ten minutes: a loss of 2 % or more is excluded, as far as one run of ten minutes can"
+  }
+
   floor "steady_rate_ratio" {
     min     = 0.5
     because = "the last minute is like the second: half of it is decay, and no neighbour stays for ten minutes"

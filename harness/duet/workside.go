@@ -32,7 +32,7 @@ type workCounts struct {
 // workTopology is a topology at the settings of fixed work: commits wait for their fsyncs, so that these are as many as the commits, and
 // a server has one processor, as the client does.
 func workTopology(t scenario.Topology) scenario.Topology {
-	t.Durability, t.SyncInterval, t.BusyPoll, t.Procs = "sync", 0, false, 1
+	t.Durability, t.SyncInterval, t.BusyPoll, t.Procs, t.DefaultSettings = "sync", 0, false, 1, false
 	return t
 }
 

@@ -26,6 +26,10 @@ const (
 	// RecoveredShare is the share of the rate before a fault that counts as recovered. The rates of a sound cluster on a host that
 	// others use differ by as much from one second to the next.
 	RecoveredShare = 0.8
+	// BackShare and BackWithin say when the load is back soon: half a second that begins within this time of the fault has this share of the
+	// rate before the fault.
+	BackShare  = 0.95
+	BackWithin = time.Second
 	// gapLeast is the shortest time without a cycle that is an outage. A busy host causes shorter gaps in a steady load.
 	gapLeast = slot
 	// gapLatest is the longest time between a fault and the outage that it causes.
@@ -44,6 +48,8 @@ type Score struct {
 	// Recovered says that the rate recovered before the next fault and the window's end. If not, Recovery is the time until then: how
 	// long the load was watched.
 	Recovered bool
+	// BackSoon says that the load was back at BackShare of BeforePerS within BackWithin of the fault, and stayed there for half a second.
+	BackSoon bool
 	// DipPercent is how far the rate fell below BeforePerS in the worst tenth of a second, until the rate had recovered and the
 	// fault was over.
 	DipPercent float64
@@ -102,13 +108,10 @@ func (s Series) score(e Event, until time.Duration, before float64) (score Score
 		resumed = end
 		score.FirstAck = end - e.Began
 	}
-	at := resumed
-	for ; at+stretch <= until; at += SampleEvery {
-		if s.rate(at, at+stretch) >= RecoveredShare*before {
-			score.Recovered = true
-			break
-		}
-	}
+	at, recovered := s.reaches(RecoveredShare*before, resumed, until)
+	score.Recovered = recovered
+	soon, back95 := s.reaches(BackShare*before, resumed, until)
+	score.BackSoon = back95 && soon-e.Began <= BackWithin
 	healed := min(e.Healed, until)
 	back = max(healed, at)
 	if !score.Recovered {
@@ -123,6 +126,16 @@ func (s Series) score(e Event, until time.Duration, before float64) (score Score
 		score.LevelPerS = s.rate(resumed, until)
 	}
 	return score, back
+}
+
+// reaches returns since when half a second first has a rate, from one time to another.
+func (s Series) reaches(rate float64, from, until time.Duration) (at time.Duration, found bool) {
+	for at = from; at+stretch <= until; at += SampleEvery {
+		if s.rate(at, at+stretch) >= rate {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // outage returns the end of the longest time without a cycle that begins from one time to another, and ends before

@@ -124,6 +124,25 @@ func TestEachFaultIsComparedWithTheRateBeforeIt(t *testing.T) {
 	assert.Equal(t, 2000*ms, got.Events[2].Recovery, "so long the load was watched")
 }
 
+// A load is back soon at 95 % of the rate before the fault, within a second of it, and for half a second.
+func TestALoadIsBackSoon(t *testing.T) {
+	kill := []Event{{Began: 2000 * ms, Done: 2000 * ms, Healed: 2100 * ms}}
+	for name, c := range map[string]struct {
+		series Series
+		want   bool
+	}{
+		"at once":               {series(part{6000 * ms, 100}), true},
+		"within a second":       {series(part{2000 * ms, 100}, part{2900 * ms, 0}, part{6000 * ms, 96}), true},
+		"after a second":        {series(part{2000 * ms, 100}, part{3200 * ms, 0}, part{6000 * ms, 100}), false},
+		"not at 95 %":           {series(part{2000 * ms, 100}, part{2300 * ms, 0}, part{6000 * ms, 90}), false},
+		"for a tenth of second": {series(part{2000 * ms, 100}, part{2300 * ms, 0}, part{2400 * ms, 100}, part{6000 * ms, 50}), false},
+	} {
+		got, err := Judge(c.series, kill)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got.Events[0].BackSoon, name)
+	}
+}
+
 func TestAFaultBeforeTheLoadIsBackIsComparedWithTheRateBeforeTheLastOne(t *testing.T) {
 	got, err := Judge(
 		series(part{2000 * ms, 100}, part{5000 * ms, 0}, part{8000 * ms, 100}),

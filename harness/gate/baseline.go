@@ -34,6 +34,8 @@ type Limit struct {
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed float64
 	On       string
+	// Unobserved says why the published run of the scenario has no figure that keeps the limit; "" beside Observed.
+	Unobserved string
 }
 
 // Baseline holds the limits of one scenario: its floors, then its ceilings, at least one in all.

@@ -30,15 +30,18 @@ type Finding struct {
 	Workload string  `json:"workload,omitempty"` // of a scenario with several
 	Kind     Kind    `json:"kind"`
 	Limit    float64 `json:"limit"`
-	// Value is the median over rounds, or for a count of tasks at fault the sum; nil if the result has no finite value.
+	// Value is the median over rounds, for a count of tasks at fault the sum, and for a metric with bounds the upper one; nil if the result has
+	// no finite value.
 	Value    *float64 `json:"value"`
 	Observed float64  `json:"observed,omitempty"`
 	On       string   `json:"on,omitempty"`
 	Because  string   `json:"because"`
 	// Judged is false where the ledger does not balance, so that the figure means nothing.
-	Judged   bool   `json:"judged"`
-	OK       bool   `json:"ok"`
-	Sentence string `json:"sentence"`
+	Judged bool `json:"judged"`
+	OK     bool `json:"ok"`
+	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept: of a metric with bounds.
+	Inconclusive bool   `json:"inconclusive,omitempty"`
+	Sentence     string `json:"sentence"`
 }
 
 // Check judges r by the baseline of its scenario.
@@ -47,7 +50,8 @@ type Finding struct {
 // or measured in no round; of some metrics, such as a count of tasks at fault, 0 is a measurement. In a run with a
 // sweep a limit holds for each point, and one that names a point for that instead; a point that the run does not have
 // breaks it. A broken limit makes the verdict
-// regressed, and tasks at fault make it incorrect. A result whose own verdict is not pass keeps it, with the
+// regressed, and tasks at fault make it incorrect. A metric with one-sided bounds is judged by its bounds, and makes the verdict inconclusive
+// if these do not tell. A result whose own verdict is not pass keeps it, with the
 // findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
 // mean nothing then. A result of another version, of an unknown verdict or of a scenario without a baseline is
 // misconfigured.
@@ -82,8 +86,8 @@ func Check(b *Baselines, r *result.Result) Report {
 			continue
 		}
 		report.Reasons = append(report.Reasons, f.Sentence)
-		if report.Verdict == result.Pass {
-			report.Verdict = result.Regressed
+		if r.Verdict == result.Pass {
+			report.Verdict = result.Worst(report.Verdict, f.verdict())
 		}
 		if ofLedger(f.Metric) && f.Value != nil && *f.Value > 0 {
 			report.Verdict = result.Incorrect
@@ -93,6 +97,14 @@ func Check(b *Baselines, r *result.Result) Report {
 		report.Where = append(commits(r.Rounds), where(profilesOf(r, report.Findings), locksOf(r, report.Findings))...)
 	}
 	return report
+}
+
+// verdict is that of a limit that does not hold.
+func (f *Finding) verdict() result.Verdict {
+	if f.Inconclusive {
+		return result.Inconclusive
+	}
+	return result.Regressed
 }
 
 // profilesOf returns the profiles that may explain the broken limits. In a run with a sweep they are those of the points whose limits
@@ -168,8 +180,7 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 		}
 		named := l.Point == ""
 		for _, p := range r.Points {
-			own := slices.ContainsFunc(limits, func(o Limit) bool { return o.Metric == l.Metric && o.Workload == l.Workload && o.Point == p.Name })
-			if l.Point == p.Name || l.Point == "" && !own {
+			if l.holdsAt(p.Name, limits) {
 				findings = append(findings, judge(l, p.Name, of(l, p.Metrics, p.Workloads), r))
 				named = true
 			}
@@ -179,6 +190,12 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 		}
 	}
 	return findings
+}
+
+// holdsAt reports whether a limit, of all that a baseline has, holds for a point: it names the point, or no point where no other limit does.
+func (l Limit) holdsAt(point string, limits []Limit) bool {
+	own := func(o Limit) bool { return o.Metric == l.Metric && o.Workload == l.Workload && o.Point == point }
+	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }
 
 // of returns the metrics that a limit applies to: the metrics of the workload that the limit names, or all if it names no
@@ -232,14 +249,20 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	if found && !math.IsNaN(value) && !math.IsInf(value, 0) {
 		f.Value = &value
 	}
+	if spec.Bounded && found && m.N > 0 && finite(m.Low) && finite(m.Median) && finite(m.High) {
+		f.judgeBounded(name, m, l)
+		return f
+	}
 	var fault string
 	switch shown, limit := render.Distinct(value, l.Value, 4); {
 	case !found:
-		fault = name + " is missing from the result, where " + bound(l) + " is set"
+		fault = name + " is missing from the result, where " + bound(l) + " is set" + whyMissing(l.Metric, r)
 	case math.IsNaN(value):
 		fault = name + " is not a number, where " + bound(l) + " is set"
 	case math.IsInf(value, 0):
 		fault = name + " is infinite, where " + bound(l) + " is set"
+	case spec.Bounded && !(finite(m.Low) && finite(m.High)):
+		fault = name + " has bounds that are no numbers, where " + bound(l) + " is set"
 	case value < 0:
 		fault = fmt.Sprintf("%s is %s, which no measurement yields, where %s is set", name, shown, bound(l))
 	case m.N <= 0:
@@ -278,6 +301,17 @@ func (l Limit) relativeTo(r *result.Result) (float64, error) {
 		return m.Median, nil
 	}
 	return 0, fmt.Errorf("the run has no point %s, which the %s is relative to", l.RelativeToPoint, l.Kind)
+}
+
+// whyMissing says why the rounds have no such metric, for a metric that only some rounds can have.
+func whyMissing(metric string, r *result.Result) string {
+	if metric != result.DecayPercent {
+		return ""
+	}
+	if _, err := result.Decay(r.Rounds); err != nil {
+		return " (" + err.Error() + ")"
+	}
+	return ""
 }
 
 func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, render.Digits(l.Value, 4)) }

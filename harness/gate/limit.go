@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "point", "relative_to_point", "workload", "observed", "on", "because"}},
+		Names: hclfile.Names{Attributes: []string{"min", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "point", "relative_to_point", "workload", "observed", "on", "because"}},
+		Names: hclfile.Names{Attributes: []string{"max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -33,6 +33,10 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	})
 	l.Value, l.Because = value, readBecause(b)
 	l.Observed, l.On = readObserved(b, l, given, spec.Zero)
+	l.Unobserved = b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"})
+	if l.Unobserved != "" && l.On != "" {
+		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
+	}
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
 	switch {
@@ -40,6 +44,9 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		b.AttrProblem("relative_to_point", "relative_to_point compares two points, and point names no other one", `add point = "shards=4"`)
 	case l.RelativeToPoint != "" && l.RelativeToPoint == l.Point:
 		b.AttrProblem("relative_to_point", "relative_to_point is the point itself, whose figure is always its own", "name another point")
+	}
+	if spec.Bounded && l.RelativeToPoint != "" {
+		b.AttrProblem("relative_to_point", l.Metric+" is judged by its bounds, of which there are no multiples", "remove relative_to_point")
 	}
 	if l.Point != "" && spec.OfLedger() {
 		b.AttrProblem("point", l.Metric+" is a sum over all rounds, whatever their points", "remove point")

@@ -28,6 +28,8 @@ func CheckText(r gate.Report) string {
 			mark = "-   "
 		case f.OK:
 			mark = "ok  "
+		case f.Inconclusive:
+			mark = "?   "
 		}
 		fmt.Fprintf(&b, "  %s  %s\n", mark, f.Sentence)
 	}

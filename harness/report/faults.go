@@ -33,7 +33,7 @@ func faultsSection(p *page, r *result.Result) {
 			roundName(r, round), render.Number(f.BaselinePerS), render.Number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
 			cell(round, result.FaultFirstAckMsMedian), cell(round, result.FaultFirstAckMsMax),
 			cell(round, result.FaultRecoveryMsMedian), cell(round, result.FaultRecoveryMsMax), cell(round, result.FaultsNotRecovered),
-			cell(round, result.FaultDipPercent), cell(round, result.FaultLevelRatio),
+			cell(round, result.FaultsBackSoon), cell(round, result.FaultDipPercent), cell(round, result.FaultLevelRatio), cell(round, result.FaultLastToFirstRatio),
 			render.Count(f.FailedCalls), render.Count(f.RefusedCompletions), render.Count(round.Ledger.Unknown), render.Count(round.Ledger.InDoubt),
 		})
 		if len(f.Events) > 0 {
@@ -58,6 +58,8 @@ func faultsSection(p *page, r *result.Result) {
 		" from a fault when half a second has %s %% of the rate that stands before the fault in its row. If that did not come before the next"+
 		" fault or the window's end, the fault counts as not recovered, and the times of recovery leave it out. The level is the rate that"+
 		" the load came back to after the last third of the faults, as a part of the baseline; below %s the round is regressed."+
+		" After a fault the load is back in 1 s when half a second that begins within a second of it has 95 %% of the rate before it."+
+		" Last to first is the level after the last tenth of the faults to that after the first tenth."+
 		" Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt where they"+
 		" were completions. Refused completions are of leases that had ended.",
 		render.Number(100*share), render.Number(result.LevelLeast))
@@ -68,7 +70,7 @@ func faultsSection(p *page, r *result.Result) {
 	}
 	p.table([]string{
 		">round", ">baseline, cycles/s", ">its own dip, %", ">faults", ">first cycle, median, ms", ">worst, ms",
-		">recovery, median, ms", ">worst, ms", ">not recovered", ">dip, median, %", ">level", ">failed calls", ">refused completions",
+		">recovery, median, ms", ">worst, ms", ">not recovered", ">back in 1 s", ">dip, median, %", ">level", ">last to first", ">failed calls", ">refused completions",
 		">tasks unknown", ">in doubt",
 	}, rounds)
 	p.table([]string{

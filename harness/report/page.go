@@ -165,6 +165,8 @@ func metricsTable(p *page, metrics map[string]result.Metric) {
 // meaning says how the three numbers of a metric came about.
 func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) string {
 	switch {
+	case spec.Bounded:
+		return "fall of a line through the rates of the window, of their mean; one-sided 95 % bounds, by a moving-block bootstrap"
 	case spec.OfLedger():
 		return "sum over all rounds, profiled ones too; lowest and highest round"
 	case spec.Family != "" && strings.HasSuffix(spec.Name, "_max"):
@@ -173,9 +175,9 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "largest of all turns of the timed rounds; lowest and highest round"
 	case spec.Part == result.OfTurns:
 		return "part of all turns of the timed rounds; lowest and highest round"
-	case spec.Name == result.FaultsNotRecovered, spec.Name == result.FailedCalls:
+	case spec.Name == result.FaultsNotRecovered, spec.Name == result.FaultsBackSoon, spec.Name == result.FailedCalls:
 		return "sum over the timed rounds; lowest and highest round"
-	case spec.Part == result.OfFaults && spec.Partial:
+	case spec.Part == result.OfFaults && spec.Partial && spec.Merged():
 		return "of the faults that the load recovered from, all timed rounds together; lowest and highest round"
 	case spec.Part == result.OfFaults && spec.Merged():
 		return "of the faults of all timed rounds together; lowest and highest round"

@@ -40,6 +40,9 @@ type Fault struct {
 	// long that was watched, until the next fault or the window's end: a lower bound, and no time of recovery.
 	RecoveryMs float64 `json:"recovery_ms"`
 	Recovered  bool    `json:"recovered"`
+	// BackSoon says that the rate was back at 95 % of BeforePerS within a second, and stayed there for half a second; nil in results of earlier
+	// builds.
+	BackSoon   *bool   `json:"back_soon,omitempty"`
 	DipPercent float64 `json:"dip_percent"` // below BeforePerS, in the worst slot until it had recovered
 	FaultPerS  float64 `json:"fault_per_s"` // cycles a second while the fault lasted
 	AfterPerS  float64 `json:"after_per_s"` // from then to the next fault or the window's end
@@ -61,6 +64,23 @@ func (f *Faults) Level() (share float64, faults int) {
 	}
 	levels := valuesOfFaults(f.Events[len(f.Events)-faults:], func(e Fault) float64 { return e.LevelPerS })
 	return middle(levels) / f.BaselinePerS, faults
+}
+
+// LastToFirst returns the rate that the load came back to after the last faults, as a part of that after the first ones: the ratio of the
+// medians over the last and the first tenth of the faults, at least one each. It is NaN with fewer than two faults, and without a rate after the
+// first ones.
+func (f *Faults) LastToFirst() float64 {
+	n := len(f.Events)
+	tenth := max(1, n/10)
+	if n < 2 {
+		return math.NaN()
+	}
+	level := func(e Fault) float64 { return e.LevelPerS }
+	first := middle(valuesOfFaults(f.Events[:tenth], level))
+	if first <= 0 {
+		return math.NaN()
+	}
+	return middle(valuesOfFaults(f.Events[n-tenth:], level)) / first
 }
 
 // Decay says that the load did not come back to LevelLeast of the rate before the first fault. It returns "" if the load did, and
@@ -118,6 +138,9 @@ func (r *Round) deriveFaults() {
 	if share, _ := r.Faults.Level(); !math.IsNaN(share) {
 		r.Metrics[FaultLevelRatio] = share
 	}
+	if ratio := r.Faults.LastToFirst(); !math.IsNaN(ratio) {
+		r.Metrics[FaultLastToFirstRatio] = ratio
+	}
 }
 
 // metrics are those of all faults together: of a round, or of several. The times of recovery are those of the faults that the load
@@ -135,12 +158,28 @@ func (f *Faults) metrics() map[string]float64 {
 		FaultsNotRecovered:    float64(notRecovered),
 		FailedCalls:           float64(f.FailedCalls),
 	}
+	if soon, known := f.backSoon(); known {
+		metrics[FaultsBackSoon] = float64(soon)
+	}
 	recovered := slices.DeleteFunc(slices.Clone(f.Events), func(e Fault) bool { return !e.Recovered })
 	if len(recovered) > 0 {
 		recovery := valuesOfFaults(recovered, func(e Fault) float64 { return e.RecoveryMs })
 		metrics[FaultRecoveryMsMedian], metrics[FaultRecoveryMsMax] = middle(recovery), recovery[len(recovery)-1]
 	}
 	return metrics
+}
+
+// backSoon returns after how many faults the load was back soon. known is false if that was not looked at after each.
+func (f *Faults) backSoon() (faults int, known bool) {
+	for _, e := range f.Events {
+		if e.BackSoon == nil {
+			return 0, false
+		}
+		if *e.BackSoon {
+			faults++
+		}
+	}
+	return faults, true
 }
 
 // mergeFaults returns the faults of all rounds together.

@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,29 +13,51 @@ import (
 
 func TestMetricsOfFaults(t *testing.T) {
 	r := result.Round{Faults: &result.Faults{BaselinePerS: 100, FailedCalls: 3, Events: []result.Fault{
-		{FirstAckMs: 900, RecoveryMs: 1000, Recovered: true, DipPercent: 100},
-		{FirstAckMs: 0, RecoveryMs: 0, Recovered: true, DipPercent: 10},
-		{FirstAckMs: 1200, RecoveryMs: 5000, DipPercent: 40, LevelPerS: 60},
-		{FirstAckMs: 1000, RecoveryMs: 2000, Recovered: true, DipPercent: 60, LevelPerS: 80},
+		{FirstAckMs: 900, RecoveryMs: 1000, Recovered: true, BackSoon: new(true), DipPercent: 100, LevelPerS: 100},
+		{FirstAckMs: 0, RecoveryMs: 0, Recovered: true, BackSoon: new(true), DipPercent: 10},
+		{FirstAckMs: 1200, RecoveryMs: 5000, BackSoon: new(false), DipPercent: 40, LevelPerS: 60},
+		{FirstAckMs: 1000, RecoveryMs: 2000, Recovered: true, BackSoon: new(false), DipPercent: 60, LevelPerS: 80},
 	}}}
 	r.Derive(result.NewHistograms())
 	for name, want := range map[string]float64{
 		"fault_first_ack_ms_median": 950, "fault_first_ack_ms_max": 1200,
 		"fault_recovery_ms_median": 1000, "fault_recovery_ms_max": 2000, // of the three that it recovered from
 		"fault_dip_percent": 50, "not_recovered": 1, "failed_calls": 3, "fault_level_ratio": 0.7,
+		"fault_last_to_first_ratio": 0.8, "back_at_95_percent_in_1s": 2,
 	} {
 		assert.InDelta(t, want, r.Metrics[name], 1e-9, name)
 		spec, known := result.Lookup(name)
 		require.True(t, known, name)
 		assert.Equal(t, result.OfFaults, spec.Part)
 		assert.True(t, spec.Zero, "%s: 0 is a measurement", name)
-		assert.Equal(t, name != "fault_level_ratio", spec.Better == result.Lower)
+		assert.Equal(t, strings.HasSuffix(name, "_ratio") || strings.HasPrefix(name, "back_"), spec.Better == result.Higher, name)
 	}
 	for _, none := range []*result.Faults{nil, {}} {
 		r := result.Round{Faults: none}
 		r.Derive(result.NewHistograms())
 		assert.NotContains(t, r.Metrics, "failed_calls", "a fault that did not happen has no figures")
 	}
+}
+
+// The last tenth of the faults is compared with the first tenth.
+func TestLastToFirst(t *testing.T) {
+	var f result.Faults
+	for i := range 50 {
+		f.Events = append(f.Events, result.Fault{LevelPerS: float64(1000 - i)})
+	}
+	f.Events[0].LevelPerS, f.Events[49].LevelPerS = 9999, 0 // one rate does not decide
+	assert.InDelta(t, 953.0/998, f.LastToFirst(), 1e-9)
+	f.Events = f.Events[:1]
+	assert.True(t, math.IsNaN(f.LastToFirst()), "there is no other fault")
+	f.Events = []result.Fault{{}, {LevelPerS: 1}}
+	assert.True(t, math.IsNaN(f.LastToFirst()), "no rate after the first fault")
+}
+
+// Results of earlier builds do not say after which faults the load was back soon.
+func TestFaultsOfEarlierBuildsAreNotBackSoon(t *testing.T) {
+	r := result.Round{Faults: &result.Faults{BaselinePerS: 1, Events: []result.Fault{{BackSoon: new(true)}, {}}}}
+	r.Derive(result.NewHistograms())
+	assert.NotContains(t, r.Metrics, result.FaultsBackSoon)
 }
 
 func TestTimeOfARecoveryThatDidNotComeIsMissing(t *testing.T) {

@@ -74,6 +74,7 @@ const (
 
 	// Of a series.
 	SteadyRateRatio = "steady_rate_ratio" // the rate in the window's last tenth to that in its second
+	DecayPercent    = "decay_percent"     // the loss of the rate over the window, of its mean: see Decay
 	DiskMBMax       = "disk_mb_max"
 	DiskMBEnd       = "disk_mb_end"
 )
@@ -84,10 +85,12 @@ const (
 	FaultFirstAckMsMax    = "fault_first_ack_ms_max"
 	FaultRecoveryMsMedian = "fault_recovery_ms_median" // from the fault to Faults.RecoveredShare of the rate before it, where that came
 	FaultRecoveryMsMax    = "fault_recovery_ms_max"
-	FaultsNotRecovered    = "not_recovered"     // faults after which that rate did not come
-	FaultDipPercent       = "fault_dip_percent" // median of how far the rate fell below that before the fault
-	FaultLevelRatio       = "fault_level_ratio" // of each round: see Faults.Level
-	FailedCalls           = "failed_calls"      // of the load: their outcome is unknown
+	FaultsNotRecovered    = "not_recovered"             // faults after which that rate did not come
+	FaultDipPercent       = "fault_dip_percent"         // median of how far the rate fell below that before the fault
+	FaultLevelRatio       = "fault_level_ratio"         // of each round: see Faults.Level
+	FaultLastToFirstRatio = "fault_last_to_first_ratio" // of each round: see Faults.LastToFirst
+	FaultsBackSoon        = "back_at_95_percent_in_1s"  // faults a second after which the rate was at 95 % of that before them again
+	FailedCalls           = "failed_calls"              // of the load: their outcome is unknown
 )
 
 // The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max and _n.
@@ -148,6 +151,9 @@ type Spec struct {
 	Zero bool
 	// Partial says that a round may lack the metric, which is then that of the rounds that have it.
 	Partial bool
+	// Bounded says that Low and High of the metric are one-sided 95 % bounds of its true value, and that any of the three may be below 0.
+	// A limit is about the bounds.
+	Bounded bool
 }
 
 // percentiles are those of every latency family: the metric's suffix and the percentile.
@@ -191,6 +197,8 @@ var specs = func() []Spec {
 		{Name: FaultDipPercent, Unit: "%", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultsNotRecovered, Unit: "faults", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultLevelRatio, Unit: "ratio", Better: Higher, Part: OfFaults, Zero: true},
+		{Name: FaultLastToFirstRatio, Unit: "ratio", Better: Higher, Part: OfFaults, Zero: true, Partial: true},
+		{Name: FaultsBackSoon, Unit: "faults", Better: Higher, Part: OfFaults, Zero: true, Partial: true},
 		{Name: FailedCalls, Unit: "calls", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: RateCost, Unit: "ratio", Better: Lower, Part: OfSweep},
 		{Name: ProfilingOverheadRatio, Unit: "ratio", Better: Lower, Part: OfProfiling},
@@ -201,6 +209,7 @@ var specs = func() []Spec {
 		{Name: Dropped, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Held, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
+		{Name: DecayPercent, Unit: "%", Better: Lower, Part: OfSeries, Partial: true, Bounded: true},
 		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},
 		{Name: DiskMBEnd, Unit: "MB", Better: Lower, Part: OfSeries},
 		{Name: FillTasksPerS, Unit: "1/s", Better: Higher, Part: OfBacklog},
@@ -235,7 +244,7 @@ var specs = func() []Spec {
 
 // Merged reports whether the metric of several rounds is one of all their samples together, and no median of rounds.
 func (s Spec) Merged() bool {
-	return s.Family != "" || s.Part == OfTurns || s.Part == OfFaults && s.Name != FaultLevelRatio
+	return s.Family != "" || s.Part == OfTurns || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
 }
 
 // Specs returns every metric, in the order in which pages show them. The slice is the caller's.

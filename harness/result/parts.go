@@ -26,6 +26,9 @@ func (r *Round) deriveParts() {
 		if ratio, err := SteadyRatio(r.Series); err == nil {
 			r.Metrics[SteadyRateRatio] = ratio
 		}
+		if d, err := Decay([]Round{*r}); err == nil {
+			r.Metrics[DecayPercent] = d.Median
+		}
 	}
 }
 

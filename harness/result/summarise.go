@@ -84,6 +84,12 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 		if !wanted(spec) {
 			continue
 		}
+		if spec.Name == DecayPercent {
+			if decay, err := Decay(timed); err == nil {
+				metrics[spec.Name] = decay
+			}
+			continue
+		}
 		of := timed
 		if spec.Partial {
 			if of = having(spec.Name, timed); len(of) == 0 {

@@ -91,7 +91,7 @@ func TestScoresBecomeAResult(t *testing.T) {
 	require.Len(t, f.Events, 1)
 	assert.Equal(t, result.Fault{
 		Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", BeganS: 1, DoneS: 1, HealedS: 1.5,
-		FirstAckMs: 3000, BeforePerS: 1000, RecoveryMs: 3000, Recovered: true, DipPercent: 100, AfterPerS: 3000 / 3.5, LevelPerS: 1000,
+		FirstAckMs: 3000, BeforePerS: 1000, RecoveryMs: 3000, Recovered: true, BackSoon: new(false), DipPercent: 100, AfterPerS: 3000 / 3.5, LevelPerS: 1000,
 	}, f.Events[0])
 	assert.InDelta(t, 0.8, f.RecoveredShare, 0)
 	assert.InDelta(t, 1000, f.BaselinePerS, 1e-9)

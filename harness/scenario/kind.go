@@ -11,6 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
+// Single is the kind of a topology of one server process with one shard.
+const Single = "single"
+
 // Raft is the kind of a topology of several nodes that hold the same shards.
 const Raft = "raft"
 
@@ -29,7 +32,7 @@ const nodesDefault = 3
 // kindAttribute is what a sweep calls the kind of the topology, which in its block is the label and no attribute.
 const kindAttribute = "kind"
 
-var topologyKinds = []string{"single", "sharded", Raft, Embedded, NoTopology}
+var topologyKinds = []string{Single, "sharded", Raft, Embedded, NoTopology}
 
 // kindOf is a kind of a topology as a value: what single(), sharded() and raft(3) are.
 type kindOf struct {
@@ -41,7 +44,7 @@ var kindType = cty.Capsule("a kind of topology", reflect.TypeFor[kindOf]())
 
 var kindCalls = &hcl.EvalContext{
 	Functions: map[string]function.Function{
-		"single":   constant(kindType, kindOf{kind: "single"}),
+		"single":   constant(kindType, kindOf{kind: Single}),
 		"sharded":  constant(kindType, kindOf{kind: "sharded"}),
 		Embedded:   constant(kindType, kindOf{kind: Embedded}),
 		NoTopology: constant(kindType, kindOf{kind: NoTopology}),

@@ -19,6 +19,9 @@ type Topology struct {
 	Procs        int           `json:"procs,omitzero"`     // each server's GOMAXPROCS; 0: its own choice
 	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
 	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
+	// DefaultSettings says that the server is given no setting but where it listens and keeps its data. Durability is then what its default
+	// must be.
+	DefaultSettings bool `json:"default_settings,omitzero"`
 }
 
 // MarshalJSON writes durations as text.
@@ -37,12 +40,12 @@ func (t *Topology) stored() any {
 
 var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "coalesce",
+		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "coalesce", "default_settings",
 	}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll coalesce }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll coalesce default_settings }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -70,6 +73,7 @@ func readTopology(s *hclfile.Block) Topology {
 		t.Listen, t.Procs, t.BusyPoll = "", 0, false
 	}
 	readRaft(b, &t)
+	t.DefaultSettings = readDefaultSettings(b, t.Kind)
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
 	})
@@ -132,6 +136,19 @@ func readRaft(b *hclfile.Block, t *Topology) {
 	if !swept {
 		t.Nodes = b.Int("nodes", hclfile.IntSpec{Min: 1, Max: NodesMax, Default: nodesDefault})
 	}
+}
+
+// readDefaultSettings reads default_settings, beside which nothing that would be a setting of the server may be written but durability, which
+// is checked and not set.
+func readDefaultSettings(b *hclfile.Block, kind string) bool {
+	if !b.Bool("default_settings") {
+		return false
+	}
+	if kind != "" && kind != Single {
+		b.AttrProblem("default_settings", fmt.Sprintf("default_settings has a meaning only in topology %q: others have settings", Single), "remove it")
+	}
+	refuseAttributes(b, "default_settings gives the server no setting", "sync_interval", "procs", "busy_poll", "listen")
+	return true
 }
 
 // readBusyPoll reads busy_poll, which does nothing in a process that runs on more than one processor.

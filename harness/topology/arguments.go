@@ -23,7 +23,9 @@ func (s *Server) arguments() []string {
 		"--listen", listen,
 		"--http", http,
 		"--admin", admin,
-		"--durability", t.Durability,
+	}
+	if !t.DefaultSettings {
+		args = append(args, "--durability", t.Durability)
 	}
 	if t.Kind != "single" {
 		args = append(args, "--shards", strconv.Itoa(t.Shards))

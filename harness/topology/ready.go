@@ -44,6 +44,7 @@ func (c *Cluster) waitUntilReady(ctx context.Context) error {
 		func(ctx context.Context) error {
 			return c.eachUntil(ctx, (*Node).waitForAddresses)
 		},
+		c.checkDefaults,
 		c.waitForToken,
 		func(ctx context.Context) error { return c.eachUntil(ctx, (*Node).waitUntilReady) },
 		c.waitForLeaders,

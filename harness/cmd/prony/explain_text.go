@@ -103,6 +103,9 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Procs > 0 {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", t.Procs))
 	}
+	if t.DefaultSettings {
+		words = append(words, "default settings only")
+	}
 	if t.BusyPoll {
 		words = append(words, "busy polling")
 	}

@@ -1,0 +1,48 @@
+# Limits of scenarios/default.hcl: tripwires. What the disk's fsync takes decides most of its rate, and hosts differ in that by a factor of ten.
+
+baseline "default" {
+  floor "cycles_per_s" {
+    min     = 2000
+    because = "32 calls share an fsync: 2,000/s is what a disk with an fsync of 10 ms and more bears, and a neighbour takes less than that"
+  }
+
+  ceiling "server_cpu_us_per_cycle" {
+    max     = 200
+    because = "CPU per cycle hardly depends on the disk, and is the first to show a change of the code"
+  }
+
+  ceiling "storage_fsyncs_per_cycle" {
+    max     = 1
+    because = "calls that wait at once share a commit and its fsync: one or more for each task is no group commit"
+  }
+
+  ceiling "storage_sets_per_cycle" {
+    max     = 2.5
+    because = "a fresh task is set once; its share of leases, queue records and commits is small, and does not depend on the machine"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 500
+    because = "a task waits for a few fsyncs: half a second is a stall, or a broken disk"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,41 @@
+baseline "leader-kill-keyless" {
+  ceiling "fault_first_ack_ms_median" {
+    max     = 1500
+    because = "the target of a leader kill with default timeouts: an election, and the clients behind it"
+  }
+
+  ceiling "fault_first_ack_ms_max" {
+    max     = 3000
+    because = "the target of a leader kill with default timeouts: an election, and the clients behind it"
+  }
+
+  ceiling "not_recovered" {
+    max     = 0
+    because = "after each fault the rate comes back to four fifths of the rate before that fault"
+  }
+
+  floor "back_at_95_percent_in_1s" {
+    min     = 48
+    because = "within a second of 48 of the 50 kills the rate is back at 95 % of what it was before"
+  }
+
+  floor "fault_last_to_first_ratio" {
+    min     = 0.9
+    because = "the rate after the last kills is within a tenth of that after the first: no kill leaves anything behind that slows the next"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "no task is completed twice"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "no payload changes, and none goes astray"
+  }
+}

@@ -1,0 +1,43 @@
+# Limits of raft-open-half in scenarios/open-half.hcl.
+
+baseline "raft-open-half" {
+  ceiling "cycle_latency_ms_p99" {
+    max     = 100
+    because = "latency counts from when a task was due: a stall of two tenths of a second in each ten shows here"
+  }
+
+  ceiling "cycle_latency_ms_p999" {
+    max     = 250
+    because = "one task in a thousand: a stall of a quarter of a second in each window shows here"
+  }
+
+  ceiling "dropped" {
+    max     = 0
+    because = "50,000 tasks in flight are four seconds of the load: a server that keeps up has a hundredth of that"
+  }
+
+  floor "cycles_per_s" {
+    min     = 12600
+    because = "what is due is done, but for the tasks under way at the window's end"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,160 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Change is a difference between what a limit says was observed and what a run observed.
+type Change struct {
+	Limit string // "ceiling cycle_latency_ms_p99", with its point and workload
+	From  string // what the file says; "" if it says nothing
+	To    string // what the run says
+}
+
+// Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A
+// limit that r has no figure for, or that r breaks, says that instead (unobserved). The limits themselves and all reasons stay. A limit of 0 says
+// nothing, because 0 is all that can be observed under it. Propose fails if src is no valid file, writes several attributes on one line, or has
+// no baseline for the scenario.
+func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte, changes []Change, err error) {
+	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
+	if problems.HasErrors() {
+		return nil, nil, fmt.Errorf("read %s, which must have one attribute on a line: %w", file, problems)
+	}
+	baseline := parsed.Body().FirstMatchingBlock("baseline", []string{b.Scenario})
+	if baseline == nil {
+		return nil, nil, fmt.Errorf("%s has no baseline %q", file, b.Scenario)
+	}
+	blocks := map[Kind][]*hclwrite.Block{}
+	for _, block := range baseline.Body().Blocks() {
+		blocks[Kind(block.Type())] = append(blocks[Kind(block.Type())], block)
+	}
+	next := map[Kind]int{}
+	for _, l := range b.Limits { // the floors, then the ceilings, each in the order of the file
+		i := next[l.Kind]
+		next[l.Kind]++
+		if i >= len(blocks[l.Kind]) {
+			return nil, nil, fmt.Errorf("%s has fewer limits than were read from it: it has changed meanwhile", file)
+		}
+		if l.Value == 0 {
+			continue
+		}
+		if change, changed := observe(blocks[l.Kind][i].Body(), l, b.Limits, r); changed {
+			changes = append(changes, change)
+		}
+	}
+	if len(changes) == 0 {
+		return src, nil, nil
+	}
+	return hclwrite.Format(parsed.Bytes()), changes, nil
+}
+
+// observe makes the block of a limit say what a run observed.
+func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (change Change, changed bool) {
+	value, err := observed(l, limits, r)
+	change = Change{Limit: fmt.Sprintf("%s %s%s%s", l.Kind, at(l.Point), at(l.Workload), l.Metric)}
+	day := r.Started.UTC().Format(time.DateOnly)
+	if err == nil && (l.Kind == Floor && value < l.Value || l.Kind == Ceiling && value > l.Value) {
+		err = fmt.Errorf("%s, which breaks this limit", digits(value))
+	}
+	if err != nil {
+		change.To = fmt.Sprintf("the published run of %s has %s", day, err)
+	} else {
+		change.To = digits(value) + " on " + machineOf(r) + ", " + day
+	}
+	switch {
+	case l.Unobserved != "":
+		change.From = l.Unobserved
+	case l.On != "":
+		change.From = digits(l.Observed) + " on " + l.On
+	}
+	if change.From == change.To {
+		return change, false
+	}
+	because := block.GetAttribute("because").Expr().BuildTokens(nil)
+	for _, name := range []string{"observed", "on", "unobserved", "because"} {
+		block.RemoveAttribute(name)
+	}
+	if err != nil {
+		block.SetAttributeValue("unobserved", cty.StringVal(change.To))
+	} else {
+		block.SetAttributeRaw("observed", hclwrite.Tokens{{Type: hclsyntax.TokenNumberLit, Bytes: []byte(digits(value))}})
+		block.SetAttributeValue("on", cty.StringVal(machineOf(r)+", "+day))
+	}
+	block.SetAttributeRaw("because", because)
+	return change, true
+}
+
+// observed returns the figure that a run has for a limit: of several points that the limit holds for the one nearest to breaking it. A figure
+// of a limit that is relative to another point is the multiple of that point's.
+func observed(l Limit, limits []Limit, r *result.Result) (value float64, err error) {
+	var found []float64
+	add := func(metrics map[string]result.Metric, workloads []result.Workload) {
+		m, has := of(l, metrics, workloads)[l.Metric]
+		if !has || m.N <= 0 {
+			return
+		}
+		value := m.Median
+		if spec, _ := result.Lookup(l.Metric); spec.Bounded {
+			value = max(0, m.High)
+		}
+		if finite(value) {
+			found = append(found, value)
+		}
+	}
+	if len(r.Points) == 0 && l.Point == "" {
+		add(r.Metrics, r.Workloads)
+	}
+	for _, p := range r.Points {
+		if l.holdsAt(p.Name, limits) {
+			add(p.Metrics, p.Workloads)
+		}
+	}
+	if len(found) == 0 {
+		return 0, errors.New("no such figure")
+	}
+	value = found[0]
+	for _, v := range found[1:] {
+		if l.Kind == Floor {
+			value = min(value, v)
+		} else {
+			value = max(value, v)
+		}
+	}
+	if l.RelativeToPoint != "" {
+		reference, err := l.relativeTo(r)
+		if err != nil {
+			return 0, errors.New("no figure to compare with")
+		}
+		value /= reference
+	}
+	return roundTo(value), nil
+}
+
+// roundTo rounds to four digits, which is more than a measurement has.
+func roundTo(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	scale := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}
+
+func digits(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// machineOf names the machine of a run.
+func machineOf(r *result.Result) string {
+	h := r.Manifest.Host
+	return h.CPUModel + ", " + render.Plural(h.CPUs, "CPU")
+}

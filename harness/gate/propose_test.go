@@ -1,0 +1,146 @@
+package gate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const proposable = `# A comment that stays.
+
+baseline "other" {
+  floor "cycles_per_s" {
+    min     = 1
+    because = "another scenario"
+  }
+}
+
+baseline "smoke" {
+  # Why it is so low.
+  floor "cycles_per_s" {
+    min      = 20000
+    observed = 90000
+    on       = "an old machine"
+    because  = "a \"tenth\""
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 250
+    because = "a stall"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 50
+    because = "caches are bounded"
+  }
+
+  ceiling "server_cpu_us_per_cycle" {
+    max        = 60
+    unobserved = "nothing was known"
+    because    = "a change of the code"
+  }
+
+  ceiling "disk_mb_max" {
+    max     = 60
+    because = "tasks vanish"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "never"
+  }
+}
+`
+
+func TestPropose(t *testing.T) {
+	b, err := baselines(t, proposable)
+	require.NoError(t, err)
+	smoke, _ := b.For("smoke")
+	r := good()
+	r.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Manifest.Host.CPUModel, r.Manifest.Host.CPUs = "Some CPU", 2
+	set("cycles_per_s", 180_456.7)(r)
+	text, changes, err := Propose([]byte(proposable), "one.hcl", smoke, r)
+	require.NoError(t, err)
+	assert.Equal(t, []Change{
+		{"floor cycles_per_s", "90000 on an old machine", "180500 on Some CPU, 2 CPUs, 2026-01-02"},
+		{"ceiling cycle_latency_ms_p99", "", "1.25 on Some CPU, 2 CPUs, 2026-01-02"},
+		{"ceiling server_rss_mb_max", "", "the published run of 2026-01-02 has 90, which breaks this limit"},
+		{"ceiling server_cpu_us_per_cycle", "nothing was known", "5.5 on Some CPU, 2 CPUs, 2026-01-02"},
+		{"ceiling disk_mb_max", "", "the published run of 2026-01-02 has no such figure"},
+	}, changes)
+	for _, kept := range []string{"# A comment that stays.", "# Why it is so low.", `because  = "a \"tenth\""`, "another scenario", "max     = 0"} {
+		assert.Contains(t, string(text), kept)
+	}
+	assert.Equal(t, 3, strings.Count(string(text), "observed = "+"")-strings.Count(string(text), "unobserved = "))
+	again, err := baselines(t, string(text))
+	require.NoError(t, err, "what is proposed is a baseline")
+	smoke, _ = again.For("smoke")
+	assert.Equal(t, 20000.0, smoke.Limits[0].Value)
+	assert.Equal(t, 180_500.0, smoke.Limits[0].Observed)
+	same, changes, err := Propose(text, "one.hcl", smoke, r)
+	require.NoError(t, err)
+	assert.Empty(t, changes)
+	assert.Equal(t, string(text), string(same), "nothing is left to propose")
+}
+
+// Of a limit for several points the one nearest to breaking it is observed, of a relative limit the multiple.
+func TestProposeOfPoints(t *testing.T) {
+	src := relativeBaseline[:strings.LastIndex(relativeBaseline, "}")] + "  floor \"cycles_per_s\" {\n    min     = 1\n    because = \"x\"\n  }\n}\n"
+	b, err := baselines(t, src)
+	require.NoError(t, err)
+	baseline, _ := b.For("scaling")
+	r := relatives(2.4)
+	lowest := r.Points[0].Metrics["cycles_per_s"].Median
+	for _, p := range r.Points {
+		lowest = min(lowest, p.Metrics["cycles_per_s"].Median)
+	}
+	text, changes, err := Propose([]byte(src), "one.hcl", baseline, r)
+	require.NoError(t, err)
+	require.Len(t, changes, 2)
+	again, err := baselines(t, string(text))
+	require.NoError(t, err)
+	baseline, _ = again.For("scaling")
+	assert.InDelta(t, roundTo(lowest), baseline.Limits[0].Observed, 1e-9)
+	assert.InDelta(t, 1.6, baseline.Limits[1].Observed, 1e-9)
+}
+
+func TestProposeRefuses(t *testing.T) {
+	b, err := baselines(t, testBaseline)
+	require.NoError(t, err)
+	smoke, _ := b.For("smoke")
+	_, _, err = Propose([]byte(testBaseline), "one.hcl", smoke, good())
+	require.ErrorContains(t, err, "one attribute on a line")
+	_, _, err = Propose([]byte("baseline \"a\" {\n}\n"), "one.hcl", smoke, good())
+	assert.ErrorContains(t, err, `no baseline "smoke"`)
+}
+
+// What baselines say was observed is what the published runs observed.
+func TestBaselinesObserveThePublishedRuns(t *testing.T) {
+	root := filepath.Join("..", "..")
+	b, err := LoadBaselines(filepath.Join(root, "baselines"))
+	require.NoError(t, err)
+	runs, err := filepath.Glob(filepath.Join(root, "reports", "data", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, runs)
+	for _, folder := range runs {
+		r, _, err := result.Read(folder)
+		require.NoError(t, err)
+		baseline, found := b.For(r.Scenario)
+		if !assert.True(t, found, "%s is published and has no baseline", r.Scenario) {
+			continue
+		}
+		src, err := os.ReadFile(baseline.File)
+		require.NoError(t, err)
+		_, changes, err := Propose(src, baseline.File, baseline, r)
+		require.NoError(t, err)
+		assert.Empty(t, changes, "%s: run 'make baselines'", baseline.File)
+	}
+}

@@ -1,0 +1,13 @@
+# leader-kill.hcl without idempotency keys: a task of unknown outcome is not enqueued again, so the servers remember no keys. What the keys cost
+# over fifty kills is the difference between the two.
+
+variable "durability" { default = "none" }
+variable "idempotent" { default = false }
+
+scenario "leader-kill-keyless" {
+  title  = "Fifty leader kills in a row under load, three nodes, tasks without keys"
+  tags   = ["raft", "faults"]
+  rounds = 1
+
+  include "../shared/leader-kill.hcl" {}
+}
