@@ -23,7 +23,7 @@ func stoodAlone(t *testing.T, dir string, n int) {
 	require.NoError(t, err)
 	s, err := shard.New(store, shard.Options{})
 	require.NoError(t, err)
-	m := &member{T: t, id: "alone"}
+	m := &member{TB: t, id: "alone"}
 	m.shard.Store(s)
 	for range n {
 		err := m.enqueue(make([]byte, 1000))

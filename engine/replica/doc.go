@@ -15,6 +15,9 @@
 // The leader decides before an entry is agreed on, and answers after. An entry takes effect only in the tenure that decided it:
 // storage.ErrSkipped. Restart ends a tenure whose state is ahead of the store and begins another one; Transfer hands leadership over.
 //
+// A read needs leave: questions asks a majority of the voters whether this node still leads, after the read arrived. Once the leader's
+// process is gone, replaceLeader has a follower stand for election without waiting for the election timeout.
+//
 // # Snapshots
 //
 // The store is the snapshot. cutLog flushes the store when Options.SnapshotBytes were applied, and then cuts the log. A follower that

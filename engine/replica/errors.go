@@ -12,6 +12,8 @@ var (
 	errNoSuccessor = errors.New("no other voter may lead: their clocks differ too much")
 	// errSilent is the error of messages that a silent member does not send.
 	errSilent = errors.New("this node must not lead, and steps down")
+	// errNotFollowing is the error of a heartbeat that a member refused, although its term is not newer.
+	errNotFollowing = errors.New("the member refused a heartbeat")
 	// errNoSnapshot says that a snapshot is not the newest one, which is the only one that is kept.
 	errNoSnapshot = errors.New("there is a newer snapshot")
 	// errReplaced says that a snapshot was begun of a store that is not the replica's any more.

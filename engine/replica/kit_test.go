@@ -2,7 +2,9 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -33,7 +35,7 @@ const step = 2 * time.Millisecond
 
 // group is the members of one shard's group, over links that the test can hold.
 type group struct {
-	*testing.T
+	testing.TB
 
 	net     *netproxy.Mesh
 	members map[string]*member
@@ -42,7 +44,7 @@ type group struct {
 
 // member is one of them, and its host: it runs the shard while it leads.
 type member struct {
-	*testing.T
+	testing.TB
 	*Replica // nil while it is down
 
 	id, dir string
@@ -57,14 +59,15 @@ type member struct {
 }
 
 // newGroup starts a group of three.
-func newGroup(t *testing.T, change func(*Options)) *group {
+func newGroup(t testing.TB, change func(*Options)) *group {
 	t.Helper()
-	g := &group{T: t, net: netproxy.New(), members: map[string]*member{}, change: change}
+	g := &group{TB: t, net: netproxy.New(), members: map[string]*member{}, change: change}
 	for _, id := range []string{"n1", "n2", "n3"} {
-		g.members[id] = &member{T: t, id: id, dir: t.TempDir()}
+		g.members[id] = &member{TB: t, id: id, dir: t.TempDir()}
 	}
 	t.Cleanup(func() { // before the folders go
 		for _, m := range g.members {
+			m.stepDown()
 			g.stop(m)
 		}
 		assert.NoError(t, g.net.Close())
@@ -80,8 +83,30 @@ type stream struct {
 	net.Listener
 }
 
+// greeting is what a member sends first on a connection that it accepts. Who dials waits for it, as for the handshake of package peer.
+const greeting = 'g'
+
+func (s stream) Accept() (net.Conn, error) {
+	c, err := s.Listener.Accept()
+	if err == nil {
+		_, _ = c.Write([]byte{greeting}) // the next read reports what is wrong
+	}
+	return c, err
+}
+
 func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	return net.DialTimeout("tcp", string(address), timeout)
+	c, err := net.DialTimeout("tcp", string(address), timeout)
+	if err != nil {
+		return nil, err
+	}
+	err = c.SetReadDeadline(time.Now().Add(timeout))
+	if err == nil {
+		_, err = io.ReadFull(c, make([]byte, 1))
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, c.SetReadDeadline(time.Time{})
 }
 
 // addresses are where a member reaches the others.
@@ -121,6 +146,14 @@ func (g *group) start(m *member) {
 	g.net.Listens(m.id, l.Addr().String())
 	m.Replica, err = Open(o)
 	require.NoError(g, err)
+}
+
+// stepDown ends the leadership of a member, which otherwise waits for half the election timeout if the others are stopped.
+func (m *member) stepDown() {
+	if m.Replica != nil {
+		header := m.transport.header()
+		m.transport.deliver(&raft.RequestVoteRequest{RPCHeader: header, Term: m.Term() + 1, Candidate: header.Addr, LeadershipTransfer: true})
+	}
 }
 
 // stop closes a member, in time.

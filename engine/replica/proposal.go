@@ -12,13 +12,11 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// proposal is an entry, or a verification of leadership, on its way through Raft.
+// proposal is an entry on its way through Raft.
 type proposal struct {
 	shard   int
 	future  raft.Future
-	check   func() error                        // after the future; may be nil
-	observe func(whole, applying time.Duration) // how long it took; may be nil
-	agreed  func(at time.Time)                  // called after a majority agreed, with at; nil if no majority has to agree
+	observe func(whole, applying time.Duration) // how long it took
 	at      time.Time                           // when it was made
 
 	answered  chan struct{} // closed once err is set
@@ -70,12 +68,9 @@ func (p *proposal) Took() (time.Duration, stalls.Parts) {
 // settle waits for Raft's answer.
 func (p *proposal) settle() {
 	p.err = p.outcome()
-	if p.err == nil && p.observe != nil {
+	if p.err == nil {
 		p.whole = time.Since(p.at)
 		p.observe(p.whole, p.applying.took)
-	}
-	if p.err == nil && p.agreed != nil {
-		p.agreed(p.at)
 	}
 	close(p.answered)
 }
@@ -90,9 +85,6 @@ func (p *proposal) outcome() error {
 		case *applying:
 			p.applying = *response
 		}
-	}
-	if err == nil && p.check != nil {
-		err = p.check()
 	}
 	switch {
 	case err == nil:

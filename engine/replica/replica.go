@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -88,7 +89,7 @@ const (
 type Replica struct {
 	o         Options
 	raft      *raft.Raft
-	transport *raft.NetworkTransport
+	transport *transport
 	snapshots *snapshots
 	count     counters
 
@@ -106,17 +107,21 @@ type Replica struct {
 	tenure    atomic.Pointer[tenureLog]         // not nil while the host runs the shard; set by the leadership goroutine
 	damage    atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
 	damaged   chan struct{}                     // has an element once damage was found
+	lost      chan struct{}                     // has an element when a connection that another member opened has ended
+	leaders   chan raft.Observation             // the changes of the leader that Raft reports
 	stop      chan struct{}
 	ctx       context.Context // ends when stop is closed
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
+	asking    sync.WaitGroup // the goroutines that ask voters on behalf of reads
 	closed    sync.Once
 }
 
 // Open opens a member of a group and starts Raft. The logs, the stream layer and the host must live until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
-	r := &Replica{o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handOvers: make(chan handOver), damaged: make(chan struct{}, 1), stop: make(chan struct{})}
+	r := &Replica{o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handOvers: make(chan handOver), damaged: make(chan struct{}, 1),
+		lost: make(chan struct{}, 1), leaders: make(chan raft.Observation, 16), stop: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -143,6 +148,7 @@ func Open(o Options) (_ *Replica, err error) {
 	r.work.Go(r.lead)
 	r.work.Go(r.cutLog)
 	r.work.Go(r.yieldLeadership)
+	r.work.Go(r.watchLeader)
 	return r, nil
 }
 
@@ -262,8 +268,8 @@ func (r *Replica) startRaft() error {
 	if err != nil {
 		return fmt.Errorf("make the log's cache: %w", err)
 	}
-	r.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: r.o.Stream, ServerAddressProvider: r.o.Addresses, Logger: logger,
+	r.transport = newTransport(r, &raft.NetworkTransportConfig{
+		Stream: watchedStream{r.o.Stream, func() { signal.Send(r.lost) }}, ServerAddressProvider: r.o.Addresses, Logger: logger,
 		MaxPool: transportPool, MaxRPCsInFlight: inFlightMessages, Timeout: transportMax,
 	})
 	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
@@ -271,11 +277,12 @@ func (r *Replica) startRaft() error {
 		err = raft.BootstrapCluster(c, r.o.Logs, r.o.Logs, r.snapshots, r.transport, raft.Configuration{Servers: r.o.Bootstrap})
 	}
 	if err == nil {
-		r.raft, err = raft.NewRaft(c, (*machine)(r), cached, r.o.Logs, r.snapshots, &transport{r.transport, r})
+		r.raft, err = raft.NewRaft(c, (*machine)(r), cached, r.o.Logs, r.snapshots, r.transport)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("start Raft: %w", err), r.transport.Close())
 	}
+	r.raft.RegisterObserver(raft.NewObserver(r.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is }))
 	r.started.Store(true)
 	return nil
 }
@@ -303,7 +310,9 @@ func (r *Replica) Close() error {
 		r.cancel()
 		r.work.Wait() // first, because Raft does not answer queued proposals after its shutdown
 		err = r.raft.Shutdown().Error()
-		err = errors.Join(err, r.transport.Close(), r.store.Load().Close())
+		err = errors.Join(err, r.transport.Close())
+		r.asking.Wait()
+		err = errors.Join(err, r.store.Load().Close())
 	})
 	if err != nil {
 		return fmt.Errorf("shard %d: %w", r.o.Shard, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -107,6 +106,7 @@ func (r *Replica) lose() {
 	if l == nil {
 		return
 	}
+	l.reads.close() // Lose waits for the answers
 	r.o.Host.Lose(r.o.Shard)
 	r.tenure.Store(nil)
 	r.inUse.RUnlock()
@@ -138,9 +138,7 @@ type tenureLog struct {
 	over      chan struct{}  // closed when the tenure is over: nothing further is proposed
 	abandoned chan struct{}  // closed when waiting for answers ends, although Raft has not answered
 	once      sync.Once
-
-	// lastAgreed is the time of the last proposal that a majority agreed to. settle sets it, and Verify reads it.
-	lastAgreed atomic.Pointer[time.Time]
+	reads     *questions
 }
 
 // abandon ends the waiting for answers: their outcomes are unknown.
@@ -155,7 +153,7 @@ const (
 
 func newTenureLog(r *Replica, tenure storage.Tenure) *tenureLog {
 	l := &tenureLog{replica: r, tenure: tenure, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), abandoned: make(chan struct{})}
-	l.lastAgreed.Store(&time.Time{})
+	l.reads = newQuestions(r.o.Shard, tenure.Term, r.o.Node, r, &r.asking)
 	go l.settle()
 	return l
 }
@@ -189,23 +187,28 @@ func (l *tenureLog) Propose(entry []byte) storage.Proposal {
 	r := l.replica
 	r.count.proposed.Add(1)
 	at := time.Now()
-	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), agreed: l.agreed, observe: r.count.commit, at: at})
+	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), observe: r.count.commit, at: at})
 }
 
-func (l *tenureLog) agreed(at time.Time) { l.lastAgreed.Store(&at) }
+// Verify implements storage.Log.
+func (l *tenureLog) Verify() storage.Proposal { return l.reads.ask() }
 
-// Verify implements storage.Log. Raft's VerifyLeader also counts answers that were sent before it was called. After a pause of the
-// process, these may be older than the election of another leader. Therefore Verify uses it only if no election can have taken
-// place since a majority last agreed. Otherwise it commits a barrier, to which a majority must agree now.
-func (l *tenureLog) Verify() storage.Proposal {
-	r, at := l.replica, time.Now()
-	if at.Sub(*l.lastAgreed.Load()) > r.o.ElectionTimeout/2 {
-		return l.ask(&proposal{future: r.raft.Barrier(proposeMax), agreed: l.agreed, at: at})
+// members implements questioned.
+func (r *Replica) members() []raft.Server { return r.raft.GetConfiguration().Configuration().Servers }
+
+// currentTerm implements questioned.
+func (r *Replica) currentTerm() uint64 { return r.raft.CurrentTerm() }
+
+// heartbeat implements questioned. A member answers heartbeats at once, also while its disk is slow.
+func (r *Replica) heartbeat(to raft.Server, term uint64) (uint64, error) {
+	header := r.transport.header()
+	question := raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: header.Addr}
+	var answer raft.AppendEntriesResponse
+	if err := r.transport.AppendEntries(to.ID, to.Address, &question, &answer); err != nil {
+		return 0, err
 	}
-	return l.ask(&proposal{future: r.raft.VerifyLeader(), at: at, check: func() error {
-		if l.replica.raft.CurrentTerm() != l.tenure.Term { // a later tenure, which recovered another state
-			return raft.ErrNotLeader
-		}
-		return nil
-	}})
+	if !answer.Success && answer.Term <= term {
+		return 0, errNotFollowing
+	}
+	return answer.Term, nil
 }

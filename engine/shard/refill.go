@@ -50,8 +50,9 @@ type visible struct {
 }
 
 func (c *visible) decide(s *Shard, _ int64) {
-	if c.err != nil { // the shard ends
+	if c.err != nil { // the tenure is over: without these Refills the requests for figures would never be answered
 		s.refilling -= len(c.refills)
+		s.failure = &NotLeaderError{s.opts.Number}
 		return
 	}
 	s.unread = append(s.unread, c.refills...)

@@ -39,7 +39,7 @@ func (m *Mux) clientTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	})
 	err := handshakeTLS(ctx, c, errNoAnswer)
 	if errors.Is(err, syscall.ECONNRESET) { // the listener closed the connection before it read the whole hello
-		err = errNoAnswer
+		err = fmt.Errorf("%w: %w", errNoAnswer, syscall.ECONNRESET)
 	}
 	return c, err
 }

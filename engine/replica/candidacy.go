@@ -1,0 +1,246 @@
+package replica
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A process that dies resets its connections, and its host refuses new ones. A follower of such a leader does not wait for the election
+// timeout: it stands for election at once. A refused connection does not prove that the leader is dead, since a proxy may refuse it as
+// well. The election is safe all the same, because a read needs the answers of a majority (questions), and it disturbs a live leader at
+// most standsMax times in standsPer. A connection that times out proves nothing: then the election timeout decides.
+
+const (
+	// standSpread bounds the random pause before a follower stands. Each voter has a part of it of its own, so that two voters hardly
+	// ever stand at once.
+	standSpread = 50 * time.Millisecond
+	// standRetry is how long a follower waits at least for the outcome of the first election before it stands again, and twice that at
+	// most; twice as long after each. It stands again only if no voter of a majority knows a leader.
+	standRetry = 200 * time.Millisecond
+	// standTries is how often a follower stands because of one lost leader before it leaves the rest to the election timeout.
+	standTries = 4
+	// standsMax is how often a follower stands within standsPer.
+	standsMax = 4
+	standsPer = 10 * time.Second
+	// redialMax bounds one attempt to reach the leader.
+	redialMax = time.Second
+)
+
+// watchedStream reports the end of each connection that another member opened.
+type watchedStream struct {
+	raft.StreamLayer
+	ended func()
+}
+
+// Accept implements net.Listener.
+func (s watchedStream) Accept() (net.Conn, error) {
+	c, err := s.StreamLayer.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return watchedConn{c, s.ended}, nil
+}
+
+type watchedConn struct {
+	net.Conn
+	ended func()
+}
+
+// Read implements net.Conn.
+func (c watchedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.ended()
+	}
+	return n, err
+}
+
+// stands limits how often a member stands for election without waiting for the election timeout.
+type stands struct {
+	at []time.Time // of the latest ones, at most standsMax
+}
+
+// take reports whether the member may stand now, and counts it.
+func (s *stands) take(now time.Time) bool {
+	if len(s.at) == standsMax {
+		if now.Sub(s.at[0]) < standsPer {
+			return false
+		}
+		s.at = slices.Delete(s.at, 0, 1)
+	}
+	s.at = append(s.at, now)
+	return true
+}
+
+// watchLeader has this node stand for election once the leader's process is gone.
+func (r *Replica) watchLeader() {
+	var s stands
+	var leader raft.ServerID // the last one that was known
+	for {
+		select {
+		case <-r.stop:
+			return
+		case o := <-r.leaders:
+			leader = latestLeader(o, leader)
+		case <-r.lost:
+			leader = r.replaceLeader(leader, &s)
+		}
+	}
+}
+
+// latestLeader returns the leader that an observation names, or else the one before.
+func latestLeader(o raft.Observation, before raft.ServerID) raft.ServerID {
+	if now := o.Data.(raft.LeaderObservation).LeaderID; now != "" { // the observer's filter lets nothing else pass
+		return now
+	}
+	return before
+}
+
+// replaceLeader stands for election if the leader's process is gone, and again while nobody leads and a majority would vote for this
+// node. It returns the last known leader.
+func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
+	for len(r.leaders) > 0 {
+		leader = latestLeader(<-r.leaders, leader)
+	}
+	pause, votes := r.standPause(leader)
+	if leader == "" || !votes || string(leader) == r.o.Node || !r.refusesConnections(leader) {
+		return leader
+	}
+	began := time.Now()
+	if !r.pause(pause) {
+		return leader
+	}
+	if r.raft.LastContact().After(began) && !r.pause(standSpread) { // this node voted: that election may be won
+		return leader
+	}
+	for try := range standTries {
+		if try > 0 && !r.pause(standRetry<<(try-1)+rand.N(standRetry<<(try-1))) {
+			return leader
+		}
+		switch _, now := r.raft.LeaderWithID(); {
+		case now != "" && now != leader && try > 0:
+			return now
+		case now != "" && now != leader: // a vote that another node asked for too late may still end its leadership
+		case r.withholdsVote() || !s.take(time.Now()):
+			return leader
+		case try == 0 || r.wouldWin():
+			r.o.Log.Info("the leader's process is gone: standing for election", "leader", string(leader), "term", r.raft.CurrentTerm(), "try", try+1)
+			r.stand()
+		}
+	}
+	return leader
+}
+
+// pause waits. It returns false if the replica stops.
+func (r *Replica) pause(d time.Duration) bool {
+	select {
+	case <-r.stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// wouldWin asks the voters whether they would vote for this node. A voter that knows a leader would not.
+func (r *Replica) wouldWin() bool {
+	header, last := r.transport.header(), raft.Log{Index: r.raft.LastIndex()}
+	if err := r.o.Logs.GetLog(last.Index, &last); err != nil {
+		return false // the log was cut right there: the election timeout decides
+	}
+	question := raft.RequestPreVoteRequest{RPCHeader: header, Term: r.raft.CurrentTerm() + 1, LastLogIndex: last.Index, LastLogTerm: last.Term}
+	members := r.members()
+	granted, voters, asked := make(chan bool, len(members)), 0, 0
+	for _, m := range members {
+		if m.Suffrage != raft.Voter {
+			continue
+		}
+		if voters++; string(m.ID) == r.o.Node {
+			continue
+		}
+		asked++
+		r.asking.Go(func() {
+			var answer raft.RequestPreVoteResponse
+			granted <- r.transport.RequestPreVote(m.ID, m.Address, &question, &answer) == nil && answer.Granted
+		})
+	}
+	votes, patience := 1, time.After(redialMax)
+	for ; asked > 0 && votes <= voters/2; asked-- {
+		select {
+		case yes := <-granted:
+			if yes {
+				votes++
+			}
+		case <-patience:
+			return false
+		case <-r.stop:
+			return false
+		}
+	}
+	return votes > voters/2
+}
+
+// standPause returns how long this node waits before it stands. It returns false if this node has no vote.
+func (r *Replica) standPause(leader raft.ServerID) (time.Duration, bool) {
+	var others []raft.ServerID
+	for _, m := range r.members() {
+		if m.Suffrage == raft.Voter && m.ID != leader {
+			others = append(others, m.ID)
+		}
+	}
+	slices.Sort(others)
+	place := slices.Index(others, raft.ServerID(r.o.Node))
+	if place < 0 {
+		return 0, false
+	}
+	part := standSpread / time.Duration(len(others))
+	return time.Duration(place)*part + rand.N(part/2+1), true
+}
+
+// stand makes Raft request votes at once, as a leader that hands over does.
+func (r *Replica) stand() {
+	switch r.raft.State() {
+	case raft.Leader:
+		return
+	case raft.Candidate:
+		// Raft ends an election only at its timeout, or when it hears of a later term.
+		header := r.transport.header()
+		if !r.transport.deliver(&raft.RequestVoteRequest{RPCHeader: header, Term: r.raft.CurrentTerm() + 1, Candidate: header.Addr, LeadershipTransfer: true}) {
+			return
+		}
+	}
+	r.transport.deliver(&raft.TimeoutNowRequest{RPCHeader: r.transport.header()})
+}
+
+// refusesConnections reports whether a member's host refuses connections. An error without an answer, as a timeout, is no refusal.
+func (r *Replica) refusesConnections(member raft.ServerID) bool {
+	members := r.members()
+	i := slices.IndexFunc(members, func(m raft.Server) bool { return m.ID == member })
+	if i < 0 {
+		return false
+	}
+	address := members[i].Address
+	if r.o.Addresses != nil {
+		if known, err := r.o.Addresses.ServerAddr(member); err == nil {
+			address = known
+		}
+	}
+	c, err := r.o.Stream.Dial(address, redialMax)
+	if err == nil {
+		_ = c.Close() // nothing was sent
+		return false
+	}
+	return refusal(err)
+}
+
+// refusal reports whether a dial failed because the other side refused the connection, or ended it without an answer as a proxy in front
+// of a dead process does.
+func refusal(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
+}

@@ -1,0 +1,129 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/netproxy"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// kill makes a member look as after a kill of its process: its connections are reset, and new ones are refused. It returns what ends
+// that.
+func (g *group) kill(m *member) (back func()) {
+	at := m.o.Stream.Addr().String()
+	g.net.Listens(m.id, "")
+	return func() { g.net.Listens(m.id, at) }
+}
+
+// The election timeout is longer than the test waits.
+func TestFollowersOfADeadLeaderDoNotWaitForTheElectionTimeout(t *testing.T) {
+	g := newGroup(t, slowElections)
+	old := g.elect("n1")
+	for range 2 {
+		g.fill(3, old.id)
+		for _, id := range g.others(old) {
+			g.caughtUp(g.members[id], old)
+		}
+		back := g.kill(old)
+		next := g.leader(g.others(old)...)
+		g.fill(3, next.id)
+		read := old.askLater()
+		back()
+		require.ErrorIs(t, <-read, shard.ErrNotLeader)
+		old = next
+	}
+	g.same()
+}
+
+// Only one of two followers is cut off from a leader that lives, by a proxy that rejects connections.
+func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
+	g := newGroup(t, slowElections)
+	old := g.elect("n1")
+	next, other := g.members["n3"], g.members["n2"]
+	g.fill(3, old.id)
+	g.caughtUp(next, old)
+	g.caughtUp(other, old)
+	term := old.Term()
+	for _, pair := range [][2]string{{old.id, next.id}, {next.id, old.id}} {
+		g.net.Set(pair[0], pair[1], netproxy.Conditions{Cut: netproxy.Reset})
+	}
+	g.leader(next.id)
+	g.fill(3, next.id)
+	for range 3 { // the old leader either knows that it was replaced, or asks and hears so
+		if s := old.shard.Load(); s != nil {
+			_, err := old.ask(s.Stats)
+			require.ErrorIs(t, err, shard.ErrNotLeader)
+		}
+	}
+	require.Eventually(t, func() bool { return old.shard.Load() == nil }, patience, step)
+	elected := next.Term()
+	assert.LessOrEqual(t, elected, term+2*standTries)
+	for range 5 { // more connections end
+		g.net.Set(old.id, next.id, netproxy.Conditions{Cut: netproxy.Reset})
+		g.fill(1, next.id)
+	}
+	assert.Equal(t, elected, next.Term(), "no further election")
+	g.net.Heal()
+	g.same()
+	assert.Equal(t, elected, next.Term())
+}
+
+// Two followers that stand at once split the votes. The one that would win stands again before the election timeout.
+func TestAnElectionThatFailedIsRepeated(t *testing.T) {
+	g := newGroup(t, slowElections)
+	old := g.elect("n1")
+	g.fill(1, old.id)
+	next, late := g.members["n2"], g.members["n3"]
+	g.caughtUp(late, old)
+	g.net.Isolate(late.id, "n1", "n2", "n3")
+	g.fill(3, old.id)
+	g.caughtUp(next, old)
+	term := old.Term()
+	late.stand() // it votes for itself, and nobody hears it
+	back := g.kill(old)
+	defer back()
+	require.Eventually(t, func() bool { return next.Term() > term }, patience, step, "it stands, and nobody hears it")
+	g.net.Heal()
+	g.fill(1, next.id)
+}
+
+func TestStandsAreLimited(t *testing.T) {
+	var s stands
+	now := time.Now()
+	for range standsMax {
+		require.True(t, s.take(now))
+		now = now.Add(time.Second)
+	}
+	require.False(t, s.take(now))
+	now = now.Add(standsPer - standsMax*time.Second)
+	require.True(t, s.take(now), "the first one is long ago")
+	require.False(t, s.take(now))
+}
+
+func TestOnlyARefusalSaysThatAProcessIsGone(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	_, err = net.Dial("tcp", l.Addr().String())
+	require.Error(t, err)
+	for err, want := range map[error]bool{
+		err:                                     true,
+		fmt.Errorf("x: %w", syscall.ECONNRESET): true,
+		io.EOF:                                  true,
+		os.ErrDeadlineExceeded:                  false,
+		syscall.EHOSTUNREACH:                    false,
+		errors.New("refused by its handshake"):  false,
+	} {
+		assert.Equal(t, want, refusal(err), "%v", err)
+	}
+}

@@ -1,0 +1,238 @@
+package replica
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/netproxy"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// electorate is a group whose heartbeats wait for the test.
+type electorate struct {
+	servers []raft.Server
+	term    uint64
+	sent    chan heartbeat
+	asking  sync.WaitGroup
+}
+
+// heartbeat is one that was sent. The test answers it once.
+type heartbeat struct {
+	to     raft.ServerID
+	answer chan<- voterAnswer
+}
+
+type voterAnswer struct {
+	term uint64
+	err  error
+}
+
+func (e *electorate) members() []raft.Server { return e.servers }
+func (e *electorate) currentTerm() uint64    { return e.term }
+func (e *electorate) heartbeat(to raft.Server, _ uint64) (uint64, error) {
+	c := make(chan voterAnswer, 1)
+	e.sent <- heartbeat{to.ID, c}
+	a := <-c
+	return a.term, a.err
+}
+
+// next returns the next heartbeats to the members, which are one to each.
+func (e *electorate) next(t *testing.T, to ...raft.ServerID) map[raft.ServerID]chan<- voterAnswer {
+	t.Helper()
+	out := map[raft.ServerID]chan<- voterAnswer{}
+	for range to {
+		select {
+		case h := <-e.sent:
+			out[h.to] = h.answer
+		case <-time.After(patience):
+			require.FailNow(t, "no heartbeat")
+		}
+	}
+	for _, id := range to {
+		require.Contains(t, out, id)
+	}
+	return out
+}
+
+// newElectorate returns a group of a leader, "n1", other voters and a member without a vote.
+func newElectorate(t *testing.T, voters ...raft.ServerID) (*electorate, *questions) {
+	t.Helper()
+	e := &electorate{term: 3, sent: make(chan heartbeat, 100), servers: []raft.Server{{ID: "n1"}, {ID: "learner", Suffrage: raft.Nonvoter}}}
+	for _, id := range voters {
+		e.servers = append(e.servers, raft.Server{ID: id})
+	}
+	qs := newQuestions(7, 3, "n1", e, &e.asking)
+	t.Cleanup(func() {
+		qs.close()
+		close(e.sent)
+		for h := range e.sent {
+			h.answer <- voterAnswer{3, nil}
+		}
+		e.asking.Wait()
+	})
+	return e, qs
+}
+
+func TestReadsThatArriveMeanwhileShareTheNextHeartbeat(t *testing.T) {
+	e, qs := newElectorate(t, "n2", "n3")
+	first := qs.ask()
+	sent := e.next(t, "n2", "n3")
+	second, third := qs.ask(), qs.ask()
+	require.Empty(t, e.sent, "one heartbeat at a time is on its way to a voter")
+	sent["n2"] <- voterAnswer{3, nil}
+	require.NoError(t, first.Wait())
+	again := e.next(t, "n2")
+	assert.False(t, second.Done(), "an answer to a heartbeat that was sent before the read arrived")
+	again["n2"] <- voterAnswer{3, nil}
+	require.NoError(t, second.Wait())
+	require.NoError(t, third.Wait())
+	require.Empty(t, e.sent, "n3 delays no read, and both reads shared a heartbeat")
+	sent["n3"] <- voterAnswer{3, nil}
+}
+
+func TestAReadNeedsAMajority(t *testing.T) {
+	e, qs := newElectorate(t, "n2", "n3", "n4", "n5")
+	q := qs.ask()
+	sent := e.next(t, "n2", "n3", "n4", "n5")
+	sent["n2"] <- voterAnswer{3, nil}
+	sent["n3"] <- voterAnswer{0, errors.New("cut off")}
+	retried := e.next(t, "n3")
+	assert.False(t, q.Done(), "two of five")
+	retried["n3"] <- voterAnswer{3, nil}
+	require.NoError(t, q.Wait())
+	sent["n4"] <- voterAnswer{3, nil}
+	sent["n5"] <- voterAnswer{3, nil}
+}
+
+func TestAGroupOfOneAsksNobody(t *testing.T) {
+	_, qs := newElectorate(t)
+	require.NoError(t, qs.ask().Wait())
+}
+
+func TestALaterTermRefusesReads(t *testing.T) {
+	e, qs := newElectorate(t, "n2", "n3")
+	q := qs.ask()
+	sent := e.next(t, "n2", "n3")
+	sent["n2"] <- voterAnswer{4, nil}
+	require.ErrorIs(t, q.Wait(), shard.ErrNotLeader)
+	require.ErrorIs(t, qs.ask().Wait(), shard.ErrNotLeader)
+	sent["n3"] <- voterAnswer{3, nil}
+}
+
+func TestANodeThatVotedForAnotherRefusesReads(t *testing.T) {
+	_, qs := newElectorate(t)
+	qs.group.(*electorate).term = 4
+	require.ErrorIs(t, qs.ask().Wait(), shard.ErrNotLeader)
+}
+
+func TestTheEndOfATenureRefusesReads(t *testing.T) {
+	e, qs := newElectorate(t, "n2", "n3")
+	q := qs.ask()
+	for _, c := range e.next(t, "n2", "n3") {
+		defer func() { c <- voterAnswer{3, nil} }()
+	}
+	qs.close()
+	require.ErrorIs(t, q.Wait(), shard.ErrNotLeader)
+}
+
+// slowElections keeps the timers of Raft out of a test.
+func slowElections(o *Options) { o.ElectionTimeout = time.Minute }
+
+// elect makes a member the leader.
+func (g *group) elect(id string) *member {
+	g.Helper()
+	m := g.members[id]
+	require.True(g, m.transport.deliver(&raft.TimeoutNowRequest{RPCHeader: m.transport.header()}))
+	return g.leader(id)
+}
+
+// askLater reads in a goroutine, and returns where its outcome will be.
+func (m *member) askLater() <-chan error {
+	s := m.shard.Load()
+	c := make(chan error, 1)
+	go func() {
+		_, err := m.ask(func(reply func([]queue.Stats, error)) error { return s.Stats(reply) })
+		c <- err
+	}()
+	return c
+}
+
+// A follower whose connections to a live leader are rejected is elected with the other follower's vote. The old leader gets an answer
+// that the other follower sent before the election, and must not take the answer as leave for a read that came after.
+func TestAnAnswerFromBeforeAnElectionIsNoLeaveToRead(t *testing.T) {
+	g := newGroup(t, slowElections)
+	old, other, next := g.elect("n1"), g.members["n2"], g.members["n3"]
+	g.fill(1, old.id)
+	g.caughtUp(other, old)
+	g.caughtUp(next, old)
+
+	g.net.Drop(other.id, old.id)
+	at := time.Now()
+	before := old.askLater()
+	require.Eventually(t, func() bool { return other.raft.LastContact().After(at) }, patience, step, "the other follower answers")
+	for _, pair := range [][2]string{{old.id, next.id}, {next.id, old.id}} {
+		g.net.Set(pair[0], pair[1], netproxy.Conditions{Cut: netproxy.Reset})
+	}
+	g.net.Drop(old.id, other.id)
+	g.elect(next.id)
+	g.fill(1, next.id) // the old leader knows nothing of this task
+
+	after := old.askLater()
+	g.net.Set(other.id, old.id, netproxy.Conditions{}) // the answer from before the election arrives
+	<-before                                           // it was asked before the election: both answers are right
+	select {
+	case err := <-after:
+		require.ErrorIs(t, err, shard.ErrNotLeader)
+	case <-time.After(100 * time.Millisecond): // it waits for an answer to a question that was sent after it arrived
+	}
+	g.net.Heal()
+	require.ErrorIs(t, <-after, shard.ErrNotLeader)
+	g.same()
+}
+
+// A read writes nothing, and a leader that reaches no follower refuses it.
+func TestAReadOfAnIdleLeader(t *testing.T) {
+	g := newGroup(t, nil)
+	g.fill(1)
+	leader := g.leader()
+	l := leader.tenure.Load()
+	require.NotNil(t, l)
+	before := leader.raft.LastIndex()
+	require.NoError(t, l.Verify().Wait())
+	assert.Equal(t, before, leader.raft.LastIndex(), "no entry")
+	for _, id := range g.others(leader) {
+		g.net.Drop(leader.id, id)
+		g.net.Drop(id, leader.id)
+	}
+	require.ErrorIs(t, l.Verify().Wait(), shard.ErrNotLeader)
+	g.net.Heal()
+}
+
+// BenchmarkVerify asks on behalf of reads, as many at a time as a shard has turns under way.
+func BenchmarkVerify(b *testing.B) {
+	for _, at := range []int{1, 16} {
+		b.Run(map[int]string{1: "one", 16: "sixteen"}[at], func(b *testing.B) {
+			g := newGroup(b, nil)
+			l := g.leader().tenure.Load()
+			flights := make([]storage.Proposal, 0, at)
+			for b.Loop() {
+				if len(flights) == at {
+					require.NoError(b, flights[0].Wait())
+					flights = append(flights[:0], flights[1:]...)
+				}
+				flights = append(flights, l.Verify())
+			}
+			for _, f := range flights {
+				require.NoError(b, f.Wait())
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package replica
+
+import (
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// transport is the transport of a member that requests votes only while it may and should lead. A member that must not lead remains a
+// candidate in the current term and does not disturb the others, since Raft requests pre-votes before it begins a term. It still
+// votes and replicates. A silent member sends nothing to its followers.
+//
+// It also delivers messages of this node to its own Raft, see deliver.
+type transport struct {
+	*raft.NetworkTransport
+
+	replica *Replica
+	rpcs    chan raft.RPC // what Raft receives
+	closing sync.Once
+	closed  chan struct{}
+	running sync.WaitGroup
+}
+
+var _ raft.WithPreVote = (*transport)(nil)
+
+func newTransport(r *Replica, c *raft.NetworkTransportConfig) *transport {
+	t := &transport{NetworkTransport: raft.NewNetworkTransportWithConfig(c), replica: r, rpcs: make(chan raft.RPC), closed: make(chan struct{})}
+	t.running.Go(t.receive)
+	return t
+}
+
+// receive passes on what other nodes send. Raft's transport has no way to add to what it receives.
+func (t *transport) receive() {
+	for {
+		select {
+		case rpc := <-t.NetworkTransport.Consumer():
+			if !t.pass(rpc) {
+				return
+			}
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+func (t *transport) pass(rpc raft.RPC) bool {
+	select {
+	case t.rpcs <- rpc:
+		return true
+	case <-t.closed:
+		return false
+	}
+}
+
+// Consumer implements raft.Transport.
+func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
+
+// deliver gives this node's Raft a message as if another node had sent it, and waits for the answer. It returns false if the transport
+// is closed before.
+func (t *transport) deliver(command any) bool {
+	answered := make(chan raft.RPCResponse, 1)
+	if !t.pass(raft.RPC{Command: command, RespChan: answered}) {
+		return false
+	}
+	select {
+	case <-answered:
+		return true
+	case <-t.closed:
+		return false
+	}
+}
+
+// Close stops the transport. It does not close the connections.
+func (t *transport) Close() error {
+	t.closing.Do(func() { close(t.closed) })
+	t.running.Wait()
+	return t.NetworkTransport.Close()
+}
+
+// header is the header of this node's own messages.
+func (t *transport) header() raft.RPCHeader {
+	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.replica.o.Node), Addr: t.EncodePeer(raft.ServerID(t.replica.o.Node), t.LocalAddr())}
+}
+
+// withholdsVote reports whether this node does not request votes.
+func (r *Replica) withholdsVote() bool { return r.refused() != nil || r.reluctant() }
+
+// RequestVote implements raft.Transport.
+func (t *transport) RequestVote(id raft.ServerID, at raft.ServerAddress, args *raft.RequestVoteRequest, out *raft.RequestVoteResponse) error {
+	if t.replica.withholdsVote() {
+		out.Term, out.Granted = args.Term, false
+		return nil
+	}
+	return t.NetworkTransport.RequestVote(id, at, args, out)
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t *transport) RequestPreVote(id raft.ServerID, at raft.ServerAddress, args *raft.RequestPreVoteRequest, out *raft.RequestPreVoteResponse) error {
+	if t.replica.withholdsVote() {
+		out.Term, out.Granted = args.Term, false
+		return nil
+	}
+	return t.NetworkTransport.RequestPreVote(id, at, args, out)
+}
+
+// AppendEntries implements raft.Transport.
+func (t *transport) AppendEntries(id raft.ServerID, at raft.ServerAddress, args *raft.AppendEntriesRequest, out *raft.AppendEntriesResponse) error {
+	if t.replica.silent.Load() {
+		return errSilent
+	}
+	return t.NetworkTransport.AppendEntries(id, at, args, out)
+}
+
+// AppendEntriesPipeline implements raft.Transport.
+func (t *transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddress) (raft.AppendPipeline, error) {
+	if t.replica.silent.Load() {
+		return nil, errSilent
+	}
+	p, err := t.NetworkTransport.AppendEntriesPipeline(id, at)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{p, t.replica}, nil
+}
+
+// pipeline sends messages to one follower without waiting for each answer.
+type pipeline struct {
+	raft.AppendPipeline
+
+	replica *Replica
+}
+
+// AppendEntries implements raft.AppendPipeline.
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, out *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+	if p.replica.silent.Load() {
+		return nil, errSilent
+	}
+	return p.AppendPipeline.AppendEntries(args, out)
+}
