@@ -40,6 +40,7 @@ func TestFollowersOfADeadLeaderDoNotWaitForTheElectionTimeout(t *testing.T) {
 		read := old.askLater()
 		back()
 		require.ErrorIs(t, <-read, shard.ErrNotLeader)
+		old.lost()
 		old = next
 	}
 	g.same()
@@ -65,7 +66,7 @@ func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 			require.ErrorIs(t, err, shard.ErrNotLeader)
 		}
 	}
-	require.Eventually(t, func() bool { return old.shard.Load() == nil }, patience, step)
+	old.lost()
 	elected := next.Term()
 	assert.LessOrEqual(t, elected, term+2*standTries)
 	for range 5 { // more connections end
