@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// heldFiles is a file system on which the making of files of a kind waits while they are held.
+// heldFiles is a file system on which the making of files of a kind waits while they are held. The name of a log may go on after its
+// suffix.
 type heldFiles struct {
 	vfs.FS
 	suffix  string
@@ -29,7 +30,7 @@ func newHeldFiles(suffix string) *heldFiles {
 }
 
 func (fs *heldFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if strings.HasSuffix(name, fs.suffix) && fs.held.Load() {
+	if strings.Contains(name, fs.suffix) && fs.held.Load() {
 		select {
 		case fs.entered <- struct{}{}:
 		default:

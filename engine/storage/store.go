@@ -141,7 +141,12 @@ func Open(dir string, o Options) (*Store, error) {
 	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability, space: o.Space, reclaimed: neverReclaimed}
 	logger := disk.NewLog(o.Log, o.Fatal)
 	var err error
-	if s.files, err = disk.Guard(fs, dir, o.Durability, o.SyncInterval, logger); err != nil {
+	if o.ReadOnly {
+		s.files, err = disk.View(fs, dir, logger)
+	} else {
+		s.files, err = disk.Guard(fs, dir, o.Durability, o.SyncInterval, logger)
+	}
+	if err != nil {
 		return nil, err
 	}
 	cache := o.Cache

@@ -26,6 +26,7 @@ var Waits = []Wait{
 	{Function: Module + "engine/replica.(*proposal).Wait", For: ForAnswer, Why: "it is the stage replicate"},
 	{Function: Module + "engine/replica.(*tenureLog).settle", For: ForWork, Why: "nothing was proposed"},
 	{Function: Module + "engine/storage/disk.(*Space).watch", For: ForWork, Why: "it looks at the free space now and then"},
+	{Function: Module + "engine/storage/disk.(*deferredSync).end", For: ForAnswer, Why: "as many closed logs as may be wait for their fsync"},
 	{Function: Module + "engine/storage/disk.(*deferredSync).*", For: ForWork, Why: "it syncs now and then"},
 
 	// Pebble.

@@ -207,14 +207,16 @@ func (f *heldFile) SyncData() error {
 // Who asks while an fsync is under way waits for it, and is told that it failed.
 func TestFailedFsyncIsToldToAllWhoAsk(t *testing.T) {
 	held := &heldFile{held: make(chan struct{}), release: make(chan struct{})}
-	d := newDeferredSync(0)
-	f := &walFile{File: held, deferred: d}
-	d.add(f)
+	fs := vfs.NewMem()
+	require.NoError(t, fs.MkdirAll("store", 0o700))
+	d := newDeferredSync(fs, "store", 0)
+	f, err := d.begin("store/000001.log", "", func(string) (vfs.File, error) { return held, nil })
+	require.NoError(t, err)
 	require.NoError(t, f.Sync())
 	answers := make(chan error, 2)
-	go func() { answers <- f.syncNow() }()
+	go func() { answers <- d.syncAll() }()
 	<-held.held
-	go func() { answers <- f.syncNow() }()
+	go func() { answers <- d.syncAll() }()
 	for range 1000 { // the second one asks by now, or it asks when the first has failed
 		runtime.Gosched()
 	}

@@ -28,6 +28,10 @@
 //	SEAL     sizes and checksums of all files of a store that was closed in order; removed before the store changes
 //	SYNCED   how far the newest log and manifest were fsynced; written after each fsync (synced.go draws it)
 //
+// Under Interval and None a commit never waits for an fsync, also not when Pebble ends a log and begins the next: a goroutine fsyncs
+// closed logs in their order, and up to eight may wait for that. Until the logs before it are complete on the disk, a log has a pending
+// name (pending.go), which the next start resolves. View shows a store with pending logs to a reader that changes nothing.
+//
 // # Concurrency
 //
 // Files, Log and Space are safe for concurrent use. Functions whose name ends in Locked need the lock that their comment names.

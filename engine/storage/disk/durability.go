@@ -13,7 +13,7 @@ const (
 	// Sync: after the fsync. The commit survives a power loss.
 	Sync Durability = "sync"
 	// Interval: after the write reached the operating system; the log is fsynced every SyncInterval. A kill of the process
-	// loses nothing; a power loss loses at most about one interval.
+	// loses nothing; a power loss loses at most about one interval and the time of the fsync under way.
 	Interval Durability = "interval"
 	// None: after the write reached the operating system. A kill of the process loses nothing.
 	None Durability = "none"

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -14,6 +15,7 @@ type Files struct {
 	vfs.FS
 	failStop *failStopFS
 	deferred *deferredSync // nil under Sync
+	readOnly bool
 }
 
 // Guard returns the files of the store in a folder of a file system. The interval is for the mode Interval; 0 means
@@ -33,8 +35,31 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 	default:
 		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", d, Sync, Interval, None)
 	}
-	deferred := newDeferredSync(interval)
-	return &Files{FS: &walFS{FS: failStop, deferred: deferred}, failStop: failStop, deferred: deferred}, nil
+	deferred := newDeferredSync(failStop, dir, interval)
+	return &Files{FS: &walFS{FS: failStop, dir: dir, deferred: deferred}, failStop: failStop, deferred: deferred}, nil
+}
+
+// View returns the files of a store that is opened for reading. It changes none of them.
+func View(fs vfs.FS, dir string, log Log) (*Files, error) {
+	dir = fs.PathJoin(dir)
+	view, err := viewPending(fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	failStop := &failStopFS{FS: view, dir: dir, failed: log.Stop, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
+	return &Files{FS: failStop, failStop: failStop, readOnly: true}, nil
+}
+
+// Lock locks the store, and gives logs that a stopped process left under pending names their own.
+func (f *Files) Lock(name string) (io.Closer, error) {
+	lock, err := f.FS.Lock(name)
+	if err != nil || f.readOnly || !f.failStop.contains(name) {
+		return lock, err
+	}
+	if err := settlePending(f.failStop.FS, f.failStop.dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
 }
 
 // Unwrap returns the file system below.

@@ -46,6 +46,9 @@ func syncedKindOf(name string) (kind syncedKind, number uint64, ok bool) {
 	if log, _, ok := wal.ParseLogFilename(name); ok {
 		return syncedLog, uint64(log), true
 	}
+	if p, ok := parsePending(name); ok {
+		return syncedLog, p.number, true
+	}
 	if text, ok := strings.CutPrefix(name, manifestPrefix); ok {
 		number, err := strconv.ParseUint(text, 10, 64)
 		return syncedManifest, number, err == nil
@@ -196,7 +199,7 @@ func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err 
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return at, err
 		}
-		if whole := wholeChunks(block[:n], log); at+int64(whole) < length && whole < logBlock {
+		if whole, _ := wholeChunks(block[:n], log); at+int64(whole) < length && whole < logBlock {
 			return at + int64(whole), nil
 		}
 	}
@@ -213,24 +216,26 @@ const (
 	walChecksum = 0xa282ead8
 )
 
-// wholeChunks returns the offset of the first chunk of a block that is not whole, or logBlock if all are.
-func wholeChunks(b []byte, log uint32) (at int) {
+// wholeChunks returns the offset of the first chunk of a block that is not whole, or logBlock if all are. ended reports whether the last
+// chunk is the mark that ends a log.
+func wholeChunks(b []byte, log uint32) (at int, ended bool) {
 	for logBlock-at >= walHeader { // the rest of the block is unused
 		if at+walHeader > len(b) {
-			return at
+			return at, false
 		}
 		h := b[at:]
 		encoding, number := h[6], binary.LittleEndian.Uint32(h[logHeader:])
 		end := at + walHeader + int(binary.LittleEndian.Uint16(h[4:]))
 		trailer := encoding == walFull && number == log+1 && end == at+walHeader && binary.LittleEndian.Uint32(h) == 0
-		if !trailer {
-			if encoding < walFull || encoding > walLast || number != log || end > len(b) || !checksumIs(h, b[at+6:end]) {
-				return at
-			}
+		if trailer {
+			return end, true
+		}
+		if encoding < walFull || encoding > walLast || number != log || end > len(b) || !checksumIs(h, b[at+6:end]) {
+			return at, false
 		}
 		at = end
 	}
-	return logBlock
+	return logBlock, false
 }
 
 // checksumIs reports whether a header begins with the checksum of its chunk.

@@ -185,7 +185,7 @@ func FuzzWholeChunks(f *testing.F) {
 	s.close(f)
 	f.Fuzz(func(t *testing.T, b []byte, log uint32) {
 		b = b[:min(len(b), logBlock)]
-		at := wholeChunks(b, log)
+		at, _ := wholeChunks(b, log)
 		require.True(t, at <= len(b) || at == logBlock)
 	})
 }

@@ -2,91 +2,126 @@ package disk
 
 import (
 	"errors"
-	"strings"
-	"sync"
+	"io"
+	"os"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// walFS defers the fsyncs of the write-ahead log under Interval and None. Every commit has Pebble sync the log, so that Pebble
-// writes the log to the operating system before the commit is done; walFS decides when the disk has it. Tables and the manifest
-// are always fsynced at once.
+// walFS defers the fsyncs of the write-ahead log under Interval and None, also those of a log that Pebble closes and of the folder
+// entry of the next one: Pebble does both while it holds up all commits. Every commit has Pebble sync the log, so that Pebble writes
+// the log to the operating system before the commit is done; deferredSync decides when the disk has it. Tables and the manifest are
+// always fsynced at once.
 type walFS struct {
 	vfs.FS
+	dir      string
 	deferred *deferredSync
+
+	// Pebble opens the folder several times, and the log's manager does so last before the first log is created. Only the manager's
+	// fsyncs of the folder are deferred.
+	newest  atomic.Pointer[walFolder] // the folder that was opened last, until a log is created
+	manager atomic.Pointer[walFolder]
+	opened  atomic.Bool // the manager fsynced the folder once
 }
 
 // walSuffix ends the names of Pebble's logs.
 const walSuffix = ".log"
 
-func (fs *walFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
-	if err != nil || !strings.HasSuffix(name, walSuffix) {
-		return f, err
-	}
-	w := &walFile{File: f, deferred: fs.deferred}
-	fs.deferred.add(w)
-	return w, nil
+// isLog reports whether a path is that of a log of the store. A checkpoint's logs, in another folder, are not.
+func (fs *walFS) isLog(path string) bool {
+	_, _, ok := wal.ParseLogFilename(fs.PathBase(path))
+	return ok && fs.PathDir(path) == fs.dir
 }
 
 func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := fs.FS.Create(name, c)
-	return fs.wrap(name, f, err)
+	if !fs.isLog(name) {
+		return fs.FS.Create(name, c)
+	}
+	return fs.begin(name, "", c)
 }
 
+// ReuseForWrite creates a new log and has the old one removed. A log may be overwritten only when its new name is on the disk, and a
+// commit would wait for that.
 func (fs *walFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := fs.FS.ReuseForWrite(oldname, newname, c)
-	return fs.wrap(newname, f, err)
+	if !fs.isLog(newname) {
+		return fs.FS.ReuseForWrite(oldname, newname, c)
+	}
+	return fs.begin(newname, oldname, c)
+}
+
+func (fs *walFS) begin(name, replaces string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if folder := fs.newest.Swap(nil); folder != nil {
+		fs.manager.CompareAndSwap(nil, folder)
+	}
+	return fs.deferred.begin(name, replaces, func(path string) (vfs.File, error) { return fs.FS.Create(path, c) })
+}
+
+func (fs *walFS) Remove(name string) error {
+	if fs.isLog(name) && fs.deferred.remove(name) {
+		return nil
+	}
+	return fs.FS.Remove(name)
+}
+
+func (fs *walFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	path := name
+	if fs.isLog(name) {
+		path = fs.deferred.path(name)
+	}
+	f, err := fs.FS.Open(path, o...)
+	if path != name && errors.Is(err, os.ErrNotExist) { // the log got its own name in between
+		return fs.FS.Open(name, o...)
+	}
+	return f, err
+}
+
+func (fs *walFS) OpenDir(name string) (vfs.File, error) {
+	f, err := fs.FS.OpenDir(name)
+	if err != nil || fs.PathJoin(name) != fs.dir {
+		return f, err
+	}
+	folder := &walFolder{File: f, fs: fs}
+	if fs.manager.Load() == nil {
+		fs.newest.Store(folder)
+	}
+	return folder, nil
+}
+
+// Lock locks the store. The logs are complete on the disk before the lock is given up.
+func (fs *walFS) Lock(name string) (io.Closer, error) {
+	lock, err := fs.FS.Lock(name)
+	if err != nil {
+		return nil, err
+	}
+	return settledLock{lock, fs.deferred}, nil
 }
 
 func (fs *walFS) Unwrap() vfs.FS { return fs.FS }
 
-type walFile struct {
-	vfs.File
+type settledLock struct {
+	io.Closer
 	deferred *deferredSync
-	dirty    atomic.Bool // the file has data that no fsync covers yet
-
-	mu     sync.Mutex // held during a deferred fsync and while closing; no commit waits for it
-	closed bool
-	err    error // of the first fsync that failed: a later fsync may report success for pages that were thrown away
 }
 
-func (f *walFile) Sync() error     { return f.later() }
-func (f *walFile) SyncData() error { return f.later() }
+func (l settledLock) Close() error { return errors.Join(l.deferred.settle(false), l.Closer.Close()) }
 
-// SyncTo has the operating system begin to write, and does not wait. Without it the last fsync of a log would write the whole
-// log, and commits would wait for that fsync.
-func (f *walFile) SyncTo(length int64) (fullSync bool, err error) {
-	if err := f.later(); err != nil {
-		return false, err
+// walFolder is a handle of the store's folder.
+type walFolder struct {
+	vfs.File
+	fs *walFS
+}
+
+// Sync defers the fsync if the log's manager asks for it: a new log's entry is fsynced before anything depends on it. The entry of the
+// first log is fsynced at once, because no commit waits yet.
+func (f *walFolder) Sync() error {
+	switch {
+	case f.fs.manager.Load() != f:
+		return f.File.Sync()
+	case f.fs.opened.Swap(true):
+		return f.fs.deferred.failed()
+	default:
+		return f.fs.deferred.settle(false)
 	}
-	return f.File.SyncTo(length)
-}
-
-func (f *walFile) later() error {
-	f.dirty.Store(true)
-	return f.deferred.failed()
-}
-
-// syncNow returns when everything that was written before the call is on the disk.
-func (f *walFile) syncNow() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	// dirty is cleared first: the next fsync covers later writes.
-	if f.closed || f.err != nil || !f.dirty.Swap(false) {
-		return f.err
-	}
-	f.err = f.File.SyncData()
-	return f.err
-}
-
-// Close fsyncs in every mode. To Pebble, every log but the newest is damaged if its end is missing, so a log must be complete on
-// disk before the next one begins.
-func (f *walFile) Close() error {
-	syncErr := f.syncNow()
-	f.deferred.drop(f)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	return errors.Join(syncErr, f.File.Close())
 }

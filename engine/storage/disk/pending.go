@@ -1,0 +1,200 @@
+package disk
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+)
+
+// Under Interval and None a log may begin before the log before it is complete on the disk. A loss of power could then leave the later
+// log and not the end of the earlier one, and no order of fsyncs that a commit does not wait for prevents that. Pebble would refuse the
+// store, or replay the later log after a gap. Therefore such a log has a pending name, which names the log before it:
+//
+//	000012.log.after-000009
+//
+// and gets its own name, 000012.log, once the log before it and its folder entry are on the disk. After a kill of the process all logs
+// are complete, and the next start renames the pending ones. After a loss of power, it removes those that follow a log without its end:
+// nothing promised to keep them.
+const pendingInfix = ".after-"
+
+// pendingName returns the path of a log that waits for the log of a number.
+func pendingName(path string, after uint64) string {
+	return fmt.Sprintf("%s%s%06d", path, pendingInfix, after)
+}
+
+// pendingLog is a log with a pending name.
+type pendingLog struct {
+	file, name    string // as it is named, and the log's own name
+	number, after uint64
+}
+
+// parsePending reads a pending name.
+func parsePending(file string) (p pendingLog, ok bool) {
+	name, after, ok := strings.Cut(file, pendingInfix)
+	if !ok {
+		return p, false
+	}
+	number, _, ok := wal.ParseLogFilename(name)
+	if !ok {
+		return p, false
+	}
+	n, err := strconv.ParseUint(after, 10, 64)
+	return pendingLog{file, name, uint64(number), n}, err == nil
+}
+
+// pendingLogs returns the pending logs of a folder: those that continue the newest log without a gap, in their order, and the others.
+func pendingLogs(fs vfs.FS, dir string) (kept, dropped []pendingLog, err error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look for pending logs: %w", err)
+	}
+	var found []pendingLog
+	path := map[uint64]string{} // of each log, by number
+	for _, name := range names {
+		if p, ok := parsePending(name); ok {
+			found = append(found, p)
+		} else if n, _, ok := wal.ParseLogFilename(name); ok {
+			path[uint64(n)] = fs.PathJoin(dir, name)
+		}
+	}
+	slices.SortFunc(found, func(a, b pendingLog) int { return cmp.Compare(a.number, b.number) })
+	for _, p := range found {
+		before := path[p.after]
+		whole := before != "" && path[p.number] == "" // a loss of power may leave both names
+		if whole {
+			if whole, err = hasEnd(fs, before, p.after); err != nil {
+				return nil, nil, err
+			}
+		}
+		if whole {
+			path[p.number] = fs.PathJoin(dir, p.file)
+			kept = append(kept, p)
+		} else {
+			dropped = append(dropped, p)
+		}
+	}
+	return kept, dropped, nil
+}
+
+// hasEnd reports whether a log is whole up to the mark that Pebble writes when it closes a log.
+func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
+	f, err := fs.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("look for the end of a log: %w", err)
+	}
+	defer closeAfter(f, &err)
+	block := make([]byte, logBlock)
+	for {
+		n, err := io.ReadFull(f, block)
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			if errors.Is(err, io.EOF) {
+				return false, nil
+			}
+			return false, fmt.Errorf("look for the end of the log %s: %w", path, err)
+		}
+		at, ended := wholeChunks(block[:n], uint32(number))
+		if ended || at < logBlock {
+			return ended, nil
+		}
+	}
+}
+
+// settlePending gives pending logs their own names and removes those that follow a gap. The caller holds the store's lock.
+func settlePending(fs vfs.FS, dir string) error {
+	kept, dropped, err := pendingLogs(fs, dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range dropped {
+		if err := fs.Remove(fs.PathJoin(dir, p.file)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove a log that follows a gap: %w", err)
+		}
+	}
+	for _, p := range kept {
+		before := fs.PathJoin(dir, logName(p.after))
+		if err := syncFile(fs, before); err != nil {
+			return fmt.Errorf("fsync the log %s: %w", before, err)
+		}
+		if err := SyncDir(fs, dir); err != nil {
+			return fmt.Errorf("fsync the folder of the logs: %w", err)
+		}
+		if err := fs.Rename(fs.PathJoin(dir, p.file), fs.PathJoin(dir, p.name)); err != nil {
+			return fmt.Errorf("rename a pending log: %w", err)
+		}
+	}
+	if len(kept) > 0 || len(dropped) > 0 {
+		if err := SyncDir(fs, dir); err != nil {
+			return fmt.Errorf("fsync the folder of the logs: %w", err)
+		}
+	}
+	return nil
+}
+
+// logName returns the name of the log of a number.
+func logName(number uint64) string { return fmt.Sprintf("%06d%s", number, walSuffix) }
+
+func syncFile(fs vfs.FS, path string) (err error) {
+	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(f, &err)
+	return f.Sync()
+}
+
+// pendingView shows a store with pending logs as it is after settlePending, and changes nothing.
+type pendingView struct {
+	vfs.FS
+	dir   string
+	files map[string]string // the file of each log that continues the newest, by its own name
+}
+
+func viewPending(fs vfs.FS, dir string) (*pendingView, error) {
+	v := &pendingView{FS: fs, dir: dir, files: map[string]string{}}
+	kept, _, err := pendingLogs(fs, dir)
+	for _, p := range kept {
+		v.files[p.name] = p.file
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil // there is no store
+	}
+	return v, err
+}
+
+func (v *pendingView) List(dir string) ([]string, error) {
+	names, err := v.FS.List(dir)
+	if v.PathJoin(dir) != v.dir {
+		return names, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, pending := parsePending(name)
+		return pending
+	})
+	for name := range v.files {
+		names = append(names, name)
+	}
+	return names, err
+}
+
+func (v *pendingView) path(name string) string {
+	if file, ok := v.files[v.PathBase(name)]; ok && v.PathDir(name) == v.dir {
+		return v.PathJoin(v.dir, file)
+	}
+	return name
+}
+
+func (v *pendingView) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	return v.FS.Open(v.path(name), o...)
+}
+
+func (v *pendingView) Stat(name string) (vfs.FileInfo, error) { return v.FS.Stat(v.path(name)) }
+
+func (v *pendingView) Unwrap() vfs.FS { return v.FS }
