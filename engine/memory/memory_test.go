@@ -88,6 +88,18 @@ func TestSharesAddUpToLessThanTheTotal(t *testing.T) {
 	})
 }
 
+// Memtables are bounded by the room that a start has for their tables.
+func TestMemTablesAreBoundedTogether(t *testing.T) {
+	for _, c := range []struct{ bytes, each int64 }{{1 << 40, 16 << 20}, {64 << 20, 4 << 20}, {1 << 20, 512 << 10}, {0, 512 << 10}} {
+		s := SharesOf(0, 4, false)
+		s.LimitMemTables(c.bytes, 4)
+		assert.Equal(t, c.each, s.MemTableBytes)
+		assert.Equal(t, 16*c.each, s.LoggedBytes(4, false))
+	}
+	clustered := SharesOf(0, 4, true)
+	assert.EqualValues(t, 256<<20, clustered.LoggedBytes(4, true))
+}
+
 func TestABudgetIsNeverOverdrawn(t *testing.T) {
 	b := NewBudget(10)
 	assert.True(t, b.Take(10))

@@ -46,6 +46,20 @@ const (
 	memTablesMax, logMemTablesMax = 4, 2
 )
 
+// LimitMemTables makes the memtables of all shards take at most a number of bytes together, but none smaller than 512 KiB.
+func (s *Shares) LimitMemTables(bytes int64, shards int) {
+	s.MemTableBytes = min(s.MemTableBytes, max(memTableLeast, bytes/memTablesMax/int64(max(1, shards))))
+}
+
+// LoggedBytes is how many bytes the memtables of the stores that have a log hold at most. Such a store writes all of them to tables when it opens
+// after a crash. In a cluster only the Raft logs have a log.
+func (s *Shares) LoggedBytes(shards int, clustered bool) int64 {
+	if clustered {
+		return logMemTablesMax * s.LogMemTableBytes
+	}
+	return memTablesMax * s.MemTableBytes * int64(max(1, shards))
+}
+
 // Shares are what each part of a server may take.
 type Shares struct {
 	// Total bounds the resident memory of the process; 0 means no bound.

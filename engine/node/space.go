@@ -11,11 +11,19 @@ import (
 // diskService is the name under which the gRPC health service says whether the disk has enough space for everything.
 const diskService = "disk"
 
-// watchSpace begins to watch the free space of the data folder.
+// startRoom is what a start writes beside the tables of the memtables: manifests, options and the first bytes of logs.
+const startRoom = 8 << 20
+
+// watchSpace begins to watch the free space of the data folder. A server without a cluster has memtables that the ballast has room for, so that
+// it starts on a full disk whatever the memtables held when it ended.
 func (n *Node) watchSpace(c Config) {
 	n.space = disk.WatchSpace(disk.SpaceOptions{
 		FS: c.fs, Dir: c.DataDir, Low: c.DiskLow, Critical: c.DiskCritical, Log: c.Log, Changed: n.spaceChanged,
+		Ballast: uint64(n.shares.LoggedBytes(c.Shards, c.Cluster.On())) + startRoom,
 	})
+	if ballast := int64(n.space.Ballast()); ballast > 0 && !c.Cluster.On() {
+		n.shares.LimitMemTables(max(0, ballast-startRoom), c.Shards)
+	}
 }
 
 // spaceChanged makes the health service say what the disk allows. The node stays ready: it reads, and below the low mark

@@ -23,6 +23,7 @@ import (
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -199,6 +200,25 @@ func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
 			require.Zero(t, s.disk.Refused(), "no write found the disk full")
 		})
 	}
+}
+
+// A server starts on a full disk with the room of the ballast: that is enough for the tables of all memtables.
+func TestTheBallastHasRoomForAllMemtables(t *testing.T) {
+	s := newSpaceNode(t, storage.Sync)
+	require.EqualValues(t, 75*spaceMiB, s.node.space.Ballast(), "the critical mark")
+	need := s.node.shares.LoggedBytes(s.config.Shards, false) + startRoom
+	require.LessOrEqual(t, need, int64(75*spaceMiB))
+	require.Greater(t, need, int64(70*spaceMiB), "the memtables use the room")
+
+	large := s.config
+	large.DataDir, large.DiskLow, large.DiskCritical = t.TempDir(), storage.SpaceMark{}, storage.SpaceMark{}
+	large.fs = quotafstest.New(vfs.NewMem(), 100<<30)
+	require.NoError(t, large.fs.MkdirAll(large.DataDir, 0o700))
+	n, err := Open(large)
+	require.NoError(t, err)
+	require.EqualValues(t, n.shares.LoggedBytes(large.Shards, false)+startRoom, n.space.Ballast())
+	require.Equal(t, memory.SharesOf(n.shares.Total, large.Shards, false).MemTableBytes, n.shares.MemTableBytes, "a large disk bounds nothing")
+	require.NoError(t, n.Shutdown(s.ctx))
 }
 
 // fillUp fills the disk until the server refuses although all that it holds is in tables.

@@ -25,10 +25,11 @@ const compactionsMax = 100
 
 // Reclaim implements disk.SpaceUser. It flushes the memtables, so that Pebble removes their log, and compacts tables that hold
 // deletions, one after the other. It skips a compaction that needs more than half of the room, because Pebble may compact at
-// the same time. It does nothing if nothing was committed since the last call.
+// the same time. It does nothing if nothing was committed since the last call, or without room: a flush would find the disk full and use
+// up the ballast, which the next start needs.
 func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	committed := s.flushes.Committed()
-	if s.readOnly || committed == s.reclaimed {
+	if s.readOnly || room == 0 || committed == s.reclaimed {
 		return nil
 	}
 	flushed, err := s.db.AsyncFlush()

@@ -2,11 +2,14 @@ package storage
 
 import (
 	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/internal/quotafstest"
@@ -104,6 +107,73 @@ func TestReclaimNeedsRoom(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.NotEmpty(t, skipped)
+}
+
+// Without room a flush would use up the ballast, which the next start needs.
+func TestReclaimOnAFullDiskWritesNothing(t *testing.T) {
+	fs, _, s := quotaStore(t, false)
+	put(t, s, 0, 16, 0)
+	unflushed := s.Unflushed()
+	require.Greater(t, unflushed, uint64(mib))
+	fs.LeaveFree(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a flush would wait for room until then
+	defer cancel()
+	require.NoError(t, s.Reclaim(ctx, 0))
+	require.Zero(t, fs.Refused(), "no write found the disk full")
+	require.Equal(t, unflushed, s.Unflushed())
+	fs.LeaveFree(100 * mib)
+	require.NoError(t, s.Reclaim(t.Context(), 100*mib), "there is room again")
+	require.Zero(t, s.Unflushed())
+}
+
+// A store whose memtables were all full when the server was killed opens on a full disk with the room of the ballast.
+func TestAStoreOpensOnAFullDiskWithFullMemtables(t *testing.T) {
+	const memtable, ballast = 4 * mib, 4*4*mib + 8*mib
+	var held atomic.Bool
+	letGo := make(chan struct{})
+	mem := vfs.NewCrashableMem()
+	s, err := Open("store", Options{Durability: Sync, MemTableBytes: memtable, FS: errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") && held.Load() {
+			<-letGo
+		}
+		return nil
+	}))})
+	require.NoError(t, err)
+	defer func() {
+		close(letGo)
+		require.NoError(t, s.Close())
+	}()
+	seq := uint64(0)
+	next := func() {
+		put(t, s, seq, seq+4, 0)
+		seq += 4
+	}
+	for seq < 400 { // memtables grow to their full size
+		next()
+	}
+	require.NoError(t, s.Flush())
+	held.Store(true)
+	for s.db.Metrics().MemTable.Count < 4 {
+		next()
+	}
+	require.Greater(t, s.Unflushed(), uint64(3*memtable))
+
+	fs := quotafstest.New(processKill(mem), 400*mib)
+	o := disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 80 * mib}, Critical: disk.Mark{Set: true, Bytes: 40 * mib}, Ballast: ballast}
+	disk.WatchSpace(o).Close()
+	require.EqualValues(t, ballast, fs.Used())
+	fs.LeaveFree(0)
+	space := disk.WatchSpace(o)
+	defer space.Close()
+	space.BoundWaits(time.Millisecond) // a write that finds no room fails instead of waiting
+	again, err := Open("store", Options{Durability: Sync, MemTableBytes: memtable, FS: fs, Space: space, Fatal: func(problem string) { t.Error(problem) }})
+	require.NoError(t, err)
+	for at := range seq {
+		_, found, err := again.Task(seqRef(at))
+		require.NoError(t, err)
+		require.True(t, found, "%d", at)
+	}
+	require.NoError(t, again.Close())
 }
 
 func TestUnflushedIsWhatIsInMemoryOnly(t *testing.T) {

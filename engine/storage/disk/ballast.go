@@ -14,8 +14,8 @@ import (
 // complete the writes under way and start again. An operator may remove it too.
 const BallastFile = "BALLAST"
 
-// ballastMax is the largest size of the ballast: the room that a store needs to open and flush its memtable on a full disk.
-const ballastMax = 64 << 20
+// ballastDefault is the size of the ballast unless SpaceOptions has another.
+const ballastDefault = 64 << 20
 
 // tryBlock is how much ballast.try writes at once.
 const tryBlock = 64 << 10
@@ -24,17 +24,18 @@ const tryBlock = 64 << 10
 type ballast struct {
 	fs   vfs.FS
 	path string
+	most uint64 // its size where the critical mark is above
 
 	mu    sync.Mutex // held for creating or removing the file
 	there bool
 }
 
-// begin makes the ballast if it does not exist and there is room for it. It removes the ballast if the server needs that room to
-// start.
+// begin makes the ballast if there is room for it, also in the place of one that may have another size. It removes the ballast if the server
+// needs that room to start.
 func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	_, err := b.fs.Stat(b.path)
 	b.mu.Lock()
-	b.there = err == nil
+	b.there = err == nil && !b.fits(u)
 	b.mu.Unlock()
 	if u.Total > 0 && u.Free < roomMin {
 		if b.release() {
@@ -47,8 +48,7 @@ func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 
 // restore makes the ballast again if it was removed and the state with it would be the same.
 func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
-	size := min(u.Critical, ballastMax)
-	if size == 0 || u.Available < u.Low+u.Low/hysteresis+size {
+	if !b.fits(u) {
 		return
 	}
 	b.mu.Lock()
@@ -56,10 +56,19 @@ func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 	if b.there {
 		return
 	}
-	if err := b.create(int64(size)); err != nil {
+	if err := b.create(int64(b.size(u))); err != nil {
 		log.Warn("the ballast could not be made", "file", b.path, "error", err)
 	}
 	b.there = true // also after a failure, so that it is not tried again before the next start
+}
+
+// size returns the size of the ballast for a reading, 0 without a critical mark: then the server makes no ballast.
+func (b *ballast) size(u SpaceUsage) uint64 { return min(u.Critical, b.most) }
+
+// fits reports whether the state would be the same with the ballast.
+func (b *ballast) fits(u SpaceUsage) bool {
+	size := b.size(u)
+	return size > 0 && u.Available >= u.Low+u.Low/hysteresis+size
 }
 
 func (b *ballast) create(size int64) error {

@@ -68,7 +68,8 @@ const (
 type SpaceUser interface {
 	// Unflushed returns how many bytes the store will write to tables without further commits.
 	Unflushed() uint64
-	// Reclaim gives back the space of deleted records, as far as that needs at most room bytes at a time. It ends with ctx.
+	// Reclaim gives back the space of deleted records, as far as that needs at most room bytes at a time, beside those of Unflushed. With a room
+	// of 0 it writes nothing. It ends with ctx.
 	Reclaim(ctx context.Context, room uint64) error
 }
 
@@ -80,6 +81,9 @@ type SpaceOptions struct {
 	Dir string
 	// Low and Critical are the marks. A critical mark above the low one counts as equal to it.
 	Low, Critical Mark
+	// Ballast is the room in bytes that the stores need to open on a full disk: each writes all that its log holds to tables before Pebble
+	// removes the log. The ballast has this size, or that of the critical mark if it is smaller. 0 means 64 MiB.
+	Ballast uint64
 	// Log receives changes of the state; nil discards them.
 	Log *slog.Logger
 	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It must not block.
@@ -130,7 +134,8 @@ func WatchSpace(o SpaceOptions) *Space {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Space{o: o, ballast: ballast{fs: o.FS, path: o.FS.PathJoin(o.Dir, BallastFile)}, users: map[SpaceUser]struct{}{}}
+	s := &Space{o: o, users: map[SpaceUser]struct{}{}}
+	s.ballast.fs, s.ballast.path, s.ballast.most = o.FS, o.FS.PathJoin(o.Dir, BallastFile), cmp.Or(o.Ballast, ballastDefault)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.usage.Store(&SpaceUsage{})
 	known := s.measure()
@@ -307,6 +312,15 @@ func (s *Space) measure() bool {
 	return true
 }
 
+// Ballast returns the size of the ballast in bytes. It returns 0 if the server makes none, because the free space is unknown or the critical mark
+// is off.
+func (s *Space) Ballast() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.ballast.size(s.Usage())
+}
+
 func (s *Space) unflushed() (bytes uint64) {
 	s.using.RLock()
 	defer s.using.RUnlock()
@@ -379,6 +393,7 @@ func (s *Space) reclaim() {
 }
 
 func (s *Space) reclaimOnce() {
+	s.measure() // another program may have filled the disk since the last reading
 	s.using.RLock()
 	users := slices.Collect(maps.Keys(s.users))
 	s.using.RUnlock()

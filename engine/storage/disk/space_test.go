@@ -100,12 +100,14 @@ func TestSpaceRefusalNamesMarkSpaceAndRemedy(t *testing.T) {
 type user struct {
 	unflushed atomic.Uint64
 	reclaimed atomic.Int64
+	room      atomic.Uint64 // of the last Reclaim
 }
 
 func (u *user) Unflushed() uint64 { return u.unflushed.Load() }
 
-func (u *user) Reclaim(context.Context, uint64) error {
+func (u *user) Reclaim(_ context.Context, room uint64) error {
 	u.reclaimed.Add(1)
+	u.room.Store(room)
 	return nil
 }
 
@@ -204,7 +206,7 @@ func TestJudgeIsBoundByTheMarks(t *testing.T) {
 func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)
-		require.EqualValues(t, ballastMax, fs.Used(), "the ballast occupies its space")
+		require.EqualValues(t, ballastDefault, fs.Used(), "the ballast occupies its space")
 		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
 		require.NoError(t, err)
 		fs.LeaveFree(0)
@@ -228,7 +230,7 @@ func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
 		require.NoError(t, <-wrote)
 		settle()
 		require.Equal(t, SpaceOK, s.State())
-		require.EqualValues(t, 2*mib+ballastMax, fs.Used(), "the ballast is there again")
+		require.EqualValues(t, 2*mib+ballastDefault, fs.Used(), "the ballast is there again")
 		require.NoError(t, f.Close())
 	})
 }
@@ -239,8 +241,8 @@ func TestAWriteBeyondADiskQuotaWaits(t *testing.T) {
 		fs, s := watched(t)
 		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
 		require.NoError(t, err)
-		require.EqualValues(t, ballastMax, fs.Used())
-		fs.Limit(ballastMax + mib/2)
+		require.EqualValues(t, ballastDefault, fs.Used())
+		fs.Limit(ballastDefault + mib/2)
 		_, err = f.Write(make([]byte, mib))
 		require.NoError(t, err, "the ballast makes room")
 		require.EqualValues(t, mib, fs.Used())
@@ -261,7 +263,7 @@ func TestAWriteBeyondADiskQuotaWaits(t *testing.T) {
 		require.NoError(t, <-wrote)
 		settle()
 		require.Equal(t, SpaceOK, s.State())
-		require.EqualValues(t, 2*mib+ballastMax, fs.Used(), "the ballast is there again, and what was tried is removed")
+		require.EqualValues(t, 2*mib+ballastDefault, fs.Used(), "the ballast is there again, and what was tried is removed")
 		require.NoError(t, f.Close())
 	})
 }
@@ -306,6 +308,40 @@ func TestAWriteToAFullDiskEndsInTime(t *testing.T) {
 	})
 }
 
+// The ballast has the size that its server asks for, at most that of the critical mark, also where an earlier server made another one.
+func TestTheBallastHasTheSizeThatStoresNeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		require.EqualValues(t, ballastDefault, s.Ballast())
+		s.Close()
+		for _, c := range []struct{ asked, want uint64 }{{80 * mib, 80 * mib}, {300 * mib, 100 * mib}, {10 * mib, 10 * mib}} {
+			o := s.o
+			o.Ballast = c.asked
+			again := WatchSpace(o)
+			require.EqualValues(t, c.want, again.Ballast())
+			require.EqualValues(t, c.want, fs.Used())
+			again.Close()
+		}
+		var none *Space
+		require.Zero(t, none.Ballast())
+	})
+}
+
+// The stores reclaim space by what is free now: what was free at the last look may be gone.
+func TestStoresReclaimByANewReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		u := &user{}
+		s.Join(u)
+		defer s.Leave(u)
+		fs.LeaveFree(150 * mib)
+		settle()
+		fs.LeaveFree(0)
+		s.reclaimOnce()
+		require.Zero(t, u.room.Load())
+	})
+}
+
 // A server that starts on a full disk gives up the ballast before it needs the space.
 func TestTheBallastGoesWhenAFullDiskIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -315,7 +351,7 @@ func TestTheBallastGoesWhenAFullDiskIsOpened(t *testing.T) {
 		again := WatchSpace(s.o)
 		defer again.Close()
 		require.Zero(t, fs.Used())
-		require.EqualValues(t, ballastMax, again.Usage().Free)
+		require.EqualValues(t, ballastDefault, again.Usage().Free)
 		require.Equal(t, SpaceCritical, again.State())
 	})
 }
