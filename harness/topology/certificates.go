@@ -3,6 +3,7 @@ package topology
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ func (c *Cluster) makeCertificates(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, c.config.Binary, "cluster", "init", "--nodes", strings.Join(nodes, ","), "--out", c.certs)
 	cmd.Env = append(proc.Environ("QUEUED_"), c.config.Env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make the certificates of the cluster's nodes with %s: %w: %s", c.config.Binary, err, bytes.TrimSpace(out))
+		return fmt.Errorf("make the certificates of the cluster's nodes with %s: %w: %s", c.config.Binary, errors.Join(err, ctx.Err()), bytes.TrimSpace(out))
 	}
 	return nil
 }

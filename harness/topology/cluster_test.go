@@ -257,10 +257,25 @@ func TestClusterThatFails(t *testing.T) {
 	})
 	t.Run("the routes are of another cluster", func(t *testing.T) {
 		s := newClusterSite(t, "too many shards")
-		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		_, err := Start(t.Context(), s.config)
+		require.ErrorContains(t, err, "leaders: the routes are of another cluster: n1 names shard 99 of 2")
+		s.assertAllEmpty(t)
+	})
+	t.Run("the start is given up while the certificates are made", func(t *testing.T) {
+		s := newClusterSite(t, "endless init")
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		_, err := Start(ctx, s.config)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := Start(ctx, s.config)
+			ended <- err
+		}()
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(s.pid)
+			return err == nil
+		}, wait, tick)
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
 		s.assertNoFolders(t)
 	})
 	t.Run("a port is taken", func(t *testing.T) {

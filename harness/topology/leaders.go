@@ -22,6 +22,9 @@ type routesAnswer struct {
 	} `json:"routes"`
 }
 
+// errForeignShards is the error of routes that name a shard which the cluster does not have. Asking again does not help.
+var errForeignShards = errors.New("the routes are of another cluster")
+
 // Leaders returns the id of the node that leads each shard, by shard from 0, and "" for a shard without a leader. Leaders asks
 // all nodes that run. A node leads a shard if it says so itself. Where two nodes say so, because one has not yet learned of the
 // other, the node that more nodes name is the leader. Leaders fails if no node answers. For a server without a cluster it
@@ -50,7 +53,7 @@ func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 		answered = true
 		for _, r := range answer.Routes {
 			if r.Shard < 0 || r.Shard >= len(leaders) {
-				return nil, fmt.Errorf("leaders: %s names shard %d of %d", c.servers[i].ID, r.Shard, len(leaders))
+				return nil, fmt.Errorf("leaders: %w: %s names shard %d of %d", errForeignShards, c.servers[i].ID, r.Shard, len(leaders))
 			}
 			if claims[r.Shard] == nil {
 				claims[r.Shard], named[r.Shard] = map[string]bool{}, map[string]int{}
@@ -99,7 +102,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context) error {
 		}
 		leaders, err := c.Leaders(ctx)
 		if err != nil {
-			return false, err
+			return errors.Is(err, errForeignShards), err
 		}
 		for shard, leader := range leaders {
 			if leader == "" {
