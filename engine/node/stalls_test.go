@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/adminjson"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -45,7 +46,7 @@ func TestSlowCommitsAreShown(t *testing.T) {
 	letGo()
 	require.NoError(t, <-done)
 
-	var page stallsPage
+	var page adminjson.Stalls
 	code, body := ask(t, n.Admin(), "/debug/stalls")
 	require.Equal(t, http.StatusOK, code)
 	require.NoError(t, json.Unmarshal(body, &page))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pronybench/prony/engine/adminjson"
 	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -27,34 +28,6 @@ type Stalls struct {
 	Total uint64
 }
 
-// stallsAnswer is what a server answers at /debug/stalls.
-type stallsAnswer struct {
-	NowMs        float64 `json:"now_ms"`
-	SlowMs       float64 `json:"slow_ms"`
-	CommitsTotal uint64  `json:"commits_total"`
-	Commits      []struct {
-		BeganMs         float64            `json:"began_ms"`
-		TookMs          float64            `json:"took_ms"`
-		Shard           int                `json:"shard"`
-		Commands        int                `json:"commands"`
-		Cause           string             `json:"cause"`
-		CausesMs        map[string]float64 `json:"causes_ms"`
-		FlushMs         float64            `json:"flush_ms"`
-		CompactionMs    float64            `json:"compaction_ms"`
-		FsyncMs         float64            `json:"fsync_ms"`
-		AppendMs        float64            `json:"append_ms"`
-		Collections     int                `json:"collections"`
-		SchedulerWaitMs float64            `json:"scheduler_wait_ms"`
-		SchedulerOverMs float64            `json:"scheduler_over_ms"`
-	} `json:"commits"`
-	Work []struct {
-		Kind    string  `json:"kind"`
-		Store   string  `json:"store"`
-		BeganMs float64 `json:"began_ms"`
-		TookMs  float64 `json:"took_ms"`
-	} `json:"work"`
-}
-
 // ReadStalls reads the slow commits of a server. It returns nil if the server does not record them. It takes at most ten seconds and
 // 8 MiB.
 func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
@@ -71,7 +44,7 @@ func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
 
 // parseStalls reads an answer that came now. The server may have another clock: its times are moved by the difference.
 func parseStalls(body []byte, now time.Time) (*Stalls, error) {
-	var a stallsAnswer
+	var a adminjson.Stalls
 	if err := json.Unmarshal(body, &a); err != nil {
 		return nil, fmt.Errorf("read the slow commits: %w", err)
 	}

@@ -31,6 +31,13 @@ func TestStallsAreReadInTheTimesOfThisProcess(t *testing.T) {
 	}, s)
 }
 
+// A server of another version may say less, and more.
+func TestStallsOfAnotherVersionAreRead(t *testing.T) {
+	s, err := parseStalls([]byte(`{"now_ms":50000,"slow_ms":5,"commits":[{"began_ms":48000,"took_ms":20,"colour":"red"}],"more":{}}`), time.Unix(1_000, 0))
+	require.NoError(t, err)
+	assert.Equal(t, &Stalls{SlowMs: 5, Commits: []result.SlowCommit{{AtS: 998, Ms: 20}}}, s)
+}
+
 func TestAServerWithoutARecordOfStalls(t *testing.T) {
 	answer := http.NotFound
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
