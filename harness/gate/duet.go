@@ -114,6 +114,8 @@ func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesS
 		switch {
 		case s.IsDefault():
 			continue
+		case s.OfBuilds():
+			c.Warnings = append(c.Warnings, fmt.Sprintf("the change includes another default: the server's %s was %q and is %q", s.Name, s.Base, s.Change))
 		case s.Differs():
 			c.Warnings = append(c.Warnings, fmt.Sprintf("base and change ran with different settings: the server's %s is %q and %q", s.Name, s.Base, s.Change))
 		case s.Only != "":

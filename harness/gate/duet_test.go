@@ -333,6 +333,7 @@ func TestServerSettingsOfADuet(t *testing.T) {
 	}
 	d.Sides[0].Settings = said("1GiB", result.ServerSetting{Name: "yield", Value: "on", Origin: "default"})
 	d.Sides[1].Settings = said("2GiB", result.ServerSetting{Name: "wait", Value: "1ms", Origin: "default"})
+	d.Sides[0].Settings[0].Settings[2].Value = "2"
 	c := judged(d, 1)
 	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)
 	var names []string
@@ -341,7 +342,8 @@ func TestServerSettingsOfADuet(t *testing.T) {
 	}
 	assert.Equal(t, []string{"memory", "shards", "yield", "wait"}, names)
 	assert.Equal(t, []string{
-		`base and change ran with different settings: the server's memory is "1GiB" and "2GiB"`,
+		`the change includes another default: the server's memory was "1GiB" and is "2GiB"`,
+		`base and change ran with different settings: the server's shards is "2" and "1"`,
 		`only the base's server has the setting yield, which is "on"`,
 		`only the change's server has the setting wait, which is "1ms"`,
 	}, c.Warnings)

@@ -34,7 +34,10 @@ func duetServersSection(p *page, c *comparison) {
 			from += " and " + s.ChangeOrigin
 		}
 		same := "yes"
-		if s.Differs() || s.Only != "" {
+		switch {
+		case s.OfBuilds():
+			same = "**no**: a part of the change"
+		case s.Differs() || s.Only != "":
 			same = "**no**"
 		}
 		rows = append(rows, []string{code(s.Name), base, change, text(from), same})
@@ -57,6 +60,8 @@ func settingsText(b *strings.Builder, d *result.DuetJudgement) {
 		switch {
 		case s.Only != "":
 			servers = append(servers, fmt.Sprintf("%s %s (the %s alone)", s.Name, plain(s.Base+s.Change), s.Only))
+		case s.OfBuilds():
+			servers = append(servers, fmt.Sprintf("%s %s and %s (a part of the change)", s.Name, plain(s.Base), plain(s.Change)))
 		case s.Differs():
 			servers = append(servers, fmt.Sprintf("%s %s and %s", s.Name, plain(s.Base), plain(s.Change)))
 		default:

@@ -1,7 +1,12 @@
 package result
 
-// DefaultOrigin is the Origin of a setting that has its default.
-const DefaultOrigin = "default"
+// The Origins of settings that nobody gave.
+const (
+	// DefaultOrigin is that of a setting that has its default.
+	DefaultOrigin = "default"
+	// RuntimeOrigin is that of a limit which the process chose or calculated when it started.
+	RuntimeOrigin = "runtime"
+)
 
 // SidesSetting is a setting of the servers of both sides of a comparison.
 type SidesSetting struct {
@@ -16,6 +21,14 @@ type SidesSetting struct {
 
 // Differs reports whether both sides' servers have the setting, with other values.
 func (s SidesSetting) Differs() bool { return s.Only == "" && s.Base != s.Change }
+
+// OfBuilds reports whether the values differ although neither side was given one: the builds have different defaults, or their processes
+// chose other limits. Between servers that were started alike on one host this is a part of the change.
+func (s SidesSetting) OfBuilds() bool {
+	return s.Differs() && !given(s.BaseOrigin) && !given(s.ChangeOrigin)
+}
+
+func given(origin string) bool { return origin != DefaultOrigin && origin != RuntimeOrigin }
 
 // IsDefault reports whether the setting has the same default on both sides.
 func (s SidesSetting) IsDefault() bool {

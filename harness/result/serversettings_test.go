@@ -25,6 +25,23 @@ func TestSettingsOfBothSides(t *testing.T) {
 		assert.Equal(t, want.differs, s.Differs(), s.Name)
 		assert.Equal(t, want.isDefault, s.IsDefault(), s.Name)
 	}
+	for _, c := range []struct {
+		base, change, baseOrigin, changeOrigin string
+		ofBuilds                               bool
+	}{
+		{"1", "2", "default", "default", true},
+		{"1", "2", "runtime", "runtime", true},
+		{"1", "1", "default", "default", false},
+		{"1", "2", "default", "flag", false},
+		{"1", "2", "environment", "default", false},
+		{"1", "2", "file", "file", false},
+		{"1", "2", "", "", false},
+	} {
+		s := SidesSetting{Base: c.base, Change: c.change, BaseOrigin: c.baseOrigin, ChangeOrigin: c.changeOrigin}
+		assert.Equal(t, c.ofBuilds, s.OfBuilds(), "%+v", c)
+		s.Only = "base"
+		assert.False(t, s.OfBuilds(), "the other build does not have it")
+	}
 	assert.Nil(t, BesideSettings(base, nil), "not recorded")
 	assert.Nil(t, BesideSettings(nil, change))
 }

@@ -51,8 +51,9 @@ only if it is larger than what the two measurements of the base differ by.
 With two stored runs A and B it judges B against A: their rounds were not measured in turn and there is no control, which
 it says. With the folder of a comparison it judges that again.
 
-It refuses to compare sides whose settings differ, and servers that say that they run with different settings. A setting that
-only one side's build knows is a warning.`,
+It refuses to compare sides whose settings differ, and servers that say that they run with different settings. A default of the
+server that differs between the builds of --base and --change is a part of the change: it is shown and not refused. A setting
+that only one side's build knows is a warning.`,
 		Example: `  prony compare --base main
   prony compare --base HEAD~3 --change HEAD --scenario scenarios/compare.hcl --for 90s
   prony compare runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,

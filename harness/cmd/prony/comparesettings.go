@@ -18,12 +18,13 @@ func checkSettings(base, change *result.Result) error {
 		return nil
 	}
 	all := scenario.Differences(&base.Manifest.Scenario, &change.Manifest.Scenario)
-	return refuse(append(all, serverDifferences(base.Manifest.Servers, change.Manifest.Servers)...))
+	return refuse(append(all, serverDifferences(base.Manifest.Servers, change.Manifest.Servers, false)...))
 }
 
-// checkServers refuses servers of two sides that run with different settings.
+// checkServers refuses servers of two sides that were started alike on one host and run with different settings. Where nobody gave
+// the setting, its value is that of the build, and a part of the change.
 func checkServers(base, change []result.ServerSettings) error {
-	return refuse(serverDifferences(base, change))
+	return refuse(serverDifferences(base, change, true))
 }
 
 // refuse returns an error that names differences of settings, or nil without one.
@@ -42,10 +43,11 @@ func refuse(all []scenario.Difference) error {
 }
 
 // serverDifferences returns the settings that the first servers of two sides said other values for. Settings that one of them does not
-// have are left out: the builds may have different ones.
-func serverDifferences(base, change []result.ServerSettings) (all []scenario.Difference) {
+// have are left out: the builds may have different ones. alike says that the servers were started alike on one host, so that settings which
+// nobody gave are left out too.
+func serverDifferences(base, change []result.ServerSettings, alike bool) (all []scenario.Difference) {
 	for _, s := range result.BesideSettings(base, change) {
-		if s.Differs() {
+		if s.Differs() && !(alike && s.OfBuilds()) {
 			all = append(all, scenario.Difference{Path: "the server's " + s.Name, Base: s.Base, Change: s.Change})
 		}
 	}
