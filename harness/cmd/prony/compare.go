@@ -25,6 +25,7 @@ var compareScenario = filepath.Join("scenarios", "compare.hcl")
 type compareFlags struct {
 	base, change, scenario, out, tags, effect string
 	rounds                                    int
+	workCycles                                uint64
 	length                                    time.Duration
 	json, differentSettings                   bool
 	vars                                      vars
@@ -70,6 +71,7 @@ that only one side's build knows is a warning.`,
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both sides")
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
+	c.Flags().Uint64Var(&f.workCycles, "work-cycles", 0, "length of a duet's fixed work, instead of 60,000 cycles, or 15,000 of a cluster")
 	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare though the settings of the sides or of their servers differ")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
@@ -205,11 +207,33 @@ func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Poli
 	if c.Flags().Changed("rounds") {
 		unfit = errors.New("--rounds asks for them")
 	}
+	if err := f.checkWork(c.Flags().Changed("work-cycles"), unfit); err != nil {
+		return nil, "", err
+	}
 	if unfit != nil {
 		say(stderr, "%s: measuring interleaved rounds and no duet: %v", s.Name, unfit)
 		return f.interleave(c, args, policy, b, s, sources, unfit)
 	}
 	return f.duet(c, args, b, s, sources)
+}
+
+// The bounds of --work-cycles. Fewer cycles have allocations that agree less well; more take hours on a slow disk.
+const (
+	workCyclesLeast = 1_000
+	workCyclesMost  = 10_000_000
+)
+
+// checkWork returns an error if the given length of the fixed work is out of bounds, or if no duet is measured.
+func (f *compareFlags) checkWork(given bool, unfit error) error {
+	switch {
+	case !given:
+		return nil
+	case f.workCycles < workCyclesLeast || f.workCycles > workCyclesMost:
+		return fmt.Errorf("--work-cycles %d is not %d to %d", f.workCycles, workCyclesLeast, workCyclesMost)
+	case unfit != nil:
+		return fmt.Errorf("--work-cycles is of a duet, and interleaved rounds have no fixed work: leave it out (%w)", unfit)
+	}
+	return nil
 }
 
 // interleave measures rounds of both sides in turn, and of the base once more as the control.

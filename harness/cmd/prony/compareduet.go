@@ -27,7 +27,7 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 			return nil, "", err
 		}
 	}
-	o := duet.Options{Out: f.out, Command: args, Within: f.length, Progress: stderr, Seed: uint64(time.Now().UnixNano())}
+	o := duet.Options{Out: f.out, Command: args, Within: f.length, Progress: stderr, Seed: uint64(time.Now().UnixNano()), WorkCycles: f.workCycles}
 	warning, err := b.generators(ctx, sources, &sides)
 	if err != nil {
 		return nil, "", err

@@ -89,7 +89,7 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	gitDo(t, "commit", "--quiet", "-m", "a client")
 	head := strings.TrimSpace(gitDo(t, "rev-parse", "HEAD"))
 	wrapper(t, "os.Setenv(\"CHANGED\", \"yes\")")
-	got := prony(t, "compare", "--base", "HEAD", "--for", "1ns", "--json")
+	got := prony(t, "compare", "--base", "HEAD", "--for", "1ns", "--work-cycles", "2000", "--json")
 	require.Equal(t, 4, got.code, "two generations can't tell: %s", got.stderr)
 	c := got.comparison(t)
 	assert.Equal(t, result.Inconclusive, c.Verdict)
@@ -125,6 +125,8 @@ func TestCompareMeasuresADuet(t *testing.T) {
 			assert.Contains(t, s.PerCycle, result.StorageFsyncUsPerCycle)
 		}
 	}
+	require.NotNil(t, measured.Work)
+	assert.InDelta(t, 2000, measured.Work.Cycles, 100)
 	var names []string
 	for _, s := range measured.Sides {
 		require.NotEmpty(t, s.Settings, "the servers said what they run with")

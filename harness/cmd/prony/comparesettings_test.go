@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,4 +28,29 @@ func TestAChangedDefaultIsAPartOfTheChange(t *testing.T) {
 	}
 	assert.ErrorContains(t, checkSettings(run(said("10s", "default")), run(said("45s", "default"))), refused)
 	assert.NoError(t, checkSettings(run(said("10s", "default")), run(said("10s", "default"))))
+}
+
+func TestTheLengthOfTheFixedWorkIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		cycles uint64
+		given  bool
+		unfit  error
+		says   string
+	}{
+		{0, false, nil, ""},
+		{0, false, errors.New("it has faults"), ""},
+		{1_000, true, nil, ""},
+		{10_000_000, true, nil, ""},
+		{0, true, nil, "--work-cycles 0 is not 1000 to 10000000"},
+		{10_000_001, true, nil, "--work-cycles 10000001 is not 1000 to 10000000"},
+		{60_000, true, errors.New("it has faults"), "interleaved rounds have no fixed work: leave it out (it has faults)"},
+	} {
+		f := compareFlags{workCycles: c.cycles}
+		err := f.checkWork(c.given, c.unfit)
+		if c.says == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.says)
+		}
+	}
 }
