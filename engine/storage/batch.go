@@ -24,6 +24,8 @@ type Batch struct {
 	name  []byte             // of an idempotency key, for reuse
 	err   error              // the first error; Submit returns it
 
+	sets, setBytes, deletes uint64 // since the last Submit, which adds them to the store's counters
+
 	dropsKeys   int64 // the last bucket of keys that the commit drops; 0 means that it drops none
 	changesKeys bool  // the commit puts or drops idempotency keys
 
@@ -53,6 +55,7 @@ func (b *Batch) Submit() (Commit, error) {
 	if b.err != nil {
 		return Commit{}, b.err
 	}
+	b.addUp()
 	if b.log != nil {
 		return b.propose()
 	}
@@ -71,6 +74,16 @@ func (b *Batch) Submit() (Commit, error) {
 		b.dropsKeys = 0
 	}
 	return c, nil
+}
+
+// addUp adds the counts of the batch to the store's. All batches and reads of a store share its counters: one addition for each commit
+// costs less than one for each key.
+func (b *Batch) addUp() {
+	count := &b.store.count
+	count.sets.Add(b.sets)
+	count.setBytes.Add(b.setBytes)
+	count.deletes.Add(b.deletes)
+	b.sets, b.setBytes, b.deletes = 0, 0, 0
 }
 
 // apply applies a batch. Pebble panics at a write after a failed write to the log; apply returns an error instead. The store
@@ -149,7 +162,7 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 
 // DropTask implements queue.Journal. The key was set exactly once, so a single delete suffices: both vanish when they meet.
 func (b *Batch) DropTask(ref queue.Ref) {
-	b.store.count.deletes.Add(1)
+	b.deletes++
 	b.note(b.b.SingleDelete(b.refKey(record.PrefixTask, ref), nil))
 }
 
@@ -355,17 +368,17 @@ func (b *Batch) PutSystem(key string, value []byte) {
 }
 
 func (b *Batch) deleteRange(from, to []byte) {
-	b.store.count.deletes.Add(1)
+	b.deletes++
 	b.note(b.b.DeleteRange(from, to, nil))
 }
 
 func (b *Batch) set(key []byte) {
-	b.store.count.sets.Add(1)
-	b.store.count.setBytes.Add(uint64(len(key) + len(b.enc.Bytes())))
+	b.sets++
+	b.setBytes += uint64(len(key) + len(b.enc.Bytes()))
 	b.note(b.b.Set(key, b.enc.Bytes(), nil))
 }
 
 func (b *Batch) delete(key []byte) {
-	b.store.count.deletes.Add(1)
+	b.deletes++
 	b.note(b.b.Delete(key, nil))
 }
