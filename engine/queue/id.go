@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"encoding/base32"
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // MaxPriority is the most urgent priority; 0 is the least urgent and the default.
 const MaxPriority = 9
@@ -26,21 +22,71 @@ type ID struct {
 // IDLen is the length of an ID as text.
 const IDLen = 24
 
-const idBytes = 15
+// The text is base32 with Crockford's alphabet in lower case: no letter is mistaken for a digit, and the text sorts as the bytes do. The
+// bytes are
+//
+//	shard (2) │ queue (4) │ priority (1) │ seq (8), big-endian
+//
+// which are 120 bits: 12 characters for the first half and 12 for the second. The first half is the same for all tasks of a lane, but for
+// the 4 high bits of seq.
+const (
+	idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	idHalf     = IDLen / 2
+	idHalfBits = 5 * idHalf
+	idCharBits = 5
+	idHalfMask = 1<<idHalfBits - 1
+	idSeqBits  = 64 - idHalfBits // of seq, in the first half
+)
 
-// The text is Crockford's alphabet in lower case: no letter is mistaken for a digit, and the text
-// sorts as the bytes do.
-var idText = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+// idValues has the value of each character of an id; idNone for one that is not of the alphabet.
+var idValues = func() (values [256]uint8) {
+	for i := range values {
+		values[i] = idNone
+	}
+	for i := range len(idAlphabet) {
+		values[idAlphabet[i]] = uint8(i)
+	}
+	return values
+}()
+
+const idNone = 0xff
+
+func (id ID) halves() (first, second uint64) {
+	first = uint64(id.Shard)<<44 | uint64(id.Queue)<<12 | uint64(id.Priority)<<idSeqBits | id.Seq>>idHalfBits
+	return first, id.Seq & idHalfMask
+}
+
+func putIDHalf(text *[idHalf]byte, half uint64) {
+	for i := idHalf - 1; i >= 0; i-- {
+		text[i] = idAlphabet[half%(1<<idCharBits)]
+		half >>= idCharBits
+	}
+}
+
+// IDTexts writes the texts of ids, one after the other. It encodes what successive ids have in common once. The zero value is ready for use.
+type IDTexts struct {
+	first uint64
+	text  [idHalf]byte // of first
+	any   bool         // text is set
+}
+
+// Append appends the text of an id, IDLen characters, to b.
+func (t *IDTexts) Append(b []byte, id ID) []byte {
+	first, second := id.halves()
+	if first != t.first || !t.any {
+		t.first, t.any = first, true
+		putIDHalf(&t.text, first)
+	}
+	b = append(b, t.text[:]...)
+	var text [idHalf]byte
+	putIDHalf(&text, second)
+	return append(b, text[:]...)
+}
 
 // AppendText appends the ID's text, IDLen characters, to b.
 func (id ID) AppendText(b []byte) []byte {
-	// shard (2) | queue (4) | priority (1) | seq (8), big-endian
-	var raw [idBytes]byte
-	binary.BigEndian.PutUint16(raw[0:], id.Shard)
-	binary.BigEndian.PutUint32(raw[2:], id.Queue)
-	raw[6] = id.Priority
-	binary.BigEndian.PutUint64(raw[7:], id.Seq)
-	return idText.AppendEncode(b, raw[:])
+	var t IDTexts
+	return t.Append(b, id)
 }
 
 // String returns the ID's text.
@@ -50,26 +96,32 @@ func (id ID) String() string {
 
 // ParseID reads the text of an ID.
 func ParseID(text string) (ID, error) {
-	var raw [idBytes]byte
 	if len(text) != IDLen {
 		return ID{}, fmt.Errorf("id %.40q has %d characters, not %d: pass an id as the server gave it", text, len(text), IDLen)
 	}
-	var src [IDLen]byte
-	copy(src[:], text)
-	// Decode skips line breaks: a text with one gives fewer bytes.
-	if n, err := idText.Decode(raw[:], src[:]); err != nil || n != idBytes {
-		return ID{}, fmt.Errorf("id %q is malformed: pass an id as the server gave it", text)
-	}
+	first, ok := idHalfOf(text[:idHalf])
+	second, also := idHalfOf(text[idHalf:])
 	id := ID{
-		Shard: binary.BigEndian.Uint16(raw[0:]),
+		Shard: uint16(first >> 44),
 		Ref: Ref{
-			Queue:    binary.BigEndian.Uint32(raw[2:]),
-			Priority: raw[6],
-			Seq:      binary.BigEndian.Uint64(raw[7:]),
+			Queue:    uint32(first >> 12),
+			Priority: uint8(first >> idSeqBits),
+			Seq:      first<<idHalfBits | second,
 		},
 	}
-	if id.Priority > MaxPriority {
+	if !ok || !also || id.Priority > MaxPriority {
 		return ID{}, fmt.Errorf("id %q is malformed: pass an id as the server gave it", text)
 	}
 	return id, nil
+}
+
+// idHalfOf returns the value of one half of an id's text, and whether all of its characters are of the alphabet.
+func idHalfOf(text string) (half uint64, ok bool) {
+	seen := uint8(0) // has bits above those of a value if one character is not of the alphabet
+	for i := range len(text) {
+		v := idValues[text[i]]
+		seen |= v
+		half = half<<idCharBits | uint64(v%(1<<idCharBits))
+	}
+	return half, seen < 1<<idCharBits
 }

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"encoding/base32"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +47,39 @@ func TestIDComesBackFromItsText(t *testing.T) {
 		require.Equal(t, id, back)
 		require.Equal(t, "before "+text, string(id.AppendText([]byte("before "))))
 	})
+}
+
+// TestTheTextIsBase32 holds the text to its description, by another implementation.
+func TestTheTextIsBase32(t *testing.T) {
+	crockford := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+	rapid.Check(t, func(t *rapid.T) {
+		id := drawID(t)
+		raw := binary.BigEndian.AppendUint16(nil, id.Shard)
+		raw = binary.BigEndian.AppendUint32(raw, id.Queue)
+		raw = binary.BigEndian.AppendUint64(append(raw, id.Priority), id.Seq)
+		require.Equal(t, crockford.EncodeToString(raw), id.String())
+	})
+}
+
+// TestTextsOfSuccessiveIDs are the same as each id's own.
+func TestTextsOfSuccessiveIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var texts IDTexts
+		id := drawID(t)
+		for range 8 {
+			switch rapid.IntRange(0, 3).Draw(t, "next") {
+			case 0:
+				id = drawID(t)
+			case 1:
+				id.Priority = (id.Priority + 1) % (MaxPriority + 1)
+			case 2:
+				id.Seq++
+			}
+			require.Equal(t, "before "+id.String(), string(texts.Append([]byte("before "), id)))
+		}
+	})
+	var texts IDTexts
+	require.Equal(t, ID{}.String(), string(texts.Append(nil, ID{})), "the first id is all zeros")
 }
 
 func TestIDTextSortsAsTheFieldsDo(t *testing.T) {
