@@ -30,6 +30,9 @@ type Config struct {
 	turnMax     int    // how many leases one turn grants, and how many closed waiters it leaves out; smaller in tests
 	trimAfterMs int64  // how long after its last use a queue gives back the memory of its windows; other values in tests
 
+	// Deliveries, if not nil, returns an empty list for the next Grant of a waiter that may have several. The caller of Dispatch may so reuse
+	// the lists of earlier grants.
+	Deliveries func() []Delivery
 	// Account returns a tenant's account; nil means that no quotas are kept.
 	Account func(tenant string) Account
 	// Counting, if not nil, is called with true once the accounts include what the state holds, and with false before LeaveAccounts

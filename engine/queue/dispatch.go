@@ -1,5 +1,7 @@
 package queue
 
+import "slices"
+
 // maxBatch is how many tasks one lease batch holds; a token has batchBits bits for the task's place.
 const (
 	batchBits = 12
@@ -15,6 +17,9 @@ const passedMax = 64
 
 // grantRoom is how many tasks a grant has room for from the start, at most: beyond that it grows.
 const grantRoom = 512
+
+// spareRefsMax is the capacity, in leases, of the lists that are kept for lease batches under way.
+const spareRefsMax = 4 * maxBatch
 
 // waiterBytesMax is about how many bytes of payloads a waiter is given before it calls Sent for some of them: payloads that were given
 // and not sent are held in memory.
@@ -155,6 +160,7 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 		s.hot.push(q)
 	}
 	for i, w := range s.granted {
+		s.fit(w.batch)
 		s.journal.PutLease(w.batch.id, w.batch.refs)
 		s.expiry.set(w.batch)
 		w.batch, s.granted[i] = nil, nil
@@ -403,39 +409,89 @@ func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool
 			continue
 		}
 		for took < n && w.open() {
-			ref, d, ok, blocked := s.take(l)
+			d := w.slot(s, q)
+			ok, blocked := s.take(l, d)
 			if !ok {
+				s.takeBack(w)
 				if blocked { // a lane of lower priority must wait
 					return took, true
 				}
 				break
 			}
-			s.addLease(q, w, ref, d)
+			s.addLease(q, w, d)
 			took++
 		}
 	}
 	return took, false
 }
 
-func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery) {
+// slot adds a zero delivery to the waiter's grant.
+func (w *Waiter) slot(s *State, q *Queue) *Delivery {
+	if w.grant == nil {
+		switch {
+		case w.once || s.cfg.Deliveries == nil:
+			w.grant = make([]Delivery, 0, min(w.credits, max(1, int(q.ready())+1), grantRoom))
+		case s.unused != nil:
+			w.grant, s.unused = s.unused, nil
+		default:
+			w.grant = s.cfg.Deliveries()
+		}
+	}
+	w.grant = append(w.grant, Delivery{})
+	return &w.grant[len(w.grant)-1]
+}
+
+// takeBack removes the last delivery of the waiter's grant, for which there was no task. A waiter without deliveries keeps no list.
+func (s *State) takeBack(w *Waiter) {
+	w.grant = w.grant[:len(w.grant)-1]
+	if len(w.grant) > 0 {
+		return
+	}
+	if !w.once {
+		s.unused = w.grant
+	}
+	w.grant = nil
+}
+
+// addLease leases the task of the last delivery of the waiter's grant.
+func (s *State) addLease(q *Queue, w *Waiter, d *Delivery) {
 	if w.batch == nil {
 		w.batch = s.newLease()
 		s.granted = append(s.granted, w)
-		if w.grant == nil {
-			room := min(w.credits, max(1, int(q.ready())+1), grantRoom)
-			w.grant, w.batch.refs = make([]Delivery, 0, room), make([]LeaseRef, 0, room)
-		}
+		w.batch.refs = s.takeRefs()
 	}
 	b := w.batch
-	ref.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, ref.LeaseMs))
-	d.LeaseRef, d.Queue, d.Token = ref, q, Token(b.id, len(b.refs))
-	b.add(ref)
-	if before := s.noteLeased(q, ref.Seq, d.Token); before != 0 {
-		broken("task %d of queue %q is leased twice, with the tokens %d and %d", ref.Seq, q.record.Name, before, d.Token)
+	d.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, d.LeaseMs))
+	d.Queue, d.Token = q, Token(b.id, len(b.refs))
+	b.add(&d.LeaseRef)
+	if before := s.noteLeased(q, d.Seq, d.Token); before != 0 {
+		broken("task %d of queue %q is leased twice, with the tokens %d and %d", d.Seq, q.record.Name, before, d.Token)
 	}
-	w.grant = append(w.grant, d)
 	w.credits--
-	w.bytes += int64(ref.Bytes)
+	w.bytes += int64(d.Bytes)
 	q.record.Counts.Leased++
 	s.touch(q)
+}
+
+// takeRefs returns an empty list for the leases of a batch under way, one that was used before if there is one.
+func (s *State) takeRefs() []LeaseRef {
+	last := len(s.spareRefs) - 1
+	if last < 0 {
+		return nil
+	}
+	refs := s.spareRefs[last]
+	s.spareRefs = s.spareRefs[:last]
+	s.spareRefsRoom -= cap(refs)
+	return refs
+}
+
+// fit copies the leases of a complete batch to a list of their number, since they may stand for long.
+func (s *State) fit(b *lease) {
+	refs := b.refs
+	b.refs = slices.Clone(refs)
+	if s.spareRefsRoom+cap(refs) <= spareRefsMax {
+		clear(refs)
+		s.spareRefs = append(s.spareRefs, refs[:0])
+		s.spareRefsRoom += cap(refs)
+	}
 }

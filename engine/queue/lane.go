@@ -199,38 +199,41 @@ func (s *State) windowNextMs(l *lane) int64 {
 }
 
 // take claims the lane's next ready task: a due returned task before the fresh ones, since it was enqueued earlier. It sends tasks
-// whose time to live is over to the dead letters. blocked says that a Refill must be answered first.
-func (s *State) take(l *lane) (ref LeaseRef, d Delivery, ok, blocked bool) {
+// whose time to live is over to the dead letters. It fills in d, which must be zero, as pop does. blocked says that a Refill must be
+// answered first.
+func (s *State) take(l *lane, d *Delivery) (ok, blocked bool) {
 	for {
-		ref, d, ok, blocked = s.pop(l, s.nowMs)
-		if !ok || !ref.Extras.expired(s.nowMs) {
-			return ref, d, ok, blocked
+		ok, blocked = s.pop(l, s.nowMs, d)
+		if !ok || !d.Extras.expired(s.nowMs) {
+			return ok, blocked
 		}
-		ref.Attempt-- // no waiter was given the task
-		s.die(&ref, s.lastToken(), TimeToLiveOver)
+		d.Attempt-- // no waiter was given the task
+		s.die(&d.LeaseRef, s.lastToken(), TimeToLiveOver)
+		*d = Delivery{}
 	}
 }
 
-// pop takes the lane's next task out, to be leased or purged: first returned tasks that are due by a time, then fresh ones.
-func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked bool) {
+// pop takes the lane's next task out, to be leased or purged: first returned tasks that are due by a time, then fresh ones. It fills
+// in the task's LeaseRef in d, which must be zero, and what is in memory of the rest.
+func (s *State) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()
 		if !found {
 			s.askReturned(l, s.cfg.WindowTasks)
-			return ref, d, false, true
+			return false, true
 		}
 		s.returnedTasks--
 		l.noteDropped(t.returnedKey)
 		l.dropDue(t.returnedKey)
 		s.schedule(l)
-		ref = LeaseRef{
+		d.LeaseRef = LeaseRef{
 			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
 			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, HasProgress: true, Extras: t.due.Extras,
 		}
-		s.changed(ref.Ref)
-		s.journal.DropDue(ref.Ref, t.dueAtMs)
+		s.changed(d.Ref)
+		s.journal.DropDue(d.Ref, t.dueAtMs)
 		l.queue.record.Counts.Returned--
-		return ref, d, true, false
+		return true, false
 	}
 	for l.fresh.len() > 0 {
 		cursor := l.cursor
@@ -241,17 +244,16 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 		if f.seq < cursor {
 			broken("task %d of queue %q is handed out again: the tasks before %d were claimed", f.seq, l.queue.record.Name, cursor)
 		}
-		ref = LeaseRef{
-			Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras,
-		}
-		s.changed(ref.Ref)
-		d = Delivery{EnqueuedAtMs: f.task.EnqueuedAtMs, Payload: f.task.Payload, Cached: f.cached}
+		d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
+		d.Bytes, d.Extras = f.bytes, f.task.Extras
+		d.EnqueuedAtMs, d.Payload, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.cached
+		s.changed(d.Ref)
 		l.queue.record.Counts.Fresh--
-		return ref, d, true, false
+		return true, false
 	}
 	if l.freshAll {
-		return ref, d, false, false
+		return false, false
 	}
 	s.askFresh(l, s.cfg.WindowTasks, s.cfg.RefillBytesMax)
-	return ref, d, false, true
+	return false, true
 }

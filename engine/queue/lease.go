@@ -40,7 +40,11 @@ func (s *State) newLease() *lease {
 // find returns the lease of a task by its token, or nil if it is not the task's current one.
 func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 	batch, i := TokenPlace(token)
-	b := s.leases[batch]
+	b := s.found
+	if b == nil || b.id != batch {
+		b = s.leases[batch]
+		s.found = b
+	}
 	if b == nil || i >= len(b.refs) || b.refs[i].Attempt == 0 || b.refs[i].Ref != ref {
 		return nil, nil
 	}
@@ -62,6 +66,7 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 	b.live--
 	if b.live == 0 {
 		delete(s.leases, b.id)
+		s.found = nil
 		s.expiry.remove(b)
 		s.journal.DropLease(b.id)
 		s.dropExtensions(b)
@@ -197,9 +202,9 @@ func (s *State) findLease(ref Ref) (*lease, *LeaseRef) {
 }
 
 // add puts one more task into the batch.
-func (b *lease) add(ref LeaseRef) {
-	b.refs = append(b.refs, ref)
-	b.note(&ref)
+func (b *lease) add(ref *LeaseRef) {
+	b.refs = append(b.refs, *ref)
+	b.note(ref)
 }
 
 // note accounts for a live task of the batch.

@@ -57,7 +57,7 @@ func (s *State) noteEnded(q *Queue, seq uint64) {
 	at := seq / leasedPageTasks
 	p := x.last
 	if p == nil || p.at != at {
-		p = x.pages[at]
+		p = s.endedPage(x, at)
 	}
 	if p == nil || p.tokens[seq%leasedPageTasks] == 0 {
 		broken("the lease of task %d of queue %q ends, and the task is not leased", seq, q.record.Name)
@@ -73,6 +73,20 @@ func (s *State) noteEnded(q *Queue, seq uint64) {
 		s.dropPage(x, x.last)
 		*x = leasedRefs{}
 	}
+}
+
+// lastEnded is the page of the lease that ended last: leases often end in their order.
+type lastEnded struct {
+	of   *leasedRefs
+	page *leasedPage // nil: none
+}
+
+// endedPage returns the page at a place.
+func (s *State) endedPage(x *leasedRefs, at uint64) *leasedPage {
+	if l := &s.lastEnded; l.page == nil || l.of != x || l.page.at != at {
+		*l = lastEnded{x, x.pages[at]}
+	}
+	return s.lastEnded.page
 }
 
 // token returns the token under which a task is leased; 0 if it is not.
@@ -96,6 +110,9 @@ func (s *State) newPage(at uint64) *leasedPage {
 // dropPage takes an empty page out.
 func (s *State) dropPage(x *leasedRefs, p *leasedPage) {
 	delete(x.pages, p.at)
+	if s.lastEnded.page == p {
+		s.lastEnded.page = nil
+	}
 	if len(s.sparePages) < leasedPagesSpare {
 		s.sparePages = append(s.sparePages, p)
 	}

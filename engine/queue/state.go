@@ -29,6 +29,7 @@ type State struct {
 	nowMs int64 // of the last Tick
 
 	leases   map[uint64]*lease
+	found    *lease   // of the last look-up, since successive settlements are often of one batch; nil: none
 	extended []*lease // since the last Flush
 	expiry   deadlines[*lease]
 	due      deadlines[*lane]
@@ -50,7 +51,11 @@ type State struct {
 	unseen           ring[*Queue] // queues whose figures may have changed since TakeChanged returned them
 	freed            []*Queue     // queues whose freed room is to be reported to their accounts
 
-	sparePages []*leasedPage
+	sparePages    []*leasedPage
+	lastEnded     lastEnded
+	spareRefs     [][]LeaseRef // empty, for lease batches under way
+	spareRefsRoom int          // the sum of their capacities
+	unused        []Delivery   // an empty list for a grant; may be nil
 
 	starved        []*Queue // queues whose tenants are at their quota of leases
 	starvedRetryMs int64

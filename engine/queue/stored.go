@@ -184,17 +184,18 @@ func (s *State) Redrive(t *Stored) bool {
 func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 	for _, l := range q.lanes {
 		for l != nil && removed < n {
-			ref, _, ok, blocked := s.pop(l, math.MaxInt64-1)
+			var d Delivery
+			ok, blocked := s.pop(l, math.MaxInt64-1, &d)
 			if blocked {
 				more = true
 			}
 			if !ok {
 				break
 			}
-			ref.Attempt--
-			s.drop(&ref, ref.Attempt)
+			d.Attempt--
+			s.drop(&d.LeaseRef, d.Attempt)
 			q.record.Counts.Removed++
-			s.end(Ended{Ref: ref.Ref, How: Removed})
+			s.end(Ended{Ref: d.Ref, How: Removed})
 			removed++
 			s.worked++
 		}

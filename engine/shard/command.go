@@ -41,7 +41,7 @@ func (c *enqueue) decide(s *Shard, nowMs int64) {
 		c.refuse(err)
 		return
 	}
-	c.out = make([]queue.Enqueued, len(c.tasks))
+	c.out = spareEnqueued.Take(len(c.tasks))
 	s.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
 }
 
@@ -61,7 +61,7 @@ func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func
 }
 
 func (c *settle) decide(s *Shard, nowMs int64) {
-	c.out = make([]error, len(c.settlements))
+	c.out = spareOutcomes.Take(len(c.settlements))
 	if low := s.opts.Space.Growth(); low != nil {
 		s.settleLow(c, nowMs, low)
 		return

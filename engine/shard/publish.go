@@ -81,12 +81,13 @@ func (s *Shard) deliver(g queue.Grant, err error) {
 		sub.fail(err)
 		return
 	}
-	deliveries := g.Deliveries[:0]
+	all, kept := g.Deliveries, 0
 	var missed int
 	var missedBytes int64
-	for _, d := range g.Deliveries {
+	for i := range all {
+		d := &all[i]
 		if !d.Cached {
-			if err := s.read(&d); err != nil {
+			if err := s.read(d); err != nil {
 				if !errors.Is(err, ErrNotFound) { // a task without a record was cancelled meanwhile
 					// The lease stays until it expires: the task is not lost.
 					s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
@@ -96,8 +97,13 @@ func (s *Shard) deliver(g queue.Grant, err error) {
 				continue
 			}
 		}
-		deliveries = append(deliveries, d)
+		if kept < i {
+			all[kept] = *d
+		}
+		kept++
 	}
+	clear(all[kept:])
+	deliveries := all[:kept]
 	if len(deliveries) > 0 {
 		sub.deliver(deliveries)
 	}

@@ -143,6 +143,7 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	} else {
 		o.Queue.Reserve = store.Durability() != storage.Sync
 	}
+	o.Queue.Deliveries = func() []queue.Delivery { return spareDeliveries.Take(0) }
 	state, err := queue.New(o.Queue, batch, from)
 	if err != nil {
 		return nil, fmt.Errorf("recover the shard: %w", err)
