@@ -232,9 +232,10 @@ func (s *Service) claim(ctx context.Context, tenant string, queues []string, wei
 func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 	messages := make([]queuepb.Task, len(deliveries))
 	out := make([]*queuepb.Task, len(deliveries))
+	var ids queue.IDTexts
 	text := make([]byte, 0, len(deliveries)*queue.IDLen)
 	for i := range deliveries {
-		text = queue.ID{Shard: shard, Ref: deliveries[i].Ref}.AppendText(text)
+		text = ids.Append(text, queue.ID{Shard: shard, Ref: deliveries[i].Ref})
 	}
 	all := string(text)
 	for i := range deliveries {

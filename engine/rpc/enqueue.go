@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/recycle"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -111,12 +112,16 @@ func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue
 	return errs
 }
 
+// spareTasks has lists of new tasks for reuse.
+var spareTasks recycle.Pool[queue.NewTask]
+
 // newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each.
 func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Part[queue.NewTask], errs []*queuepb.ItemError) {
 	now, payloadMax := s.shards.NowMs(), s.quotas.PayloadBytesMax(tenant)
-	tasks.Items = make([]queue.NewTask, 0, len(in))
+	tasks.Items = spareTasks.Take(len(in))[:0]
 	for i, t := range in {
-		n := queue.NewTask{
+		n := tasks.Next(i)
+		*n = queue.NewTask{
 			Queue: t.GetQueue(), Priority: uint8(min(t.GetPriority(), 255)), Payload: t.GetPayload(),
 			DelayMs: t.GetDelayMs(), NotBeforeMs: t.GetNotBeforeMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
 			TTLMs: t.GetTtlMs(), RetentionMs: t.GetResultRetentionMs(), Key: t.GetIdempotencyKey(),
@@ -124,24 +129,24 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Par
 		if b := t.GetBackoff(); b != nil {
 			n.Backoff = call.BackoffOf(b)
 		}
-		err := call.FieldErr(s.limits.CheckTask(now, &n, t.GetPriority()))
+		err := call.FieldErr(s.limits.CheckTask(now, n, t.GetPriority()))
 		if err == nil && len(n.Payload) > payloadMax {
 			err = s.quotas.CheckPayload(tenant, len(n.Payload))
 		}
 		if err != nil {
+			tasks.DropLast()
 			errs = append(errs, call.ItemError(i, err))
-			continue
 		}
-		tasks.Add(n, i)
 	}
 	return tasks, errs
 }
 
 // writeIDs writes the ids of accepted tasks into out, all in one piece of memory.
 func writeIDs(results []queue.Enqueued, tasks call.Part[queue.NewTask], out []string) {
+	var ids queue.IDTexts
 	text := make([]byte, 0, len(results)*queue.IDLen)
 	for i := range results {
-		text = queue.ID{Shard: results[i].Shard, Ref: results[i].Ref}.AppendText(text)
+		text = ids.Append(text, queue.ID{Shard: results[i].Shard, Ref: results[i].Ref})
 	}
 	all := string(text)
 	for i := range results {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -29,7 +30,7 @@ func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest
 		return s.refuse(err)
 	}
 	p := &produceStream{
-		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
+		service: s, stream: stream, out: newOutbox[produceItem](),
 		inFlight: newInFlight(framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
 	}
 	go func() { p.received <- p.receive() }()
@@ -39,11 +40,28 @@ func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest
 type produceStream struct {
 	service  *Service
 	stream   grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
-	out      *outbox[*queuepb.EnqueueAnswer]
+	out      *outbox[produceItem]
 	inFlight *inFlight  // frames that were read and not answered
 	received chan error // why receive ended
 	failed   chan error // why a commit failed
+	message  wire.Frame // of the sending goroutine
 	lost     chan error // says that this node leads nothing any more
+}
+
+// produceItem is the answer to a frame.
+type produceItem struct {
+	answer *queuepb.EnqueueAnswer // nil if all tasks were accepted, none of them as a duplicate
+	// Otherwise: the number of the frame, and the accepted tasks.
+	frame    uint64
+	accepted []queue.Enqueued
+}
+
+func (it *produceItem) bytes() int {
+	if it.answer == nil {
+		return call.ItemBytes + len(it.accepted)*(queue.IDLen+2)
+	}
+	a := it.answer
+	return call.ItemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
 }
 
 // receive reads frames until the client has no more (nil), or an error.
@@ -91,20 +109,20 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		for i := range in.GetTasks() {
 			a.Errors = append(a.Errors, call.ItemError(i, err))
 		}
-		p.out.put(a)
+		p.answer(a)
 		return true
 	}
 	tasks, errs := p.service.newTasks(tenant, in.GetTasks())
-	a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks())), Errors: errs}
+	frame, n := in.GetFrame(), len(in.GetTasks()) // the message is recycled before the answer
 	if len(tasks.Items) == 0 {
-		p.out.put(a)
+		p.answer(&queuepb.EnqueueAnswer{Frame: frame, Ids: make([]string, n), Errors: errs})
 		return true
 	}
 	refuse := func(err error) {
 		for i := range tasks.Items {
-			a.Errors = append(a.Errors, p.service.refuseItem(tasks.Place(i), err))
+			errs = append(errs, p.service.refuseItem(tasks.Place(i), err))
 		}
-		p.out.put(a)
+		p.answer(&queuepb.EnqueueAnswer{Frame: frame, Ids: make([]string, n), Errors: errs})
 	}
 	err = p.service.shards.Enqueue(tenant, tasks.Items, func(results []queue.Enqueued, err error) {
 		p.service.returnEnqueues(tenant, len(tasks.Items), results, err)
@@ -119,14 +137,13 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 			}
 			return
 		}
-		writeIDs(results, tasks, a.Ids)
-		for i := range results {
-			if results[i].Duplicate {
-				a.Duplicates = append(a.Duplicates, uint32(tasks.Place(i)))
-			}
+		if len(results) == n && !slices.ContainsFunc(results, unusual) {
+			p.out.put(produceItem{frame: frame, accepted: results})
+		} else {
+			p.answer(p.service.enqueueAnswer(frame, n, errs, results, tasks))
+			shard.RecycleEnqueued(results)
 		}
-		a.Errors = p.service.appendEnqueueErrors(a.Errors, results, tasks)
-		p.out.put(a)
+		spareTasks.Give(tasks.Items)
 	})
 	if err != nil {
 		p.service.returnEnqueues(tenant, len(tasks.Items), nil, err)
@@ -139,9 +156,27 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 	return false
 }
 
+// unusual reports whether a task was refused or is a duplicate.
+func unusual(e queue.Enqueued) bool { return e.Err != nil || e.Duplicate }
+
+// enqueueAnswer returns the answer to a frame of n tasks. errs are of the tasks that were at fault, results of the others.
+func (s *Service) enqueueAnswer(frame uint64, n int, errs []*queuepb.ItemError, results []queue.Enqueued, tasks call.Part[queue.NewTask]) *queuepb.EnqueueAnswer {
+	a := &queuepb.EnqueueAnswer{Frame: frame, Ids: make([]string, n), Errors: errs}
+	writeIDs(results, tasks, a.Ids)
+	for i := range results {
+		if results[i].Duplicate {
+			a.Duplicates = append(a.Duplicates, uint32(tasks.Place(i)))
+		}
+	}
+	a.Errors = s.appendEnqueueErrors(a.Errors, results, tasks)
+	return a
+}
+
+func (p *produceStream) answer(a *queuepb.EnqueueAnswer) { p.out.put(produceItem{answer: a}) }
+
 // send sends answers until the client has no more frames and all are answered, or the server stops.
 func (p *produceStream) send() error {
-	var answers []*queuepb.EnqueueAnswer
+	var answers []produceItem
 	received, stopping := p.received, p.service.stopping
 	var ended error
 	for {
@@ -177,20 +212,39 @@ func (p *produceStream) send() error {
 }
 
 // sendAnswers sends answers in as few messages as their size allows.
-func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
-	first, bytes := 0, 0
-	for i, a := range answers {
-		bytes += call.ItemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
+func (p *produceStream) sendAnswers(answers []produceItem) error {
+	left := 0
+	for i := range answers {
+		left += answers[i].bytes()
+	}
+	bytes, inMessage := 0, 0
+	for i := range answers {
+		it := &answers[i]
+		n := it.bytes()
+		if inMessage == 0 {
+			p.message.Expect(min(left, messageBytesMax+n))
+		}
+		bytes += n
+		left -= n
+		inMessage++
+		if it.answer == nil {
+			encodeIDs(&p.message, it.frame, it.accepted)
+			shard.RecycleEnqueued(it.accepted)
+		} else if err := p.message.Message(wire.ProduceResponseAnswers, it.answer); err != nil {
+			return err
+		} else {
+			p.message.Refused = append(p.message.Refused, it.answer.GetErrors()...)
+		}
 		if bytes < messageBytesMax && i < len(answers)-1 {
 			continue
 		}
-		if err := p.stream.Send(&queuepb.ProduceResponse{Answers: answers[first : i+1]}); err != nil {
+		if err := p.stream.SendMsg(&p.message); err != nil {
 			return err
 		}
-		for range answers[first : i+1] {
+		for range inMessage {
 			p.inFlight.release()
 		}
-		first, bytes = i+1, 0
+		bytes, inMessage = 0, 0
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/recycle"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -150,21 +151,22 @@ func (s *Service) settlement(in item, t *queue.Settlement) error {
 	return call.FieldErr(s.limits.CheckSettlement(t))
 }
 
+// spareSettlements has lists of settlements for reuse.
+var spareSettlements recycle.Pool[queue.Settlement]
+
 // settlements converts and checks the items of one call. Those at fault are left out, with an error each.
 func settlements[I item](s *Service, in []I, fill func(I, *queue.Settlement) error) (out call.Part[queue.Settlement], errs []*queuepb.ItemError) {
-	out.Items = make([]queue.Settlement, 0, len(in))
-	t := new(queue.Settlement) // one for all items: fill makes it escape
+	out.Items = spareSettlements.Take(len(in))[:0]
 	for i, m := range in {
-		*t = queue.Settlement{}
+		t := out.Next(i)
 		err := fill(m, t)
 		if err == nil {
 			err = s.settlement(m, t)
 		}
 		if err != nil {
+			out.DropLast()
 			errs = append(errs, call.ItemError(i, err))
-			continue
 		}
-		out.Add(*t, i)
 	}
 	return out, errs
 }

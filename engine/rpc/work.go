@@ -58,37 +58,28 @@ type workStream struct {
 	sub       atomic.Pointer[shard.GroupSubscription]
 	sentBytes []int64 // by shard: payload bytes that were sent and not reported to it yet; owned by the sending goroutine
 	link      call.Link
+	message   workMessage  // of the sending goroutine
 	held      atomic.Int64 // bytes of items in out
 	ended     atomic.Bool
 	ending    chan struct{} // closed once no further frame is to be read
 }
 
-// workItem is a pushed task, or an answer to settlements.
+// workItem is tasks that a shard leased, or an answer to settlements.
 type workItem struct {
-	task   *queuepb.Task
-	shard  uint16 // of the task
+	tasks  []queue.Delivery
+	shard  uint16 // of the tasks
+	bytes  int    // about how large the item is as a message
 	answer *queuepb.SettleAnswer
 }
 
-// bytes is about how large the item is as a message.
-func (it *workItem) bytes() int {
-	if it.answer != nil {
-		return call.ItemBytes + errorBytes(it.answer.GetErrors())
-	}
-	return call.ItemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
+// answerItem returns the item of an answer.
+func answerItem(a *queuepb.SettleAnswer) workItem {
+	return workItem{answer: a, bytes: call.ItemBytes + errorBytes(a.GetErrors())}
 }
 
-// writtenLeast returns a number of bytes that the item has at least in an encoded message. The connection subtracts what it writes from
-// the bytes that wait to be written: if an item counted more than it writes, a busy connection would seem unread ever more, until the
-// server cuts it.
-func (it *workItem) writtenLeast() (n int) {
-	if it.answer == nil {
-		return len(it.task.GetId()) + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
-	}
-	for _, e := range it.answer.GetErrors() {
-		n += len(e.GetMessage())
-	}
-	return n
+// taskBytes is about how large a leased task is as a message.
+func taskBytes(d *queue.Delivery) int {
+	return call.ItemBytes + len(d.Payload) + len(d.Queue.Name()) + len(d.Queue.Tenant()) + len(d.LastError)
 }
 
 func errorBytes(errs []*queuepb.ItemError) (n int) {
@@ -187,14 +178,14 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	ts, errs := settlements(w.service, in.GetSettlements(), streamSettlement)
 	a := &queuepb.SettleAnswer{Frame: in.GetFrame(), Errors: errs}
 	if len(ts.Items) == 0 {
-		w.out.put(workItem{answer: a})
+		w.out.put(answerItem(a))
 		return
 	}
 	refuse := func(err error) {
 		for i := range ts.Items {
 			a.Errors = append(a.Errors, w.service.refuseItem(ts.Place(i), err))
 		}
-		w.out.put(workItem{answer: a})
+		w.out.put(answerItem(a))
 	}
 	err := w.service.shards.Settle(tenant, ts.Items, func(outcomes []error, err error) {
 		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
@@ -206,7 +197,9 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 			return
 		}
 		a.Errors = route.AppendSettleErrors(w.service.router.Cluster(), a.Errors, outcomes, ts)
-		w.out.put(workItem{answer: a})
+		shard.RecycleOutcomes(outcomes)
+		spareSettlements.Give(ts.Items)
+		w.out.put(answerItem(a))
 	})
 	if err != nil {
 		refuse(err)
@@ -227,16 +220,12 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	if w.ended.Load() {
 		return // the leases expire in their time
 	}
-	items := make([]workItem, len(deliveries))
-	for i, t := range leasedTasks(shard, deliveries) {
-		items[i].task, items[i].shard = t, shard
+	bytes := 0
+	for i := range deliveries {
+		bytes += taskBytes(&deliveries[i])
 	}
-	var bytes int64
-	for i := range items {
-		bytes += int64(items[i].bytes())
-	}
-	w.out.put(items...)
-	w.holds(bytes)
+	w.out.put(workItem{tasks: deliveries, shard: shard, bytes: bytes})
+	w.holds(int64(bytes))
 	if w.ended.Load() { // the stream ended meanwhile
 		w.holdsNothing()
 	}
@@ -309,46 +298,92 @@ func (w *workStream) unsubscribe() chan struct{} {
 	return closed
 }
 
+// workMessage is the message that the items are added to before it is sent.
+type workMessage struct {
+	encoder    taskEncoder
+	frame      wire.Frame
+	tasks      int
+	tasksBytes int64 // about, of its tasks
+	bytes      int   // about
+	answers    []*queuepb.SettleAnswer
+}
+
 // sendItems sends items in as few messages as their size allows.
 func (w *workStream) sendItems(items []workItem) error {
-	out := &queuepb.WorkResponse{}
-	bytes, written, tasksBytes := 0, 0, int64(0)
-	for i, it := range items {
-		if it.answer != nil {
-			out.Answers = append(out.Answers, it.answer)
-		} else {
-			if out.Tasks == nil {
-				out.Tasks = make([]*queuepb.Task, 0, len(items)-i)
-			}
-			out.Tasks = append(out.Tasks, it.task)
-			w.sentBytes[it.shard] += int64(len(it.task.GetPayload()))
-		}
-		n := it.bytes()
-		if it.task != nil {
-			tasksBytes += int64(n)
-		}
-		bytes += n
-		written += it.writtenLeast()
-		if bytes >= messageBytesMax || i == len(items)-1 {
-			if len(out.GetTasks()) > 0 {
-				w.credits.Add(-int64(len(out.GetTasks())))
-				out.NowMs = w.service.shards.NowMs()
-			}
-			w.link.Answers(written)
-			if err := w.stream.Send(out); err != nil {
-				return err
-			}
-			w.holds(-tasksBytes)
-			for range out.GetAnswers() {
-				w.inFlight.release()
-			}
-			if err := w.reportSent(); err != nil {
-				return err
-			}
-			out, bytes, written, tasksBytes = &queuepb.WorkResponse{}, 0, 0, 0
-		}
+	m, left := &w.message, 0 // about how many bytes are still to be sent
+	for i := range items {
+		left += items[i].bytes
 	}
-	return nil
+	for i := range items {
+		it := &items[i]
+		if it.answer != nil {
+			m.answers = append(m.answers, it.answer)
+			m.bytes += it.bytes
+			left -= it.bytes
+			if err := w.sendFull(); err != nil {
+				return err
+			}
+			continue
+		}
+		for k := range it.tasks {
+			d := &it.tasks[k]
+			if m.tasks == 0 {
+				m.frame.Expect(min(left, messageBytesMax+taskBytes(d)))
+			}
+			m.encoder.add(&m.frame, it.shard, d)
+			m.tasks++
+			w.sentBytes[it.shard] += int64(len(d.Payload))
+			n := taskBytes(d)
+			m.tasksBytes += int64(n)
+			m.bytes += n
+			left -= n
+			if err := w.sendFull(); err != nil {
+				return err
+			}
+		}
+		shard.RecycleDeliveries(it.tasks)
+	}
+	return w.sendMessage()
+}
+
+// sendFull sends the message if it is large enough.
+func (w *workStream) sendFull() error {
+	if w.message.bytes < messageBytesMax {
+		return nil
+	}
+	return w.sendMessage()
+}
+
+// sendMessage sends the message, unless it is empty.
+func (w *workStream) sendMessage() error {
+	m := &w.message
+	if m.bytes == 0 {
+		return nil
+	}
+	for _, a := range m.answers {
+		if err := m.frame.Message(wire.WorkResponseAnswers, a); err != nil {
+			return err
+		}
+		m.frame.Refused = append(m.frame.Refused, a.GetErrors()...)
+	}
+	if m.tasks > 0 {
+		w.credits.Add(-int64(m.tasks))
+		m.frame.Uint(wire.WorkResponseNowMs, uint64(w.service.shards.NowMs()))
+	}
+	// The connection subtracts what it writes from the bytes that wait to be written: if a message counted more than it writes, a busy
+	// connection would seem unread ever more, until the server cuts it.
+	w.link.Answers(m.frame.Len())
+	if err := w.stream.SendMsg(&m.frame); err != nil {
+		return err
+	}
+	w.holds(-m.tasksBytes)
+	for range m.answers {
+		w.inFlight.release()
+	}
+	clear(m.answers)
+	m.answers = m.answers[:0]
+	m.tasks, m.tasksBytes, m.bytes = 0, 0, 0
+	return w.reportSent()
 }
 
 // reportSent reports the sent bytes to the shards, so that they deliver more tasks.

@@ -5,6 +5,8 @@ import (
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // Message is a message of the queue service with generated code to encode itself.
@@ -17,6 +19,9 @@ type Message interface {
 // this package's codec: sending takes the encoded bytes and leaves the frame empty for the next message. The zero value is an empty
 // frame. A Frame is not safe for concurrent use.
 type Frame struct {
+	// Refused are the errors of the items that the message refuses. They are not sent: whoever counts refusals reads them.
+	Refused []*queuepb.ItemError
+
 	handle *[]byte // from the pool; nil while the frame is empty
 	bytes  []byte  // the encoded fields, in *handle or in a larger slice
 }
@@ -54,6 +59,43 @@ func (f *Frame) Message(field protowire.Number, m Message) error {
 	return err
 }
 
+// Open adds the head of a field that is a message of size bytes, whose fields the caller adds next.
+func (f *Frame) Open(field protowire.Number, size int) {
+	f.bytes = protowire.AppendTag(f.bytes, field, protowire.BytesType)
+	f.bytes = protowire.AppendVarint(f.bytes, uint64(size))
+}
+
+// Bytes adds a field of bytes.
+func (f *Frame) Bytes(field protowire.Number, b []byte) {
+	f.bytes = protowire.AppendTag(f.bytes, field, protowire.BytesType)
+	f.bytes = protowire.AppendBytes(f.bytes, b)
+}
+
+// Encoded adds fields that are encoded already.
+func (f *Frame) Encoded(fields []byte) { f.bytes = append(f.bytes, fields...) }
+
+// Settlement adds a settlement to a WorkRequest, given the task's id, which must be UTF-8, the token, and the encoded fields of the rest.
+func (f *Frame) Settlement(id string, token uint64, rest []byte) {
+	size := len(rest)
+	if id != "" {
+		size += 1 + protowire.SizeBytes(len(id))
+	}
+	if token != 0 {
+		size += 1 + protowire.SizeVarint(token)
+	}
+	f.Open(WorkRequestSettlements, size)
+	if id != "" {
+		f.Text(settlementID, id)
+	}
+	if token != 0 {
+		f.Uint(settlementToken, token)
+	}
+	f.Encoded(rest)
+}
+
+// Len returns the number of encoded bytes so far.
+func (f *Frame) Len() int { return len(f.bytes) }
+
 // take returns the encoded bytes, and leaves the frame empty.
 func (f *Frame) take() mem.BufferSlice {
 	handle := f.handle
@@ -61,6 +103,6 @@ func (f *Frame) take() mem.BufferSlice {
 		handle = new([]byte)
 	}
 	*handle = f.bytes
-	f.handle, f.bytes = nil, nil
+	f.handle, f.bytes, f.Refused = nil, nil, nil
 	return mem.BufferSlice{mem.NewBuffer(handle, pool)}
 }

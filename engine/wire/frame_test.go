@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/queuepb"
@@ -39,6 +40,31 @@ func TestAFrameIsTheMessageItStandsFor(t *testing.T) {
 	out, err := Codec().Marshal(&f)
 	require.NoError(t, err)
 	assert.Zero(t, out.Len())
+}
+
+// TestASettlementIsTheMessageItStandsFor, byte for byte.
+func TestASettlementIsTheMessageItStandsFor(t *testing.T) {
+	var f Frame
+	rapid.Check(t, func(r *rapid.T) {
+		want := &queuepb.WorkRequest{}
+		for range rapid.IntRange(0, 3).Draw(r, "settlements") {
+			m := &queuepb.Settlement{}
+			draw(r, m.ProtoReflect())
+			want.Settlements = append(want.Settlements, m)
+			rest, ok := proto.Clone(m).(*queuepb.Settlement)
+			require.True(r, ok)
+			rest.Id, rest.Token = "", 0
+			b, err := rest.MarshalVT()
+			require.NoError(r, err)
+			f.Settlement(m.GetId(), m.GetToken(), b)
+		}
+		b, err := want.MarshalVT()
+		require.NoError(r, err)
+		out, err := Codec().Marshal(&f)
+		require.NoError(r, err)
+		require.Equal(r, string(b), string(out.Materialize()))
+		out.Free()
+	})
 }
 
 func TestBuffersHaveTheLengthThatWasAskedFor(t *testing.T) {

@@ -15,6 +15,9 @@ const (
 	ProduceRequestTasks  protowire.Number = 3
 )
 
+// ProduceResponseAnswers is a field of a ProduceResponse.
+const ProduceResponseAnswers protowire.Number = 1
+
 // newTaskGroupBytes is how much memory the new tasks of a frame share. The server keeps the payloads of waiting tasks: one payload must
 // not keep a whole frame.
 const newTaskGroupBytes = 512

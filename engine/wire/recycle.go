@@ -17,7 +17,18 @@ func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 	if l, ok := recycled.Get().(*[]P); ok {
 		list = *l
 	}
-	for _, m := range list[:min(n, len(list))] {
+	return emptied[T](list, n)
+}
+
+// emptied returns n empty messages, those of the list first. A list that was used for fewer messages than before has the others beyond its
+// end, up to its capacity: they stay there, and are used again.
+func emptied[T any, P resetter[T]](list []P, n int) []P {
+	list = list[:min(n, cap(list))]
+	for i, m := range list {
+		if m == nil {
+			list = list[:i]
+			break
+		}
 		m.Reset()
 	}
 	if missing := n - len(list); missing > 0 {
@@ -26,7 +37,7 @@ func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 			list = append(list, &slab[i])
 		}
 	}
-	return list[:n]
+	return list
 }
 
 // putMessages gives a list back to its pool, with its messages.

@@ -15,6 +15,19 @@ const (
 	WorkRequestSettlements protowire.Number = 4
 )
 
+// The fields of a Settlement that differ between the tasks of one call.
+const (
+	settlementID    protowire.Number = 1
+	settlementToken protowire.Number = 2
+)
+
+// The fields of a WorkResponse.
+const (
+	WorkResponseTasks   protowire.Number = 1
+	WorkResponseAnswers protowire.Number = 2
+	WorkResponseNowMs   protowire.Number = 3
+)
+
 // settlements has recycled lists of Settlement messages, with the messages.
 var settlements sync.Pool // of *[]*queuepb.Settlement
 

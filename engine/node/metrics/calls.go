@@ -15,6 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rest"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // Values of the label api.
@@ -214,14 +215,8 @@ var itemRefusals = map[queuepb.ErrorCode]string{
 // items counts the items that an answer refuses.
 func (m *callMetrics) items(answer any) {
 	switch a := answer.(type) {
-	case *queuepb.ProduceResponse:
-		for _, answer := range a.GetAnswers() {
-			m.itemErrors(answer.GetErrors())
-		}
-	case *queuepb.WorkResponse:
-		for _, answer := range a.GetAnswers() {
-			m.itemErrors(answer.GetErrors())
-		}
+	case *wire.Frame: // of a stream
+		m.itemErrors(a.Refused)
 	case *queuepb.EnqueueResponse:
 		for _, result := range a.GetResults() {
 			m.itemError(result.GetError())

@@ -9,17 +9,34 @@ type Part[T any] struct {
 	places []int // nil: the i-th item has place i
 }
 
-// Add adds the item that has a place in the call.
-func (p *Part[T]) Add(item T, place int) {
+// Next adds a zero item for the item that has a place in the call, and returns it to be filled in. The items of one call are added in their
+// order.
+func (p *Part[T]) Next(place int) *T {
 	if p.places == nil && place != len(p.Items) {
 		p.places = make([]int, len(p.Items), len(p.Items)+8)
 		for i := range p.places {
 			p.places[i] = i
 		}
 	}
-	p.Items = append(p.Items, item)
+	var zero T
+	p.Items = append(p.Items, zero)
 	if p.places != nil {
 		p.places = append(p.places, place)
+	}
+	return &p.Items[len(p.Items)-1]
+}
+
+// Add adds the item that has a place in the call.
+func (p *Part[T]) Add(item T, place int) { *p.Next(place) = item }
+
+// DropLast takes back the last Next, whose item is at fault.
+func (p *Part[T]) DropLast() {
+	last := len(p.Items) - 1
+	var zero T
+	p.Items[last] = zero
+	p.Items = p.Items[:last]
+	if p.places != nil {
+		p.places = p.places[:last]
 	}
 }
 
