@@ -10,16 +10,23 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// encodeSettlements adds a call's settlements to a frame.
+// encodeSettlements adds a call's settlements to a frame. What they have in common is encoded once.
 func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
-	m := queuepb.Settlement{
+	same := queuepb.Settlement{
 		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
 	}
+	var small [64]byte
+	rest := small[:]
+	if n := same.SizeVT(); n > len(small) {
+		rest = make([]byte, n)
+	} else {
+		rest = rest[:n]
+	}
+	if _, err := same.MarshalToSizedBufferVT(rest); err != nil {
+		return err
+	}
 	for _, t := range c.items {
-		m.Id, m.Token = sendable(t.GetId()), t.GetToken()
-		if err := f.Message(wire.WorkRequestSettlements, &m); err != nil {
-			return err
-		}
+		f.Settlement(sendable(t.GetId()), t.GetToken(), rest)
 	}
 	return nil
 }

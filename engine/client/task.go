@@ -3,6 +3,7 @@ package client
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -54,7 +55,12 @@ func (t *Task) fill(m *queuepb.NewTask) {
 
 // sendable replaces what is not UTF-8: a message with it can't be sent, and the attempt would end the
 // session for everybody. The server refuses a queue's name with the replacement in it.
-func sendable(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+func sendable(text string) string {
+	if utf8.ValidString(text) { // faster than ToValidUTF8 finds it out
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
 
 // bytes is about how large the task is as a message.
 func (t *Task) bytes() int { return len(t.Payload) + len(t.Queue) + len(t.Key) }

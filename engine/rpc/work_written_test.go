@@ -72,7 +72,7 @@ func TestAMessageCountsWhatItWrites(t *testing.T) {
 		require.Zero(t, s.held, "nothing is held once all is sent")
 		require.True(t, w.inFlight.close(), "all frames are answered")
 		for _, n := range s.sent {
-			require.Less(t, n, 3*messageBytesMax, "a message is sent before an item that is too large for it")
+			require.Less(t, n, 3*messageBytesMax, "a message exceeds its size by one item at most")
 		}
 	})
 }
