@@ -1,4 +1,4 @@
-# Limits of scenarios/unary-combined.hcl, tripwires as those of full-cycle.hcl.
+# Limits of scenarios/unary-combined.hcl. Like the limits of full-cycle.hcl, they are tripwires.
 
 baseline "unary-combined" {
   floor "cycles_per_s" {

@@ -120,8 +120,10 @@ type Replica struct {
 // Open opens a member of a group and starts Raft. The logs, the stream layer and the host must live until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
-	r := &Replica{o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handOvers: make(chan handOver), damaged: make(chan struct{}, 1),
-		lost: make(chan struct{}, 1), leaders: make(chan raft.Observation, 16), stop: make(chan struct{})}
+	r := &Replica{
+		o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handOvers: make(chan handOver), damaged: make(chan struct{}, 1),
+		lost: make(chan struct{}, 1), leaders: make(chan raft.Observation, 16), stop: make(chan struct{}),
+	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
