@@ -210,8 +210,7 @@ func (r *Replica) stand() {
 		return
 	case raft.Candidate:
 		// Raft ends an election only at its timeout, or when it hears of a later term.
-		header := r.transport.header()
-		if !r.transport.deliver(&raft.RequestVoteRequest{RPCHeader: header, Term: r.raft.CurrentTerm() + 1, Candidate: header.Addr, LeadershipTransfer: true}) {
+		if !r.transport.deliver(&raft.RequestVoteRequest{RPCHeader: r.transport.header(), Term: r.raft.CurrentTerm() + 1, LeadershipTransfer: true}) {
 			return
 		}
 	}

@@ -28,7 +28,7 @@ func (g *group) kill(m *member) (back func()) {
 // The election timeout is longer than the test waits.
 func TestFollowersOfADeadLeaderDoNotWaitForTheElectionTimeout(t *testing.T) {
 	g := newGroup(t, slowElections)
-	old := g.elect("n1")
+	old := g.elect()
 	for range 2 {
 		g.fill(3, old.id)
 		for _, id := range g.others(old) {
@@ -49,7 +49,7 @@ func TestFollowersOfADeadLeaderDoNotWaitForTheElectionTimeout(t *testing.T) {
 // Only one of two followers is cut off from a leader that lives, by a proxy that rejects connections.
 func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 	g := newGroup(t, slowElections)
-	old := g.elect("n1")
+	old := g.elect()
 	next, other := g.members["n3"], g.members["n2"]
 	g.fill(3, old.id)
 	g.caughtUp(next, old)
@@ -82,7 +82,7 @@ func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 // Two followers that stand at once split the votes. The one that would win stands again before the election timeout.
 func TestAnElectionThatFailedIsRepeated(t *testing.T) {
 	g := newGroup(t, slowElections)
-	old := g.elect("n1")
+	old := g.elect()
 	g.fill(1, old.id)
 	next, late := g.members["n2"], g.members["n3"]
 	g.caughtUp(late, old)

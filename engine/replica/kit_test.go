@@ -151,8 +151,7 @@ func (g *group) start(m *member) {
 // stepDown ends the leadership of a member, which otherwise waits for half the election timeout if the others are stopped.
 func (m *member) stepDown() {
 	if m.Replica != nil {
-		header := m.transport.header()
-		m.transport.deliver(&raft.RequestVoteRequest{RPCHeader: header, Term: m.Term() + 1, Candidate: header.Addr, LeadershipTransfer: true})
+		m.transport.deliver(&raft.RequestVoteRequest{RPCHeader: m.transport.header(), Term: m.Term() + 1, LeadershipTransfer: true})
 	}
 }
 

@@ -146,12 +146,12 @@ func TestTheEndOfATenureRefusesReads(t *testing.T) {
 // slowElections keeps the timers of Raft out of a test.
 func slowElections(o *Options) { o.ElectionTimeout = time.Minute }
 
-// elect makes a member the leader.
-func (g *group) elect(id string) *member {
+// elect makes n1 the leader.
+func (g *group) elect() *member {
 	g.Helper()
-	m := g.members[id]
+	m := g.members["n1"]
 	require.True(g, m.transport.deliver(&raft.TimeoutNowRequest{RPCHeader: m.transport.header()}))
-	return g.leader(id)
+	return g.leader(m.id)
 }
 
 // lost waits until a member knows that it does not lead any more.
@@ -175,7 +175,7 @@ func (m *member) askLater() <-chan error {
 // that the other follower sent before the election, and must not take the answer as leave for a read that came after.
 func TestAnAnswerFromBeforeAnElectionIsNoLeaveToRead(t *testing.T) {
 	g := newGroup(t, slowElections)
-	old, other, next := g.elect("n1"), g.members["n2"], g.members["n3"]
+	old, other, next := g.elect(), g.members["n2"], g.members["n3"]
 	g.fill(1, old.id)
 	g.caughtUp(other, old)
 	g.caughtUp(next, old)
@@ -193,7 +193,7 @@ func TestAnAnswerFromBeforeAnElectionIsNoLeaveToRead(t *testing.T) {
 
 	after := old.askLater()
 	g.net.Set(other.id, old.id, netproxy.Conditions{}) // the answer from before the election arrives
-	<-before                                           // it was asked before the election: both answers are right
+	_ = <-before                                       // it was asked before the election: both answers are right
 	g.net.Heal()
 	require.ErrorIs(t, <-after, shard.ErrNotLeader)
 	old.lost()

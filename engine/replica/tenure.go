@@ -201,8 +201,7 @@ func (r *Replica) currentTerm() uint64 { return r.raft.CurrentTerm() }
 
 // heartbeat implements questioned. A member answers heartbeats at once, also while its disk is slow.
 func (r *Replica) heartbeat(to raft.Server, term uint64) (uint64, error) {
-	header := r.transport.header()
-	question := raft.AppendEntriesRequest{RPCHeader: header, Term: term, Leader: header.Addr}
+	question := raft.AppendEntriesRequest{RPCHeader: r.transport.header(), Term: term}
 	var answer raft.AppendEntriesResponse
 	if err := r.transport.AppendEntries(to.ID, to.Address, &question, &answer); err != nil {
 		return 0, err
