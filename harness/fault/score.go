@@ -26,9 +26,9 @@ const (
 	// RecoveredShare is the share of the rate before a fault that counts as recovered. The rates of a sound cluster on a host that
 	// others use differ by as much from one second to the next.
 	RecoveredShare = 0.8
-	// BackShare and BackWithin say when the load is back soon: half a second that begins within this time of the fault has this share of the
-	// rate before the fault.
-	BackShare  = 0.95
+	// BackShare is the share of the rate before a fault that the load must reach to be back soon, over half a second.
+	BackShare = 0.95
+	// BackWithin is the longest time between a fault and the begin of that half second.
 	BackWithin = time.Second
 	// gapLeast is the shortest time without a cycle that is an outage. A busy host causes shorter gaps in a steady load.
 	gapLeast = slot

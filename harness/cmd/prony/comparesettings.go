@@ -47,7 +47,7 @@ func refuse(all []scenario.Difference) error {
 // nobody gave are left out too.
 func serverDifferences(base, change []result.ServerSettings, alike bool) (all []scenario.Difference) {
 	for _, s := range result.BesideSettings(base, change) {
-		if s.Differs() && !(alike && s.OfBuilds()) {
+		if s.Differs() && (!alike || !s.OfBuilds()) {
 			all = append(all, scenario.Difference{Path: "the server's " + s.Name, Base: s.Base, Change: s.Change})
 		}
 	}
