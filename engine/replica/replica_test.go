@@ -75,6 +75,16 @@ func TestALeaderThatWasCutOffTakesAStoreOver(t *testing.T) {
 	g.same()
 }
 
+// cutBeyond waits until the leader's log begins after what a member that is cut off has. The member could catch up without a store before.
+func (g *group) cutBeyond(away *member) {
+	g.Helper()
+	leader := g.leader(g.others(away)...)
+	require.Eventually(g, func() bool {
+		first, err := leader.o.Logs.FirstIndex()
+		return err == nil && first > away.Store().Position().Index+1
+	}, patience, step, "the log is not cut")
+}
+
 // TestAStoreIsTakenOverWhileTheOldOneIsFlushed asks for snapshots of a member all the time.
 func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 	g := newGroup(t, small)
@@ -86,6 +96,7 @@ func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 			g.net.Drop(id, away.id)
 		}
 		g.fill(200, g.others(away)...)
+		g.cutBeyond(away)
 		before := away.Counters().Installed
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
