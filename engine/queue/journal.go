@@ -5,6 +5,8 @@ package queue
 type Journal interface {
 	// PutTask stores a new task. A ref is put exactly once.
 	PutTask(ref Ref, t Task)
+	// PutFresh stores a new task that is ready and in memory, so that it will probably be dropped soon.
+	PutFresh(ref Ref, t Task)
 	// DropTask removes a task that is done.
 	DropTask(ref Ref)
 	// PutDue indexes a task by the time it becomes ready; DropDue takes it out, when it is claimed.

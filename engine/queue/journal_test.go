@@ -67,6 +67,8 @@ func (j *mapJournal) PutTask(ref Ref, t Task) {
 	j.tasks[ref] = t
 }
 
+func (j *mapJournal) PutFresh(ref Ref, t Task) { j.PutTask(ref, t) }
+
 func (j *mapJournal) DropTask(ref Ref) {
 	if _, ok := j.tasks[ref]; !ok {
 		j.broken("task %v is dropped and was not there", ref)

@@ -221,6 +221,7 @@ func TestWindowsThatRanEmptyKeepLittleRoom(t *testing.T) {
 type discard struct{ Journal }
 
 func (discard) PutTask(Ref, Task)           {}
+func (discard) PutFresh(Ref, Task)          {}
 func (discard) DropTask(Ref)                {}
 func (discard) PutLease(uint64, []LeaseRef) {}
 func (discard) DropLease(uint64)            {}

@@ -275,7 +275,7 @@ func sorted[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 func (c *contents) compare(t *rapid.T, s *Store) {
 	for ref := range c.ever {
 		want, found := c.look(ref)
-		got, ok, err := s.look(s.db, ref, true)
+		got, ok, err := s.look(s.live(), ref, true)
 		require.NoError(t, err)
 		require.Equal(t, found, ok)
 		require.Equal(t, want, got)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage/disk"
+	"github.com/pronybench/prony/engine/storage/young"
 )
 
 // Durability is when a commit counts as done.
@@ -51,6 +52,8 @@ type Options struct {
 	Space *Space
 	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
+	// YoungBytes bounds the memory of tasks and leases that are in the log only; 0 means DefaultYoungBytes.
+	YoungBytes int64
 	// OpenTablesMax bounds the tables that are open at a time; 0 means 1,000. A store opens fewer than 20 other files.
 	OpenTablesMax int
 	// Stalls, if not nil, records flushes, compactions and long fsyncs.
@@ -96,7 +99,8 @@ type Store struct {
 	filter     *keyFilter // of idempotency keys; nil in a store that is read only
 	space      *Space
 	flushes    disk.Flushes
-	reclaimed  uint64 // bytes committed when space was last reclaimed; Reclaim's
+	young      *youngRecords // nil in a replicated store
+	reclaimed  uint64        // bytes committed when space was last reclaimed; Reclaim's
 }
 
 type counters struct {
@@ -164,6 +168,13 @@ func Open(dir string, o Options) (*Store, error) {
 		DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
 		FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
 	}
+	if !o.Replicated {
+		if o.YoungBytes == 0 {
+			o.YoungBytes = DefaultYoungBytes
+		}
+		s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: youngLogBytes}
+		s.files.KeepLogs()
+	}
 	work := o.Stalls.Store(fs.PathBase(dir))
 	work.Listen(listener)
 	s.files.OnLongSync(work.Fsync)
@@ -218,6 +229,10 @@ func (s *Store) Checkpoint(dir string) error {
 	if s.replicated { // without a log, a checkpoint has the tables only
 		err = s.Flush()
 	}
+	release, storeErr := s.storeYoung()
+	if err = errors.Join(err, storeErr); err == nil {
+		defer release()
+	}
 	if err == nil {
 		err = s.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	}
@@ -244,7 +259,12 @@ func (s *Store) Close() error {
 	if s.replicated && !s.readOnly { // the next start has few entries to apply again
 		err = s.Flush()
 	}
-	err = errors.Join(err, s.db.Close(), s.files.Close())
+	_, storeErr := s.storeYoung()
+	err = errors.Join(err, storeErr, s.db.Close())
+	if err == nil && !s.readOnly {
+		err = s.files.Logs().Finish()
+	}
+	err = errors.Join(err, s.files.Close())
 	if err == nil && !s.readOnly {
 		err = disk.Seal(s.fs, s.dir)
 	}
@@ -254,10 +274,10 @@ func (s *Store) Close() error {
 // get returns a copy of a key's value, or false.
 func (s *Store) get(key []byte) ([]byte, bool, error) {
 	s.count.gets.Add(1)
-	return get(s.db, key)
+	return get(s.live(), key)
 }
 
-func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
+func get(r reader, key []byte) (value []byte, found bool, err error) {
 	found, err = view(r, key, func(v []byte) error {
 		value = append([]byte(nil), v...)
 		return nil
@@ -266,8 +286,11 @@ func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
 }
 
 // view calls visit with the value of a key, if the key exists. The value is valid during the call only.
-func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, err error) {
-	v, closer, err := r.Get(key)
+func view(r reader, key []byte, visit func(v []byte) error) (found bool, err error) {
+	if v, found := r.young(key); found {
+		return true, visit(v)
+	}
+	v, closer, err := r.stored().Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return false, nil
 	}
@@ -279,7 +302,7 @@ func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, 
 }
 
 // exists reports whether a key exists.
-func exists(r pebble.Reader, key []byte) (bool, error) {
+func exists(r reader, key []byte) (bool, error) {
 	return view(r, key, func([]byte) error { return nil })
 }
 

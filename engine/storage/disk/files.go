@@ -14,6 +14,7 @@ type Files struct {
 	vfs.FS
 	failStop *failStopFS
 	deferred *deferredSync // nil under Sync
+	logs     *KeptLogs     // nil unless KeepLogs was called
 }
 
 // Guard returns the files of the store in a folder of a file system. The interval is for the mode Interval; 0 means
@@ -39,6 +40,15 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 
 // Unwrap returns the file system below.
 func (f *Files) Unwrap() vfs.FS { return f.FS }
+
+// KeepLogs has the files keep logs that Pebble does not need any more: see KeptLogs. It is called before the Pebble is opened.
+func (f *Files) KeepLogs() {
+	f.logs = keepLogs(f.FS, f.failStop.dir)
+	f.FS = f.logs
+}
+
+// Logs returns the logs that are kept; nil unless KeepLogs was called.
+func (f *Files) Logs() *KeptLogs { return f.logs }
 
 // OnLongSync sets a function that is called after each fsync that took long. It is called before the Pebble is opened.
 func (f *Files) OnLongSync(report func(took time.Duration)) { f.failStop.longSync = report }
