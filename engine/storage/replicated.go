@@ -53,6 +53,8 @@ const (
 	entryNoKeys   = 2 // flag: the entry neither puts nor drops idempotency keys; entries of older programs never have it
 	entryHeadLen  = 1 + 1 + 3*8
 	positionBytes = 1 + 4*8
+	// positionOldest is the oldest format of a position that this program reads.
+	positionOldest = 3
 )
 
 type entryHead struct {
@@ -198,7 +200,7 @@ func (p Position) encode() []byte {
 }
 
 func decodePosition(v []byte) (p Position, err error) {
-	if len(v) != positionBytes || v[0] != record.Format {
+	if len(v) != positionBytes || v[0] < positionOldest || v[0] > record.Format {
 		return p, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
 	}
 	for i, n := range []*uint64{&p.Index, &p.Term, &p.Tenure, &p.Seq} {

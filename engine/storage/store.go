@@ -54,6 +54,8 @@ type Options struct {
 	MemTableBytes uint64
 	// YoungBytes bounds the memory of tasks and leases that are in the log only; 0 means DefaultYoungBytes.
 	YoungBytes int64
+	// YoungLogBytes is after how many bytes of commits the store has Pebble begin a new log; 0 means 64 MiB.
+	YoungLogBytes int64
 	// OpenTablesMax bounds the tables that are open at a time; 0 means 1,000. A store opens fewer than 20 other files.
 	OpenTablesMax int
 	// Stalls, if not nil, records flushes, compactions and long fsyncs.
@@ -164,6 +166,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := disk.BreakSeal(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
+	var left *recovered
 	listener := &pebble.EventListener{
 		DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
 		FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
@@ -172,8 +175,17 @@ func Open(dir string, o Options) (*Store, error) {
 		if o.YoungBytes == 0 {
 			o.YoungBytes = DefaultYoungBytes
 		}
-		s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: youngLogBytes}
+		if o.YoungLogBytes == 0 {
+			o.YoungLogBytes = youngLogBytes
+		}
+		s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: o.YoungLogBytes}
 		s.files.KeepLogs()
+		if left, err = recoverYoung(s.fs, dir); err == nil && !o.ReadOnly {
+			err = left.save(s.fs, dir)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
+		}
 	}
 	work := o.Stalls.Store(fs.PathBase(dir))
 	work.Listen(listener)
@@ -198,6 +210,11 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
 	s.db = db
+	if left != nil {
+		if err := s.restore(left); err != nil {
+			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.files.Close())
+		}
+	}
 	if err := s.readPosition(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
 	}
@@ -229,12 +246,8 @@ func (s *Store) Checkpoint(dir string) error {
 	if s.replicated { // without a log, a checkpoint has the tables only
 		err = s.Flush()
 	}
-	release, storeErr := s.storeYoung()
-	if err = errors.Join(err, storeErr); err == nil {
-		defer release()
-	}
 	if err == nil {
-		err = s.db.Checkpoint(dir, pebble.WithFlushedWAL())
+		err = s.checkpoint(dir)
 	}
 	if err == nil {
 		err = synced.Check(s.fs, dir)
@@ -249,6 +262,16 @@ func (s *Store) Checkpoint(dir string) error {
 		return fmt.Errorf("write a checkpoint to %s: %w", dir, err)
 	}
 	return nil
+}
+
+// checkpoint writes a copy without young records: Pebble copies only the logs that it needs itself.
+func (s *Store) checkpoint(dir string) error {
+	release, err := s.storeYoung()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.db.Checkpoint(dir, pebble.WithFlushedWAL())
 }
 
 // Close flushes and closes the store. No batch may be in use.

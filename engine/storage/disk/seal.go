@@ -102,6 +102,14 @@ func writeFile(fs vfs.FS, dir, name, text string) error {
 	return SyncDir(fs, dir)
 }
 
+// WriteIn writes a file of a store atomically, also across a power loss.
+func WriteIn(fs vfs.FS, dir, name, text string) error {
+	if err := writeFile(fs, dir, name, text); err != nil {
+		return fmt.Errorf("write %s: %w", fs.PathJoin(dir, name), err)
+	}
+	return nil
+}
+
 // SyncDir fsyncs the directory entries of a folder.
 func SyncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)

@@ -13,8 +13,9 @@ import (
 // older format lacks are zero:
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
+//	4  tasks and leases may be in the log only: a program that reads only format 3 would lose them
 const (
-	Format       = 3
+	Format       = 4
 	formatOldest = 2
 )
 
