@@ -44,6 +44,8 @@ const (
 	goPercent = 84
 	// memTablesMax and logMemTablesMax are how many memtables a store and the Raft logs have at a time.
 	memTablesMax, logMemTablesMax = 4, 2
+	// youngPart is what part of a memtable's size the records take that are in the log only.
+	youngPart = 2
 )
 
 // Shares are what each part of a server may take.
@@ -54,6 +56,7 @@ type Shares struct {
 	GoBytes int64
 
 	MemTableBytes    int64 // of each memtable of each shard
+	YoungBytes       int64 // of records that are in the log only, of each shard
 	LogMemTableBytes int64 // of each memtable of the Raft logs
 	BlockCacheBytes  int64 // of all shards
 	KeyFilterBytes   int64 // of the filters of idempotency keys, in all shards
@@ -106,8 +109,9 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 		tables /= 2
 		s.LogMemTableBytes = part(tables, 2<<20, logMemTableBytes*logMemTablesMax) / logMemTablesMax
 	}
-	share := part(tables, 0, 1<<50) / memTablesMax / n
+	share := part(tables, 0, 1<<50) * youngPart / (memTablesMax*youngPart + 1) / n
 	s.MemTableBytes = max(min(share, memTableBytes/n), min(share, memTableSmall), memTableLeast)
+	s.YoungBytes = s.MemTableBytes / youngPart
 	s.BlockCacheBytes = part(partBlockCache, 1<<20, blockCacheBytes)
 	s.KeyFilterBytes = part(partKeyFilters, 0, keyFilterBytes)
 	s.PayloadBytes = part(partPayloads, 1<<20, payloadBytes)

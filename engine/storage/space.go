@@ -31,7 +31,12 @@ func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	if s.readOnly || committed == s.reclaimed {
 		return nil
 	}
+	release, err := s.storeYoung() // or their logs would be kept
+	if err != nil {
+		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
+	}
 	flushed, err := s.db.AsyncFlush()
+	release()
 	if err != nil {
 		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
 	}

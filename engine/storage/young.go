@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -199,8 +200,9 @@ func (s *Store) storeYoung() (release func(), err error) {
 		if err = b.err; err == nil {
 			err = s.db.Apply(b.b, pebble.NoSync)
 		}
+		err = errors.Join(err, b.b.Close())
 		if err != nil {
-			release()
+			y.direct--
 			return nil, fmt.Errorf("store the records that are in the log only: %w", err)
 		}
 		s.files.Logs().Stored(y.floor)
