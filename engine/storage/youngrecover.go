@@ -133,7 +133,7 @@ func (r *recovered) readBatch(batch []byte) error {
 			if err != nil {
 				return err
 			}
-		case kind == pebble.InternalKeyKindSet && slices.Contains(youngPrefixes[:], key[0]):
+		case kind == pebble.InternalKeyKindSet && len(key) > 0 && slices.Contains(youngPrefixes[:], key[0]):
 			ends = append(ends, key)
 		}
 	}
