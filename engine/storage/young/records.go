@@ -147,10 +147,15 @@ func (r *Records) Drop(k Key) bool {
 		return false
 	}
 	r.end(of, s)
+	r.shiftEnded()
+	return true
+}
+
+// shiftEnded removes the oldest parts whose records have all ended.
+func (r *Records) shiftEnded() {
 	for r.head < len(r.parts) && r.parts[r.head].live == 0 {
 		r.shift()
 	}
-	return true
 }
 
 func (r *Records) end(of *run, s *slot) {
@@ -194,6 +199,7 @@ func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []
 		}
 		r.shift()
 	}
+	r.shiftEnded()
 }
 
 // Trim forgets the runs of a prefix that have no record, if they are many. Keys of these runs may then be added again.
