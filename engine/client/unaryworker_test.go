@@ -117,7 +117,7 @@ func TestOutcomesOfACombinedClaim(t *testing.T) {
 		}
 	}
 
-	// A server that does not know completions answers none of them.
+	// A server that does not know the field completions returns no results.
 	f.claim = func(*queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) { return &queuepb.ClaimResponse{}, nil }
 	_, errs, err = w.Next(ctx, done)
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ func (c *timed) forwarded(id string) int {
 	return n
 }
 
-// An answer of a node that leads nothing names the leader, also after another node has taken the lead.
+// A node that leads no shard names the leader in its answers, also after a change of leader.
 func TestRESTAnswersNameTheLeader(t *testing.T) {
 	c := newConfigured(t, func(_ string, c *Config) { c.HTTP = "127.0.0.1:0" }, 0, 0, 0)
 	calls, led := map[string]int{}, []string{}
@@ -55,7 +55,7 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 			if id == leads {
 				want = ""
 			}
-			c.eventually(func() bool { // the nodes tell each other who leads, and their addresses
+			c.eventually(func() bool { // until each node knows the leader and its address
 				_, _, text := c.ask(http.MethodGet, c.nodes[id].HTTP()+"/v1/routes", "")
 				var routes queuepb.GetRoutesResponse
 				require.NoError(t, json.Unmarshal([]byte(text), &routes), text)

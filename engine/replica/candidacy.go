@@ -103,7 +103,7 @@ func latestLeader(o raft.Observation, before raft.ServerID) raft.ServerID {
 	return before
 }
 
-// replaceLeader stands for election if the leader's process is gone, and again while nobody leads and a majority would vote for this
+// replaceLeader stands for election if the leader's process is gone, and again while there is no leader and a majority would vote for this
 // node. It returns the last known leader.
 func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 	for len(r.leaders) > 0 {

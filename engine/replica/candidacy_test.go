@@ -90,10 +90,10 @@ func TestAnElectionThatFailedIsRepeated(t *testing.T) {
 	g.fill(3, old.id)
 	g.caughtUp(next, old)
 	term := old.Term()
-	late.stand() // it votes for itself, and nobody hears it
+	late.stand() // its request for votes reaches no other member
 	back := g.kill(old)
 	defer back()
-	require.Eventually(t, func() bool { return next.Term() > term }, patience, step, "it stands, and nobody hears it")
+	require.Eventually(t, func() bool { return next.Term() > term }, patience, step, "its term does not grow")
 	g.net.Heal()
 	g.fill(1, next.id)
 }

@@ -89,7 +89,7 @@ func (qs *questions) ask() storage.Proposal {
 		return q
 	}
 	qs.askLocked()
-	qs.settleLocked() // a group of one asks nobody
+	qs.settleLocked() // a group with one voter has its majority at once
 	return q
 }
 

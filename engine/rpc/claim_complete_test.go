@@ -217,7 +217,7 @@ func TestCompletionsOfAClaimGoToTheirShards(t *testing.T) {
 	}
 }
 
-// The results say what is known of each completion if the lead is lost meanwhile, and the claim's own refusal does not hide it.
+// If the node loses its leadership meanwhile, the results still give the outcome of each completion, beside the error of the claim.
 func TestOutcomesOfCompletionsWithoutALeader(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.lead(0, "n2")

@@ -50,7 +50,7 @@ type produceStream struct {
 
 // produceItem is the answer to a frame.
 type produceItem struct {
-	answer *queuepb.EnqueueAnswer // nil if all tasks were accepted, none of them as a duplicate
+	answer *queuepb.EnqueueAnswer // nil if all tasks were accepted and none was a duplicate
 	// Otherwise: the number of the frame, and the accepted tasks.
 	frame    uint64
 	accepted []queue.Enqueued

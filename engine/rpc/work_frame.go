@@ -9,7 +9,7 @@ import (
 )
 
 // taskEncoder encodes leased tasks as elements of a WorkResponse, straight from the shard's deliveries. What successive tasks have in common
-// is encoded once. The bytes are those of the message Task with the same values.
+// is encoded once. The bytes equal the encoding of a message Task with the same values.
 type taskEncoder struct {
 	ids    queue.IDTexts
 	queue  *queue.Queue // of common
@@ -86,7 +86,7 @@ func appendText(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(append(b, byte(field<<3|protowire.Number(protowire.BytesType))), s)
 }
 
-// encodeIDs adds the answer to a frame whose tasks were all accepted, none of them as a duplicate, to a ProduceResponse.
+// encodeIDs adds the answer to a frame whose tasks were all accepted, without a duplicate, to a ProduceResponse.
 func encodeIDs(f *wire.Frame, number uint64, accepted []queue.Enqueued) {
 	var ids queue.IDTexts
 	var head [1 + 10]byte

@@ -99,7 +99,7 @@ func Check(b *Baselines, r *result.Result) Report {
 	return report
 }
 
-// verdict is that of a limit that does not hold.
+// verdict returns the verdict of a limit that does not hold.
 func (f *Finding) verdict() result.Verdict {
 	if f.Inconclusive {
 		return result.Inconclusive

@@ -97,7 +97,7 @@ func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (c
 }
 
 // observed returns the figure that a run has for a limit: of several points that the limit holds for the one nearest to breaking it. A figure
-// of a limit that is relative to another point is the multiple of that point's.
+// relative to another point is a multiple of the figure at that point.
 func observed(l Limit, limits []Limit, r *result.Result) (value float64, err error) {
 	var found []float64
 	add := func(metrics map[string]result.Metric, workloads []result.Workload) {

@@ -1,6 +1,6 @@
 package result
 
-// The Origins of settings that nobody gave.
+// The origins of settings that were not set by a person.
 const (
 	// DefaultOrigin is that of a setting that has its default.
 	DefaultOrigin = "default"

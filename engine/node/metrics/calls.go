@@ -223,7 +223,7 @@ func (m *callMetrics) items(answer any) {
 		}
 	case interface {
 		GetResults() []*queuepb.SettleResult
-	}: // the settling calls, a claim with completions, and those of the admin service that take ids
+	}: // calls that settle, claims with completions, and admin calls that take ids
 		for _, result := range a.GetResults() {
 			m.itemError(result.GetError())
 		}

@@ -21,8 +21,8 @@ func checkSettings(base, change *result.Result) error {
 	return refuse(append(all, serverDifferences(base.Manifest.Servers, change.Manifest.Servers, false)...))
 }
 
-// checkServers refuses servers of two sides that were started alike on one host and run with different settings. Where nobody gave
-// the setting, its value is that of the build, and a part of the change.
+// checkServers refuses servers of two sides that were started alike on one host and run with different settings. Where neither side sets
+// a setting, its value comes from the build and is a part of the change.
 func checkServers(base, change []result.ServerSettings) error {
 	return refuse(serverDifferences(base, change, true))
 }
@@ -44,7 +44,7 @@ func refuse(all []scenario.Difference) error {
 
 // serverDifferences returns the settings that the first servers of two sides said other values for. Settings that one of them does not
 // have are left out: the builds may have different ones. alike says that the servers were started alike on one host, so that settings which
-// nobody gave are left out too.
+// were not set by a person are left out too.
 func serverDifferences(base, change []result.ServerSettings, alike bool) (all []scenario.Difference) {
 	for _, s := range result.BesideSettings(base, change) {
 		if s.Differs() && (!alike || !s.OfBuilds()) {
