@@ -70,6 +70,7 @@ func TestAMessageCountsWhatItWrites(t *testing.T) {
 		require.NotEmpty(t, s.sent)
 		require.Equal(t, s.sent, s.counted)
 		require.Zero(t, s.held, "nothing is held once all is sent")
+		require.Zero(t, w.held.Load(), "the end of the stream has nothing to subtract")
 		require.True(t, w.inFlight.close(), "all frames are answered")
 		for _, n := range s.sent {
 			require.Less(t, n, 3*messageBytesMax, "a message exceeds its size by one item at most")
