@@ -23,7 +23,9 @@ const (
 	standSpread = 50 * time.Millisecond
 	// standRetry is how long a follower waits at least for the outcome of the first election before it stands again, and twice that at
 	// most; twice as long after each. It stands again only if no voter of a majority knows a leader.
-	standRetry = 200 * time.Millisecond
+	standRetry = 50 * time.Millisecond
+	// standAsk is how long a follower waits for the others to say whether one of them stands already.
+	standAsk = 25 * time.Millisecond
 	// standTries is how often a follower stands because of one lost leader before it leaves the rest to the election timeout.
 	standTries = 4
 	// standsMax is how often a follower stands within standsPer.
@@ -110,6 +112,7 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 		leader = latestLeader(<-r.leaders, leader)
 	}
 	pause, votes := r.standPause(leader)
+	term := r.raft.CurrentTerm()
 	if leader == "" || !votes || string(leader) == r.o.Node || !r.refusesConnections(leader) {
 		return leader
 	}
@@ -128,9 +131,13 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 		case now != "" && now != leader && try > 0:
 			return now
 		case now != "" && now != leader: // a vote that another node asked for too late may still end its leadership
-		case r.withholdsVote() || !s.take(time.Now()):
+		case r.withholdsVote():
 			return leader
-		case try == 0 || r.wouldWin():
+		case try == 0 && r.electionBegan(term, leader): // standing would end the winner's leadership
+		case try > 0 && !r.wouldWin():
+		case !s.take(time.Now()):
+			return leader
+		default:
 			r.o.Log.Info("the leader's process is gone: standing for election", "leader", string(leader), "term", r.raft.CurrentTerm(), "try", try+1)
 			r.stand()
 		}
@@ -148,6 +155,21 @@ func (r *Replica) pause(d time.Duration) bool {
 	}
 }
 
+// electionBegan reports whether this node or another voter is in a term after this one. An election is under way then, or was won. It
+// waits for this node's Raft, which may be about to vote, but for the others only for standAsk: a voter that does not answer does not vote
+// either.
+func (r *Replica) electionBegan(term uint64, leader raft.ServerID) bool {
+	question := raft.RequestPreVoteRequest{RPCHeader: r.transport.header(), Term: term} // not the next term, which a voter would answer with
+	if !r.transport.deliver(&question) || r.raft.CurrentTerm() > term {
+		return true
+	}
+	later := func(m raft.Server) bool {
+		var answer raft.RequestPreVoteResponse
+		return r.transport.RequestPreVote(m.ID, m.Address, &question, &answer) == nil && answer.Term > term
+	}
+	return r.askVoters(leader, later, standAsk, func(_, yes int) bool { return yes > 0 })
+}
+
 // wouldWin asks the voters whether they would vote for this node. A voter that knows a leader would not.
 func (r *Replica) wouldWin() bool {
 	header, last := r.transport.header(), raft.Log{Index: r.raft.LastIndex()}
@@ -155,27 +177,34 @@ func (r *Replica) wouldWin() bool {
 		return false // the log was cut right there: the election timeout decides
 	}
 	question := raft.RequestPreVoteRequest{RPCHeader: header, Term: r.raft.CurrentTerm() + 1, LastLogIndex: last.Index, LastLogTerm: last.Term}
+	granted := func(m raft.Server) bool {
+		var answer raft.RequestPreVoteResponse
+		return r.transport.RequestPreVote(m.ID, m.Address, &question, &answer) == nil && answer.Granted
+	}
+	return r.askVoters("", granted, redialMax, func(voters, yes int) bool { return 1+yes > voters/2 })
+}
+
+// askVoters asks all other voters at once, except one, and reports whether enough is true of how many voters the group has and how many of
+// them answered yes in time.
+func (r *Replica) askVoters(except raft.ServerID, ask func(raft.Server) bool, most time.Duration, enough func(voters, yes int) bool) bool {
 	members := r.members()
-	granted, voters, asked := make(chan bool, len(members)), 0, 0
+	answers, voters, asked := make(chan bool, len(members)), 0, 0
 	for _, m := range members {
 		if m.Suffrage != raft.Voter {
 			continue
 		}
-		if voters++; string(m.ID) == r.o.Node {
+		if voters++; string(m.ID) == r.o.Node || m.ID == except {
 			continue
 		}
 		asked++
-		r.asking.Go(func() {
-			var answer raft.RequestPreVoteResponse
-			granted <- r.transport.RequestPreVote(m.ID, m.Address, &question, &answer) == nil && answer.Granted
-		})
+		r.asking.Go(func() { answers <- ask(m) })
 	}
-	votes, patience := 1, time.After(redialMax)
-	for ; asked > 0 && votes <= voters/2; asked-- {
+	yes, patience := 0, time.After(most)
+	for ; asked > 0 && !enough(voters, yes); asked-- {
 		select {
-		case yes := <-granted:
-			if yes {
-				votes++
+		case is := <-answers:
+			if is {
+				yes++
 			}
 		case <-patience:
 			return false
@@ -183,7 +212,7 @@ func (r *Replica) wouldWin() bool {
 			return false
 		}
 	}
-	return votes > voters/2
+	return enough(voters, yes)
 }
 
 // standPause returns how long this node waits before it stands. It returns false if this node has no vote.

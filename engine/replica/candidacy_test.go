@@ -6,10 +6,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -77,6 +79,64 @@ func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 	g.net.Heal()
 	g.same()
 	assert.Equal(t, elected, next.Term())
+}
+
+// termGate holds back a member's Raft when it takes over a term, as a slow disk does.
+type termGate struct {
+	Logs
+	closed     atomic.Bool
+	held, open chan struct{}
+}
+
+func (l *termGate) SetUint64(name []byte, n uint64) error {
+	if string(name) == string(termName) && l.closed.CompareAndSwap(true, false) {
+		close(l.held)
+		<-l.open
+	}
+	return l.Logs.SetUint64(name, n)
+}
+
+// A follower that also found the leader gone must not stand when it is about to vote for another one.
+func TestAFollowerThatIsAboutToVoteSeesTheElection(t *testing.T) {
+	gate := &termGate{held: make(chan struct{}), open: make(chan struct{})}
+	g := newGroup(t, func(o *Options) {
+		slowElections(o)
+		if o.Node == "n3" {
+			gate.Logs = o.Logs
+			o.Logs = gate
+		}
+	})
+	old := g.elect()
+	require.Equal(t, "n1", old.id)
+	next, late := g.members["n2"], g.members["n3"]
+	g.fill(1, old.id)
+	g.caughtUp(late, old)
+	g.caughtUp(next, old)
+	term := late.Term()
+	require.False(t, late.electionBegan(term, raft.ServerID(old.id)), "no member stands")
+	gate.closed.Store(true)
+	next.stand()
+	<-gate.held // its Raft was asked for the vote
+	g.net.Isolate(late.id, "n1", "n2", "n3")
+	began := make(chan bool, 1)
+	go func() { began <- late.electionBegan(term, raft.ServerID(old.id)) }()
+	close(gate.open)
+	require.True(t, <-began)
+	g.net.Heal()
+}
+
+// A follower that was not asked for its vote yet hears of the election from the other voters.
+func TestAFollowerHearsThatAnotherOneStands(t *testing.T) {
+	g := newGroup(t, slowElections)
+	old := g.elect()
+	next, late := g.members["n2"], g.members["n3"]
+	g.fill(1, old.id)
+	g.caughtUp(late, old)
+	g.caughtUp(next, old)
+	term := late.Term()
+	next.stepDown() // to the next term, and tells nobody
+	require.Eventually(t, func() bool { return late.electionBegan(term, raft.ServerID(old.id)) }, patience, step, "it hears nothing of the election")
+	require.Equal(t, term, late.Term())
 }
 
 // Two followers that stand at once split the votes. The one that would win stands again before the election timeout.

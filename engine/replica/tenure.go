@@ -37,8 +37,12 @@ func (r *Replica) lead() {
 			}
 		case <-retry:
 		case h := <-r.handOvers: // Lose waits for the commits under way; a transfer without it would leave their outcomes unknown
+			began := time.Now()
 			r.lose()
-			h.done <- h.transfer().Error()
+			answered := time.Since(began)
+			err := h.transfer().Error()
+			r.o.Log.Info("handing leadership over", "last_answers", answered, "transfer", time.Since(began)-answered, "error", err)
+			h.done <- err
 		}
 		r.lose()
 		retry = nil
@@ -79,18 +83,20 @@ func (r *Replica) handOverAfterTenure(transfer func() raft.Future) error {
 // begin begins a tenure. It returns false if the tenure could not begin.
 func (r *Replica) begin() (storage.Tenure, bool) {
 	l := newTenureLog(r, storage.Tenure{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
+	began := time.Now()
 	if err := l.Propose(l.tenure.Begin()).Wait(); err != nil {
 		r.o.Log.Debug("the tenure could not begin", "term", l.tenure.Term, "error", err)
 		close(l.over)
 		return l.tenure, false
 	}
 	r.count.tenures.Add(1)
+	committed := time.Since(began)
 	r.inUse.RLock()
 	r.tenure.Store(l)
 	err := r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.tenure)
 	switch {
 	case err == nil:
-		r.o.Log.Info("leading", "term", l.tenure.Term)
+		r.o.Log.Info("leading", "term", l.tenure.Term, "first_entry", committed, "recovery", time.Since(began)-committed)
 		return l.tenure, true
 	case errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) || errors.Is(err, shard.ErrClosed):
 		r.lose()

@@ -13,8 +13,8 @@ import (
 const batchesSkipped = 1 << 24
 
 // skipNumbers makes a leader issue ids and tokens that no leader of an earlier term issued. If a majority loses power at durability
-// interval or none, commits of an earlier leader can be lost, including reservations. Terms cannot be lost: they are on the disks of
-// a majority in every mode. Queue numbers are not covered, because the seqs alone make ids unique.
+// interval or none, commits of an earlier leader can be lost, including reservations. A leader's term cannot be lost: it is with the votes on
+// the disks of a majority in every mode. Queue numbers are not covered, because the seqs alone make ids unique.
 func skipNumbers(from *queue.Recovered, term uint64) {
 	from.Reserved = from.Reserved.InTerm(term)
 	from.Reserved.Batch = max(from.Reserved.Batch, from.Meta.NextBatch+batchesSkipped)

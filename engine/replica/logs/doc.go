@@ -4,8 +4,9 @@
 // # Usage
 //
 // Open opens the Store of a node; Store.Group returns the log and stable store of one Raft group, which implement raft.LogStore and
-// raft.StableStore. Appended entries are as durable as Options.Durability says when StoreLogs returns. Terms and votes survive a loss of
-// power in every mode: a node that forgot its vote could vote twice in a term.
+// raft.StableStore. Appended entries are as durable as Options.Durability says when StoreLogs returns. A vote, and the term that was stored
+// before it, survives a loss of power in every mode: a node that forgot its vote could vote twice in a term. An election costs each voter
+// one fsync.
 //
 // # Concurrency
 //

@@ -37,11 +37,17 @@ func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
 		do         func(*Group) error
 		says       string
 	}{
-		"fsync of an append under sync":       {storage.Sync, isLogSync, appendOne, "fsync raft/"},
-		"fsync of a truncation under sync":    {storage.Sync, isLogSync, func(g *Group) error { return g.DeleteRange(1, 1) }, "fsync raft/"},
-		"write of an append under sync":       {storage.Sync, isLogWrite, appendOne, "write raft/"},
-		"write of an append under interval":   {storage.Interval, isLogWrite, appendOne, "write raft/"},
-		"write of an append under none":       {storage.None, isLogWrite, appendOne, "write raft/"},
+		"fsync of an append under sync":     {storage.Sync, isLogSync, appendOne, "fsync raft/"},
+		"fsync of a truncation under sync":  {storage.Sync, isLogSync, func(g *Group) error { return g.DeleteRange(1, 1) }, "fsync raft/"},
+		"write of an append under sync":     {storage.Sync, isLogWrite, appendOne, "write raft/"},
+		"write of an append under interval": {storage.Interval, isLogWrite, appendOne, "write raft/"},
+		"write of an append under none":     {storage.None, isLogWrite, appendOne, "write raft/"},
+		"fsync of a vote after its term": {storage.None, isLogSync, func(g *Group) error {
+			if err := g.SetUint64(term, 2); err != nil {
+				return fmt.Errorf("the term: %w", err)
+			}
+			return vote(g)
+		}, "fsync raft/"},
 		"fsync of a vote under sync":          {storage.Sync, isLogSync, vote, "fsync raft/"},
 		"fsync of a vote under interval":      {storage.Interval, isLogSync, vote, "fsync raft/"},
 		"fsync of a vote under none":          {storage.None, isLogSync, vote, "fsync raft/"},

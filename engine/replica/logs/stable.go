@@ -1,24 +1,35 @@
 package logs
 
-import "fmt"
+import (
+	"fmt"
 
-// Set implements raft.StableStore. It returns when the value survives a loss of power, in every mode.
-func (g *Group) Set(name, value []byte) error { return g.setStable(kindText, name, text(value)) }
+	"github.com/cockroachdb/pebble/v2"
+)
 
-// SetUint64 implements raft.StableStore. It returns when the number survives a loss of power, in every mode.
-func (g *Group) SetUint64(name []byte, value uint64) error {
-	return g.setStable(kindNumber, name, number(value))
+// Set implements raft.StableStore. It returns when the value, and all that was stored before, survives a loss of power, in every mode.
+func (g *Group) Set(name, value []byte) error {
+	return g.setStable(kindText, name, text(value), func(b *pebble.Batch) error {
+		if err := g.store.commit(b); err != nil {
+			return err
+		}
+		return g.store.files.SyncLog()
+	})
 }
 
-func (g *Group) setStable(kind byte, name, record []byte) error {
+// SetUint64 implements raft.StableStore. The number survives if something that was stored later survives: it comes before that in
+// Pebble's log. Raft needs no more for its numbers, which are the term and the term of the vote. A node that votes stores the candidate
+// last, with Set, and counts or grants the vote only then; so the term of each leader is on the disks of a majority. A node that takes over
+// a term without a vote has promised nothing in that term before it stores an entry.
+func (g *Group) SetUint64(name []byte, value uint64) error {
+	return g.setStable(kindNumber, name, number(value), g.store.write)
+}
+
+func (g *Group) setStable(kind byte, name, record []byte, commit func(*pebble.Batch) error) error {
 	return g.store.use(func() error {
 		b := g.store.db.NewBatch()
 		err := b.Set(stableKey(g.n, kind, name), record, nil)
 		if err == nil {
-			err = g.store.commit(b)
-		}
-		if err == nil {
-			err = g.store.files.SyncLog()
+			err = commit(b)
 		}
 		if err != nil {
 			return fmt.Errorf("store %q of group %d: %w", name, g.n, err)

@@ -21,7 +21,7 @@ import (
 
 // Options say how the logs are opened.
 type Options struct {
-	// Durability is when appended entries count as stored. It does not apply to terms and votes.
+	// Durability is when appended entries count as stored. It does not apply to votes, which are on disk in every mode.
 	Durability   storage.Durability
 	SyncInterval time.Duration // with Interval; 0 means storage.DefaultSyncInterval
 	FS           vfs.FS        // nil means the operating system's
@@ -256,16 +256,28 @@ func (s *Store) commit(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// apply turns a panic of Pebble into an error: Pebble panics at a write after a write to its log failed. The caller waits for the commit
-// separately, because Pebble returns the log's error only then.
-func (s *Store) apply(b *pebble.Batch) (err error) {
+// write applies a batch that a later commit makes durable.
+func (s *Store) write(b *pebble.Batch) error {
+	if err := s.guarded(b, func() error { return s.db.Apply(b, pebble.NoSync) }); err != nil {
+		return err
+	}
+	return b.Close()
+}
+
+// apply applies a batch. The caller waits for the commit separately, because Pebble returns the log's error only then.
+func (s *Store) apply(b *pebble.Batch) error {
+	return s.guarded(b, func() error { return s.db.ApplyNoSyncWait(b, pebble.Sync) })
+}
+
+// guarded turns a panic of Pebble into an error: Pebble panics at a write after a write to its log failed.
+func (s *Store) guarded(b *pebble.Batch, apply func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("write to Pebble's log: %v", p)
 		}
 	}()
 	s.flushes.Commit(b.Len())
-	return s.db.ApplyNoSyncWait(b, pebble.Sync)
+	return apply()
 }
 
 // Unflushed implements disk.SpaceUser.
