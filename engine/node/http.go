@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -33,8 +34,16 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
 		ItemsMax: call.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: call.Holds,
 		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
+		Arrives: n.restArrives,
 		Observe: n.metrics.RESTCall,
 	}
+}
+
+// restArrives receives the message of a call over REST, as interceptors do that of one over gRPC.
+func (n *Node) restArrives(ctx context.Context, method string) context.Context {
+	ctx = n.metrics.RESTArrives(ctx, method)
+	planted.Frame()
+	return ctx
 }
 
 // newHTTP makes the REST listener's server.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,6 +73,48 @@ func TestCallsAreCounted(t *testing.T) {
 		`prony_queue_tasks{queue="q",state="ready",tenant="default"}`: "3",
 	} {
 		assert.Equal(t, want, m[series], series)
+	}
+}
+
+// Each kind of call that gives a shard a command has its time in the stage receive, over both APIs. One call in 16 stands for 16.
+func TestReceiveOfEachCallIsTimed(t *testing.T) {
+	r := newRESTNode(t)
+	conn, err := grpc.NewClient("passthrough:///"+r.node.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // the test's own
+	c := queuepb.NewQueueServiceClient(conn)
+	enqueue := &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}}
+	enqueued, err := c.Enqueue(r.ctx, enqueue)
+	require.NoError(t, err)
+	id := enqueued.GetResults()[0].GetId()
+	counted := 0
+	for _, call := range []struct {
+		name  string
+		do    func() error
+		calls int // one enqueue was made before
+	}{
+		{"enqueue", func() error { _, err := c.Enqueue(r.ctx, enqueue); return err }, 15},
+		{"claim", func() error { _, err := c.Claim(r.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}}); return err }, 16},
+		{"claim that waits", func() error {
+			_, err := c.Claim(r.ctx, &queuepb.ClaimRequest{Queues: []string{"empty"}, WaitMs: 1})
+			return err
+		}, 16},
+		{"complete", func() error {
+			_, err := c.Complete(r.ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: id, Token: 1 << 60}}})
+			return err
+		}, 16},
+		{"get", func() error { _, err := c.GetTask(r.ctx, &queuepb.GetTaskRequest{Id: id}); return err }, 16},
+		{"enqueue over REST", func() error {
+			r.post("/v1/tasks:enqueue", `{"tasks":[{"queue":"q"}]}`, &queuepb.EnqueueResponse{})
+			return nil
+		}, 16},
+		{"get over REST", func() error { _, _, err := r.send(r.ctx, http.MethodGet, "/v1/tasks/"+id, ""); return err }, 16},
+	} {
+		for range call.calls {
+			require.NoError(t, call.do(), call.name)
+		}
+		counted += 16
+		assert.Equal(t, strconv.Itoa(counted), scrape(t, r.node)[`prony_stage_seconds_count{shard="",stage="receive"}`], call.name)
 	}
 }
 

@@ -86,6 +86,7 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 			WriteError(w, err)
 			return
 		}
+		ctx = h.arrives(ctx, r.rpc)
 		// Only the headers that are needed reach the generated code, which would make metadata of every header.
 		call := in.WithContext(ctx)
 		call.Header, call.Host, call.RemoteAddr = http.Header{}, "", ""
@@ -103,6 +104,7 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 		WriteError(w, err)
 		return
 	}
+	ctx = h.arrives(ctx, r.rpc)
 	out, err := r.handle(h.service, ctx, func(m any) error {
 		request, ok := m.(proto.Message)
 		if !ok {

@@ -350,3 +350,32 @@ func TestAnswersNameTheLeader(t *testing.T) {
 		assert.Equal(t, want, seen[i].Forwarded, "call %d", i)
 	}
 }
+
+type contextKey struct{}
+
+// The service has the context that Arrives made when the body was read: with a body and without.
+func TestCallsArriveWithTheirBody(t *testing.T) {
+	var arrived []string
+	seen := map[string]any{}
+	noted := func(ctx context.Context, rpc string) { seen[rpc] = ctx.Value(contextKey{}) }
+	a := serve(t, &fakeQueue{
+		enqueue: func(ctx context.Context, _ *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+			noted(ctx, "Enqueue")
+			return &queuepb.EnqueueResponse{}, nil
+		},
+		getTask: func(ctx context.Context, _ *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+			noted(ctx, "GetTask")
+			return &queuepb.GetTaskResponse{}, nil
+		},
+	}, Options{RequestBytesMax: 64, Arrives: func(ctx context.Context, method string) context.Context {
+		arrived = append(arrived, method)
+		return context.WithValue(ctx, contextKey{}, method)
+	}})
+	const service = "/prony.queue.v1.QueueService/"
+	require.Equal(t, http.StatusOK, a.post("/v1/tasks:enqueue", "{}").status)
+	require.Equal(t, http.StatusOK, a.get("/v1/tasks/x").status)
+	require.Equal(t, http.StatusRequestEntityTooLarge, a.post("/v1/tasks:enqueue", strings.Repeat(" ", 65)).status)
+	require.Equal(t, http.StatusBadRequest, a.post("/v1/tasks:enqueue", "{").status, "it is decoded after its arrival")
+	assert.Equal(t, []string{service + "Enqueue", service + "GetTask", service + "Enqueue"}, arrived, "a body that is refused does not arrive")
+	assert.Equal(t, map[string]any{"Enqueue": service + "Enqueue", "GetTask": service + "GetTask"}, seen)
+}

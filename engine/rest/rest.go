@@ -30,6 +30,9 @@ type Options struct {
 	// identity in the request's context, where the service looks for it, or answers by WriteError. It sees the
 	// request before its body is read. The OpenAPI description is not guarded.
 	Guard func(http.Handler) http.Handler
+	// Arrives, if not nil, returns the context for a call whose body was read and is not decoded yet. method is as that of Call. The call's
+	// goroutine calls Arrives.
+	Arrives func(ctx context.Context, method string) context.Context
 	// Observe, if not nil, is called for each call that has an RPC, also if the guard refused it. It is
 	// called by the call's goroutine.
 	Observe func(Call)
@@ -76,6 +79,7 @@ type handler struct {
 	service any // that the routes' handlers call
 	mux     *http.ServeMux
 	gateway *runtime.ServeMux
+	arrives func(ctx context.Context, method string) context.Context
 	observe func(Call)
 
 	calls       atomic.Int64 // under way
@@ -111,13 +115,16 @@ func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server an
 		return nil, err
 	}
 	h := &handler{
-		routes: routes, service: server, mux: http.NewServeMux(), gateway: newGateway(), observe: o.Observe,
+		routes: routes, service: server, mux: http.NewServeMux(), gateway: newGateway(), arrives: o.Arrives, observe: o.Observe,
 		callsMax: callsMax, bodies: o.Requests, bodyReadMax: bodyReadMax, bodyMax: cmp.Or(o.RequestBytesMax, bodyBytesMax), holds: o.Holds,
 		leader: o.Leader, forwards: o.Forwards,
 		itemsMax: cmp.Or(o.ItemsMax, itemsMax),
 	}
 	if h.bodies == nil {
 		h.bodies = memory.NewBudget(bodiesBytesMax)
+	}
+	if h.arrives == nil {
+		h.arrives = func(ctx context.Context, _ string) context.Context { return ctx }
 	}
 	if h.holds == nil {
 		h.holds = func(context.Context, int) {}

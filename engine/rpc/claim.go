@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -58,6 +59,7 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	if err := s.shards.Claim(claim, h.put); err != nil {
 		return nil, s.refuse(err)
 	}
+	stages.Submitted(ctx)
 	select {
 	case a := <-h.out: // a shard answers every command it accepted, also when it stops
 		if a.Err != nil {
@@ -118,6 +120,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	if err != nil {
 		return nil, s.refuse(err)
 	}
+	stages.Submitted(ctx)
 	var refused error
 	wait := time.NewTimer(most)
 	defer wait.Stop()

@@ -1,6 +1,10 @@
 package shard
 
-import "context"
+import (
+	"context"
+
+	"github.com/pronybench/prony/engine/internal/stages"
+)
 
 // Reply is the arguments of a reply function.
 type Reply[T any] struct {
@@ -9,13 +13,14 @@ type Reply[T any] struct {
 }
 
 // AwaitReply calls ask with a reply function that does not block, and returns what it is called with. It returns the error of ask, or of
-// ctx if ctx ends before.
+// ctx if ctx ends before. What ask asked for ends the stage Receive of the call that ctx is of.
 func AwaitReply[T any](ctx context.Context, ask func(reply func(T, error)) error) (T, error) {
 	done := make(chan Reply[T], 1)
 	var none T
 	if err := ask(func(v T, err error) { done <- Reply[T]{v, err} }); err != nil {
 		return none, err
 	}
+	stages.Submitted(ctx)
 	select {
 	case r := <-done:
 		return r.Value, r.Err

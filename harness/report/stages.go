@@ -10,7 +10,7 @@ import (
 )
 
 var stageMeanings = map[string]string{
-	result.StageReceive:    "from the receipt of a message of a stream until its commands wait for their shards, of one message in 16",
+	result.StageReceive:    "from the receipt of a message of a stream or of a call until its commands wait for their shards, of one message in 16",
 	result.StageInbox:      "from the arrival of a batch's oldest command until the batch is decided",
 	result.StageDecide:     "the decision of one batch",
 	result.StageCommitWait: "until the batch begins to commit",

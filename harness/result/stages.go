@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The stages of the servers' pipeline. Receive is of messages of streams. A batch is what one goroutine decides at once: whatever waited.
+// The stages of the servers' pipeline. Receive is of messages of streams and of calls. A batch is what one goroutine decides at once: whatever waited.
 const (
 	StageReceive    = "receive"     // from the receipt of a message until its commands wait for their shards
 	StageInbox      = "inbox"       // from the arrival of a batch's oldest command until it is decided

@@ -11,7 +11,7 @@
 //	alloc    64 KiB, in pieces of 512 bytes, allocated for each task enqueued
 //	fsync    an fsync of a file beside the store for each task enqueued
 //	timer    2 ms of waiting before each commit
-//	rpc      1 ms of sleep for each frame of a stream and each unary call
+//	rpc      1 ms of sleep for each frame of a stream and each other call, over gRPC or REST
 //	scan     each lease batch reads its lane from 2,000 tasks before, which are deleted
 //
 // Five more have amounts that are calibrated, so that a build loses a known part of its rate or CPU time. A step is a nanosecond or

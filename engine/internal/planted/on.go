@@ -229,7 +229,7 @@ func BeforeCommit() {
 	}
 }
 
-// Frame is called for each message that comes from a client.
+// Frame is called for each message that comes from a client, by a stream or a call over gRPC or REST.
 func Frame() {
 	if is("rpc") {
 		time.Sleep(fault.amount.time)

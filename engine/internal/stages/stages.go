@@ -14,7 +14,8 @@ type Stage uint8
 // Inbox, Decide, Apply, CommitWait, Commit, Reply, and together they are the time from the oldest command's arrival until all answers are
 // out. Those of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
 const (
-	// Receive is from the receipt of a stream's message until its commands wait for their shards, and the stream reads on.
+	// Receive is from the receipt of a message until its commands wait for their shards: of a stream until the stream reads on, of another
+	// call until its command waits, and of a claim that brings completions until the claim waits.
 	Receive Stage = iota
 	// Inbox is from the arrival of a batch's oldest command until the batch is decided.
 	Inbox

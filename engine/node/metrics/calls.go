@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,6 +46,7 @@ type method struct{ api, rpc string }
 type methodMetrics struct {
 	seconds   prometheus.Observer
 	succeeded prometheus.Counter
+	arrived   atomic.Uint64 // calls that were received
 }
 
 func (m *callMetrics) of(api, rpc string) *methodMetrics {
@@ -105,6 +107,14 @@ func (m *Metrics) RefusedByHeaders(err error) {
 	}
 }
 
+// arrives returns the context of a call that is not a stream and whose message was received. One call of a method in receiveEvery is timed.
+func (m *callMetrics) arrives(ctx context.Context, api, rpc string) context.Context {
+	if m.of(api, rpc).arrived.Add(1)%receiveEvery != 0 {
+		return ctx
+	}
+	return stages.Arrives(ctx, m.stages, receiveEvery)
+}
+
 // answered counts a call that is not a stream.
 func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
 	known := m.of(api, rpc)
@@ -115,6 +125,11 @@ func (m *callMetrics) answered(api, rpc string, answer any, err error, took time
 	}
 	known.succeeded.Inc()
 	m.items(answer)
+}
+
+// RESTArrives returns the context for a call over REST whose body was read, method as gRPC writes it.
+func (m *Metrics) RESTArrives(ctx context.Context, method string) context.Context {
+	return m.calls.arrives(ctx, overREST, method)
 }
 
 // RESTCall observes a call over REST.
@@ -132,7 +147,7 @@ func (m *Metrics) Interceptors() []grpc.ServerOption {
 
 func (m *callMetrics) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	start := time.Now()
-	out, err := next(ctx, in)
+	out, err := next(m.arrives(ctx, overGRPC, info.FullMethod), in)
 	m.answered(overGRPC, info.FullMethod, out, err, time.Since(start))
 	return out, err
 }
@@ -150,7 +165,7 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// receiveEvery says that one message in so many of a stream is timed. Its time counts for all of them. A stream of small messages has
+// receiveEvery says that one message in so many of a stream is timed, and one call in so many of a method. Its time counts for all of them. A stream of small messages has
 // several for each task, and to time one takes two readings of the clock and a lock.
 const receiveEvery = 16
 

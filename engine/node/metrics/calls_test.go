@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/shard"
 )
 
 // messages is a stream from a client that sends so many messages. It notes how long each was handled, from its receipt until the next
@@ -52,7 +54,7 @@ func TestReceiveIsTimed(t *testing.T) {
 	for _, stream := range []*messages{long, short} {
 		require.NoError(t, m.calls.stream(nil, stream, &grpc.StreamServerInfo{FullMethod: "/x/Produce"}, handle))
 	}
-	h := m.stages.streams.Read(stages.Receive)
+	h := m.stages.before.Read(stages.Receive)
 	require.Equal(t, uint64(2*receiveEvery), h.Count, "the short stream is not timed")
 	timed := func(of []time.Duration) time.Duration {
 		return receiveEvery * (of[receiveEvery-1] + of[2*receiveEvery-1])
@@ -60,4 +62,53 @@ func TestReceiveIsTimed(t *testing.T) {
 	assert.Positive(t, h.Sum)
 	assert.GreaterOrEqual(t, h.Sum, timed(inside))
 	assert.LessOrEqual(t, h.Sum, timed(long.handled))
+}
+
+// The time of each sixteenth call of a method stands for sixteen: from its arrival until its command waits for a shard. What the answer takes
+// is no part of it, and a call that submits nothing has no time.
+func TestReceiveOfCallsIsTimed(t *testing.T) {
+	type call func(m *callMetrics, method string, next func(context.Context) error) error
+	for name, do := range map[string]call{
+		"gRPC": func(m *callMetrics, method string, next func(context.Context) error) error {
+			_, err := m.unary(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) { return nil, next(ctx) })
+			return err
+		},
+		"REST": func(m *callMetrics, method string, next func(context.Context) error) error {
+			return next((&Metrics{calls: m}).RESTArrives(t.Context(), method))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(1)
+			read := func() stages.Histogram { return m.stages.before.Read(stages.Receive) }
+			var before, whole []time.Duration
+			enqueue := func(ctx context.Context) error {
+				arrived := stages.Now()
+				_, err := shard.AwaitReply(ctx, func(reply func(int, error)) error {
+					before = append(before, stages.Now()-arrived)
+					reply(1, nil)
+					return nil
+				})
+				return err
+			}
+			for n := range 2*receiveEvery + 3 {
+				counted := read().Count
+				began := stages.Now()
+				require.NoError(t, do(m.calls, "/x/Enqueue", func(ctx context.Context) error {
+					err := enqueue(ctx)
+					assert.Equal(t, (n+1)%receiveEvery == 0, read().Count > counted, "call %d is in it before it is answered", n+1)
+					return errors.Join(err, enqueue(ctx)) // a second command of the call changes nothing
+				}))
+				whole = append(whole, stages.Now()-began)
+			}
+			h := read()
+			require.Equal(t, uint64(2*receiveEvery), h.Count)
+			assert.GreaterOrEqual(t, h.Sum, receiveEvery*(before[2*(receiveEvery-1)]+before[2*(2*receiveEvery-1)]))
+			assert.LessOrEqual(t, h.Sum, receiveEvery*(whole[receiveEvery-1]+whole[2*receiveEvery-1]))
+
+			for range receiveEvery {
+				require.NoError(t, do(m.calls, "/x/Refused", func(context.Context) error { return nil }))
+			}
+			assert.Equal(t, h.Count, read().Count, "a call that submits nothing")
+		})
+	}
 }

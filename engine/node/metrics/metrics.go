@@ -41,7 +41,7 @@ func New(shards int) *Metrics {
 	stages := newStageCollector(shards)
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		calls:    newCallMetrics(&stages.streams),
+		calls:    newCallMetrics(&stages.before),
 		commitSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_commit_seconds", Help: "Time from the submission of a commit until it was durable.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 2, 18),

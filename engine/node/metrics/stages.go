@@ -10,15 +10,15 @@ import (
 
 // stageCollector shows the times of the stages.
 type stageCollector struct {
-	desc    *prometheus.Desc
-	of      []stages.Times // by shard
-	streams stages.Times   // of what comes before a shard: its label shard is empty
+	desc   *prometheus.Desc
+	of     []stages.Times // by shard
+	before stages.Times   // of what comes before a shard: its label shard is empty
 }
 
 func newStageCollector(shards int) *stageCollector {
 	return &stageCollector{
 		desc: prometheus.NewDesc("prony_stage_seconds",
-			"Time that batches of commands spend in a stage of a shard's pipeline; of inbox, that of the oldest command of each batch. Of receive, that of a message of a stream, before any shard.",
+			"Time that batches of commands spend in a stage of a shard's pipeline; of inbox, that of the oldest command of each batch. Of receive, that of a message of a stream or of a call, before any shard.",
 			[]string{"stage", "shard"}, nil),
 		of: make([]stages.Times, shards),
 	}
@@ -32,7 +32,7 @@ func (c *stageCollector) Collect(out chan<- prometheus.Metric) {
 	for shard := range c.of {
 		c.collect(out, &c.of[shard], strconv.Itoa(shard))
 	}
-	c.collect(out, &c.streams, "")
+	c.collect(out, &c.before, "")
 }
 
 func (c *stageCollector) collect(out chan<- prometheus.Metric, times *stages.Times, shard string) {
