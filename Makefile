@@ -64,7 +64,7 @@ $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
 schema: ## Write the JSON schemas of results again from their Go types
 	cd harness && go run ./cmd/schema
 
-readme: ## Copy the files that harness/README.md shows again; `go run ./harness/cmd/readme` measures the rest
+readme: ## Copy the files and published runs that the READMEs show again; `go run ./harness/cmd/readme` measures the rest
 	go run ./harness/cmd/readme -files
 
 pages: build ## Render the pages under reports/ again from the data there

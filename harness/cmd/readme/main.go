@@ -1,11 +1,12 @@
-// Command readme measures again what harness/README.md shows: it carries out the commands of its console blocks in order,
-// in the repository's root, and writes what they print. It takes some minutes, and a machine with nothing else to do:
+// Command readme measures again what README.md and harness/README.md show: it carries out the commands of their console blocks in
+// order, in the repository's root, and writes what they print. It takes some minutes, and a machine with nothing else to do:
 //
 //	make build && go run ./harness/cmd/readme
 //
 // A part of the newest run's page is copied between <!-- page "SECTION" N --> and <!-- end -->: the first N rows of the
 // section's table, and its line that states the throughput where there is one. A file is copied between <!-- file "PATH" -->
-// and <!-- end -->; with -files that is all that is done, as `make generate` does.
+// and <!-- end -->. Between <!-- run "reports/data/NAME" --> and <!-- end --> stands the headline of that published run: its rate, and all
+// that the rate holds for. With -files only files and headlines are written, as `make readme` does.
 package main
 
 import (
@@ -22,18 +23,19 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
-const (
-	document = "harness/README.md"
-	newest   = "runs/latest/report.md"
-)
+const newest = "runs/latest/report.md"
+
+// documents are the files that are renewed.
+var documents = []string{"README.md", "harness/README.md"}
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	files := flag.Bool("files", false, "copy the files only, and measure nothing")
+	files := flag.Bool("files", false, "copy files and headlines of published runs only, and measure nothing")
 	flag.Parse()
 	if err := refresh(ctx, *files); err != nil {
 		fmt.Fprintln(os.Stderr, "readme:", err)
@@ -42,22 +44,36 @@ func main() {
 }
 
 func refresh(ctx context.Context, filesOnly bool) error {
-	text, err := os.ReadFile(document)
-	if err != nil {
-		return fmt.Errorf("run it in the repository's root: %w", err)
-	}
-	run := func(line string) (string, error) { return shell(ctx, line) }
+	of := sources{run: func(line string) (string, error) { return shell(ctx, line) }, read: readFile, headline: report.Headline}
 	if filesOnly {
-		run = nil
+		of.run = nil
 	}
-	shown, err := renew(string(text), run, func(path string) (string, error) {
-		file, err := os.ReadFile(path)
-		return string(file), err
-	})
-	if err != nil {
-		return err
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			return fmt.Errorf("run it in the repository's root: %w", err)
+		}
+		shown, err := of.renew(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", document, err)
+		}
+		if err := result.WriteFile(document, []byte(shown)); err != nil {
+			return err
+		}
 	}
-	return result.WriteFile(document, []byte(shown))
+	return nil
+}
+
+// sources are what a document shows.
+type sources struct {
+	run      func(line string) (string, error) // what a command prints; nil: console blocks and parts of pages stay
+	read     func(path string) (string, error)
+	headline func(dir string) (string, error) // of a published run
+}
+
+func readFile(path string) (string, error) {
+	file, err := os.ReadFile(path)
+	return string(file), err
 }
 
 // shell runs a command line with bin/ in the path, and returns its output. Its exit status is a verdict and no error.
@@ -82,19 +98,19 @@ func shell(ctx context.Context, line string) (string, error) {
 
 var (
 	console = regexp.MustCompile("(?s)(```console\n\\$ )([^\n]+)\n(.*?)(```)")
-	excerpt = regexp.MustCompile(`(?s)(<!-- (page|file) "([^"]+)"(?: (\d+))? -->\n)(.*?)(<!-- end -->)`)
+	excerpt = regexp.MustCompile(`(?s)(<!-- (page|file|run) "([^"]+)"(?: (\d+))? -->\n)(.*?)(<!-- end -->)`)
 )
 
-// renew replaces what blocks show by what their commands print, and then what is copied from the newest page and from files.
-// Without run it does so with files only.
-func renew(text string, run, read func(string) (string, error)) (string, error) {
+// renew replaces what blocks show by what their commands print, and then what is copied from the newest page, from files and from
+// published runs.
+func (s sources) renew(text string) (string, error) {
 	var failed error
 	text = console.ReplaceAllStringFunc(text, func(block string) string {
 		parts := console.FindStringSubmatch(block)
-		if failed != nil || run == nil {
+		if failed != nil || s.run == nil {
 			return block
 		}
-		out, err := run(parts[2])
+		out, err := s.run(parts[2])
 		if err != nil {
 			failed = fmt.Errorf("%s: %w", parts[2], err)
 			return block
@@ -106,10 +122,10 @@ func renew(text string, run, read func(string) (string, error)) (string, error) 
 	}
 	text = excerpt.ReplaceAllStringFunc(text, func(block string) string {
 		parts := excerpt.FindStringSubmatch(block)
-		if run == nil && parts[2] != "file" {
+		if s.run == nil && parts[2] == "page" {
 			return block
 		}
-		shown, err := copied(parts[2], parts[3], parts[4], read)
+		shown, err := s.copied(parts[2], parts[3], parts[4])
 		if err != nil {
 			failed = errors.Join(failed, err)
 			return block
@@ -119,16 +135,19 @@ func renew(text string, run, read func(string) (string, error)) (string, error) 
 	return text, failed
 }
 
-// copied is a file, or a part of the newest page.
-func copied(kind, name, rows string, read func(string) (string, error)) (string, error) {
-	if kind == "file" {
-		return read(name)
+// copied is a file, the headline of a published run, or a part of the newest page.
+func (s sources) copied(kind, name, rows string) (string, error) {
+	switch kind {
+	case "file":
+		return s.read(name)
+	case "run":
+		return s.headline(name)
 	}
 	n, err := strconv.Atoi(rows)
 	if err != nil {
 		return "", fmt.Errorf("the part of the page %q: how many rows? %w", name, err)
 	}
-	page, err := read(newest)
+	page, err := s.read(newest)
 	if err != nil {
 		return "", err
 	}

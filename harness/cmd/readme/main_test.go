@@ -8,10 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
 )
 
 const shownBefore = "Text.\n```console\n$ prony a --b\nold\noutput\n```\nand\n```text\n$ prony c\nstays\n```\n" +
-	"<!-- page \"Host\" 1 -->\nold table\n<!-- end -->\n```console\n$ prony d\n```\n<!-- file \"a/b.md\" -->\n<!-- end -->\n"
+	"<!-- page \"Host\" 1 -->\nold table\n<!-- end -->\n```console\n$ prony d\n```\n<!-- file \"a/b.md\" -->\n<!-- end -->\n" +
+	"<!-- run \"reports/data/x\" -->\nold figures\n<!-- end -->\n"
 
 func aPage(path string) (string, error) {
 	if path != newest {
@@ -20,23 +23,28 @@ func aPage(path string) (string, error) {
 	return "# T\n\n## Host in the windows\n\nText.\n\n| a |\n| --- |\n| 1 |\n| 2 |\n\nthroughput = x\n\n## Next\n\n| b |\n", nil
 }
 
+// aRun is a headline.
+func aRun(dir string) (string, error) { return "headline of " + dir + "\n", nil }
+
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	var ran []string
-	shown, err := renew(shownBefore, func(line string) (string, error) {
+	shown, err := sources{func(line string) (string, error) {
 		ran = append(ran, line)
 		return "new of " + line + "\n", nil
-	}, aPage)
+	}, aPage, aRun}.renew(shownBefore)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"prony a --b", "prony d"}, ran, "in order, and nothing else")
 	assert.Equal(t, "Text.\n```console\n$ prony a --b\nnew of prony a --b\n```\nand\n```text\n$ prony c\nstays\n```\n"+
-		"<!-- page \"Host\" 1 -->\n\n| a |\n| --- |\n| 1 |\n\n> throughput = x\n\n<!-- end -->\n```console\n$ prony d\nnew of prony d\n```\n<!-- file \"a/b.md\" -->\n\nof a/b.md\n\n<!-- end -->\n", shown)
-	files, err := renew(shownBefore, nil, aPage)
+		"<!-- page \"Host\" 1 -->\n\n| a |\n| --- |\n| 1 |\n\n> throughput = x\n\n<!-- end -->\n```console\n$ prony d\nnew of prony d\n```\n<!-- file \"a/b.md\" -->\n\nof a/b.md\n\n<!-- end -->\n"+
+		"<!-- run \"reports/data/x\" -->\n\nheadline of reports/data/x\n\n<!-- end -->\n", shown)
+	files, err := sources{nil, aPage, aRun}.renew(shownBefore)
 	require.NoError(t, err)
 	assert.Contains(t, files, "old\noutput")
 	assert.Contains(t, files, "old table")
 	assert.Contains(t, files, "of a/b.md")
-	again, err := renew(shown, func(line string) (string, error) { return "new of " + line, nil }, aPage)
+	assert.Contains(t, files, "headline of reports/data/x")
+	again, err := sources{func(line string) (string, error) { return "new of " + line, nil }, aPage, aRun}.renew(shown)
 	require.NoError(t, err)
 	assert.Equal(t, shown, again)
 }
@@ -44,33 +52,34 @@ func TestRenew(t *testing.T) {
 func TestRenewFails(t *testing.T) {
 	t.Parallel()
 	ok := func(string) (string, error) { return "", nil }
-	_, err := renew(shownBefore, func(string) (string, error) { return "", errors.New("no") }, aPage)
+	_, err := sources{func(string) (string, error) { return "", errors.New("no") }, aPage, aRun}.renew(shownBefore)
 	require.ErrorContains(t, err, "prony a --b: no")
-	_, err = renew(shownBefore, ok, func(string) (string, error) { return "", fs.ErrNotExist })
+	_, err = sources{ok, func(string) (string, error) { return "", fs.ErrNotExist }, aRun}.renew(shownBefore)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	for _, page := range []string{"# T\n", "# T\n\n## Host\n\n## Next\n| a |\n| --- |\n| 1 |\n"} {
-		_, err = renew(shownBefore, ok, func(string) (string, error) { return page, nil })
+		_, err = sources{ok, func(string) (string, error) { return page, nil }, aRun}.renew(shownBefore)
 		require.ErrorContains(t, err, `"Host"`)
 	}
+	_, err = sources{nil, aPage, func(string) (string, error) { return "", errors.New("it has no rate") }}.renew(shownBefore)
+	require.ErrorContains(t, err, "it has no rate", "a headline is written without measuring, and must be whole")
 }
 
-// What is shown of the page is there to be renewed, and a file is shown as it is.
-func TestTheDocumentCanBeRenewed(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, len(console.FindAllString(string(text), -1)), 6)
-	pages, files := 0, 0
-	for _, parts := range excerpt.FindAllStringSubmatch(string(text), -1) {
-		if parts[2] == "page" {
-			pages++
-			continue
-		}
-		files++
-		file, err := os.ReadFile("../../../" + parts[3])
+// What is shown of the page is there to be renewed, and files and headlines of published runs are shown as they are.
+func TestTheDocumentsCanBeRenewed(t *testing.T) {
+	t.Chdir("../../..")
+	blocks, kinds := 0, map[string]int{}
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
 		require.NoError(t, err)
-		assert.Equal(t, "\n"+string(file)+"\n", parts[5], "%s has changed: run 'make generate'", parts[3])
+		blocks += len(console.FindAllString(string(text), -1))
+		for _, parts := range excerpt.FindAllStringSubmatch(string(text), -1) {
+			kinds[parts[2]]++
+		}
+		shown, err := sources{read: readFile, headline: report.Headline}.renew(string(text))
+		require.NoError(t, err, document)
+		assert.Equal(t, shown, string(text), "%s shows a file or a published run as it was: run 'make readme'", document)
 	}
-	assert.GreaterOrEqual(t, pages, 2)
-	assert.GreaterOrEqual(t, files, 1)
+	assert.GreaterOrEqual(t, blocks, 6)
+	assert.GreaterOrEqual(t, kinds["page"], 2)
+	assert.GreaterOrEqual(t, kinds["file"], 1)
 }

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Headline returns a table of Markdown with the rate of the run published in a folder, such as reports/data/default, and all that the rate
+// holds for: CPU time of both sides, durability, the settings that differ from their defaults, rounds, host and commit. The error names
+// everything that keeps the run from being a headline: a verdict that is not pass, a figure that is missing or not above 0, a sweep, or
+// a condition that was not recorded.
+func Headline(dir string) (string, error) {
+	r, err := result.ReadResult(filepath.Join(dir, result.ResultFile))
+	if err != nil {
+		return "", err
+	}
+	h := headline{result: r}
+	m := r.Manifest
+	if r.Verdict != result.Pass {
+		h.lacks("its verdict is %s and not %s", r.Verdict, result.Pass)
+	}
+	if len(r.Points) > 0 {
+		h.lacks("it has a sweep, whose points have rates of their own")
+	}
+	for _, reason := range m.Unpublishable() {
+		h.lacks("%s", reason)
+	}
+	timed, _ := split(r.Rounds)
+	rows := [][]string{
+		{"cycles a second", h.figure(result.CyclesPerS)},
+		{"CPU of the servers, µs a cycle", h.figure(result.ServerCPUUsPerCycle)},
+		{"CPU of the load generator, µs a cycle", h.figure(result.ClientCPUUsPerCycle)},
+		{"durability", code(h.recorded("durability", m.Scenario.Topology.Durability))},
+		{"settings that differ from their defaults", h.settings()},
+		{"rounds", fmt.Sprintf("%s; %s", plan(r.Rounds), result.Spread(len(timed), "round"))},
+		{"host", h.host()},
+		{"commit", code(h.recorded("commit", m.Build.Commit))},
+		{"measured (UTC)", h.recorded("time of its begin", moment(r.Started))},
+		{"command", code(h.recorded("command", commandLine(m.Command)))},
+	}
+	if len(h.missing) > 0 {
+		return "", fmt.Errorf("%s is no headline: %s: publish another run with 'prony report --publish reports RUN'", dir, strings.Join(h.missing, "; "))
+	}
+	p := &page{}
+	p.table([]string{"what", "value"}, rows)
+	p.paragraph("All figures of this run are on the page of %s.", code(r.Scenario))
+	return p.String(), nil
+}
+
+// headline notes what a run lacks while its rows are made.
+type headline struct {
+	result  *result.Result
+	missing []string
+}
+
+func (h *headline) lacks(format string, args ...any) {
+	h.missing = append(h.missing, fmt.Sprintf(format, args...))
+}
+
+// figure writes a metric over all timed rounds.
+func (h *headline) figure(name string) string {
+	m, has := h.result.Metrics[name]
+	if !has || m.N == 0 || !(m.Median > 0) {
+		h.lacks("it has no %s", name)
+		return ""
+	}
+	return interval(m)
+}
+
+// recorded returns a value that the run must have.
+func (h *headline) recorded(what, value string) string {
+	if value == "" {
+		h.lacks("its %s was not recorded", what)
+	}
+	return value
+}
+
+func (h *headline) settings() string {
+	s := h.result.Manifest.Scenario
+	if s.Topology.Kind == "" {
+		h.lacks("its scenario was not recorded")
+	}
+	var differ []string
+	for _, setting := range s.Settings() {
+		if setting.Default != "" {
+			differ = append(differ, fmt.Sprintf("%s = %s (default %s)", code(setting.Path), code(setting.Value), code(setting.Default)))
+		}
+	}
+	if len(differ) == 0 {
+		return "none"
+	}
+	return strings.Join(differ, ", ")
+}
+
+func (h *headline) host() string {
+	of := h.result.Manifest.Host
+	if of.CPUs == 0 {
+		h.lacks("the number of its host's CPUs was not recorded")
+	}
+	return strings.Join([]string{
+		machine(of), h.recorded("host's kernel", text(strings.TrimSpace(of.OS+" "+of.Kernel))),
+		"virtualisation " + text(h.recorded("host's virtualisation", of.Virtualisation)),
+		"container " + text(h.recorded("host's container", of.Container)),
+	}, ", ")
+}
