@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/buildtest"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -109,18 +111,75 @@ baseline "tiny" {
 	})
 }
 
-// ranTiny runs tiny.hcl, which it writes. On a busy host a short window may end before the first cycle, which makes the run invalid: it runs
-// again with a window of twice the length, up to 30 s.
+// ranTiny runs tiny.hcl, which it writes, until the run is valid.
 func ranTiny(t *testing.T, window time.Duration, more string, args ...string) command {
 	t.Helper()
-	for {
+	return untilValid(t, window, func(window time.Duration) command {
 		write(t, "tiny.hcl", tiny("tiny", window.String(), more))
-		ran := prony(t, append(append([]string{"run", "--json"}, args...), "tiny.hcl")...)
-		if window *= 2; ran.code != 3 || window > 30*time.Second {
+		return prony(t, append(append([]string{"run", "--json"}, args...), "tiny.hcl")...)
+	})
+}
+
+// windowLongest is the longest window that untilValid tries.
+const windowLongest = 30 * time.Second
+
+// untilValid runs with a window. On a busy host a short window may end before the first cycle, which makes the run invalid: then untilValid
+// runs again with a window of twice the length, up to windowLongest.
+func untilValid(t *testing.T, window time.Duration, run func(window time.Duration) command) command {
+	t.Helper()
+	for {
+		ran := run(window)
+		if window *= 2; ran.code != 3 || window > windowLongest {
 			return ran
 		}
 		t.Logf("again with a window of %s:\n%s", window, ran.stderr)
 	}
+}
+
+// Only an invalid run is repeated, with windows that double up to a bound.
+func TestAnInvalidRunIsRepeated(t *testing.T) {
+	for _, test := range []struct {
+		codes []int
+		last  int
+		tried []time.Duration
+	}{
+		{[]int{0}, 0, []time.Duration{time.Second}},
+		{[]int{3, 3, 0}, 0, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
+		{[]int{3, 5, 0}, 5, []time.Duration{time.Second, 2 * time.Second}},
+		{[]int{3, 3, 3, 3, 3, 0}, 3, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}},
+	} {
+		var tried []time.Duration
+		ran := untilValid(t, time.Second, func(window time.Duration) command {
+			tried = append(tried, window)
+			return command{code: test.codes[len(tried)-1]}
+		})
+		assert.Equal(t, test.last, ran.code)
+		assert.Equal(t, test.tried, tried)
+	}
+}
+
+// A run in whose window the server answers nothing is invalid, and the next one is not.
+func TestARunWithoutACycleIsRepeated(t *testing.T) {
+	longtest.Only(t)
+	slow, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
+	require.NoError(t, err)
+	inFolder(t)
+	pids := noting(t, fmt.Sprintf(`[ "$(wc -l <"$(dirname "$0")/pids")" -gt 1 ] || export PRONY_PLANTED=rpc:1s
+exec '%s' "$@"`, slow))
+	var windows []time.Duration
+	ran := untilValid(t, 500*time.Millisecond, func(window time.Duration) command {
+		windows = append(windows, window)
+		write(t, "tiny.hcl", tiny("tiny", window.String(), ""))
+		ran := prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
+		if len(windows) == 1 {
+			assert.Equal(t, 3, ran.code, ran.stderr)
+			assert.Equal(t, result.Invalid, ran.document(t).Verdict)
+		}
+		return ran
+	})
+	assert.Equal(t, 0, ran.code, ran.stderr)
+	assert.GreaterOrEqual(t, len(windows), 2)
+	nothingLeft(t, pids, defaultOut)
 }
 
 // Scenarios run one after the other; the worst of their verdicts is the command's.
