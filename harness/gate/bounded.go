@@ -18,8 +18,10 @@ func (f *Finding) judgeBounded(name string, m result.Metric, l Limit) {
 	switch {
 	case high <= l.Value:
 		f.OK, f.Sentence = true, fmt.Sprintf("%s, which is not above the ceiling %s", bounds, limit)
+	case m.Low > l.Value:
+		f.Sentence = fmt.Sprintf("%s: both are above the ceiling %s: %s", bounds, limit, l.Because)
 	case m.Low > 0:
-		f.Sentence = fmt.Sprintf("%s: more than the ceiling %s is not excluded, and none is: %s", bounds, limit, l.Because)
+		f.Sentence = fmt.Sprintf("%s: it is above 0, and may be above the ceiling %s: %s", bounds, limit, l.Because)
 	default:
 		f.Inconclusive = true
 		f.Sentence = fmt.Sprintf("%s: the run does not tell whether it keeps the ceiling %s; a longer window or a quieter host does: %s", bounds, limit, l.Because)

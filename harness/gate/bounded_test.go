@@ -29,17 +29,19 @@ func TestADecayIsJudgedByItsBounds(t *testing.T) {
 	for _, c := range []struct {
 		low, percent, high float64
 		want               result.Verdict
+		says               string
 	}{
-		{-1, 0.2, 1.4, result.Pass},
-		{-9, -7, -5, result.Pass},  // the rate rose
-		{0.5, 1.2, 2, result.Pass}, // it fell, by less than matters
-		{-1, 0.9, 2.8, result.Inconclusive},
-		{3.9, 5, 6.1, result.Regressed},
-		{0.1, 5, 9.9, result.Regressed},
+		{-1, 0.2, 1.4, result.Pass, "which is not above the ceiling 2"},
+		{-9, -7, -5, result.Pass, "which is not above"},  // the rate rose
+		{0.5, 1.2, 2, result.Pass, "which is not above"}, // it fell, by less than matters
+		{-1, 0.9, 2.8, result.Inconclusive, "the run does not tell"},
+		{3.9, 5, 6.1, result.Regressed, "at least 3.9 and at most 6.1: both are above the ceiling 2"},
+		{0.1, 5, 9.9, result.Regressed, "at least 0.1 and at most 9.9: it is above 0, and may be above the ceiling 2"},
 	} {
 		report := Check(b, decaying(c.low, c.percent, c.high))
 		assert.Equal(t, c.want, report.Verdict, "%v", c)
 		f := report.Findings[0]
+		assert.Contains(t, f.Sentence, c.says)
 		assert.Equal(t, c.want == result.Pass, f.OK, "%v", c)
 		assert.InDelta(t, c.high, *f.Value, 1e-9)
 		if c.want != result.Pass {
