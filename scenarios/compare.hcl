@@ -40,7 +40,7 @@ scenario "compare" {
     trend_percent_max       = "any"
   }
 
-  # Profiles are taken in generations of their own after the others, so that a difference has causes.
+  # Profiles are taken in generations of their own after the others, so that a difference has causes: six after a loss was called.
   profiled_rounds = 2
 
   capture "cpu" {}

@@ -20,6 +20,8 @@ const (
 	// closedLength and the open phase make a generation of five to six seconds with its start and end. Many short generations yield
 	// a better interval than few long ones, as long as the start of the processes is a small part of each.
 	closedLength = 3 * time.Second
+	// startLength is about what the start and the end of the processes of a generation take.
+	startLength = time.Second
 )
 
 // sideError is a failure of one side.

@@ -70,6 +70,10 @@ type Options struct {
 	WorkCycles uint64
 	// WorkOnly measures the fixed work and no generation.
 	WorkOnly bool
+	// Profiled returns how many profiled generations the duet needs to have causes, and 0 if it needs none; it is called once, after the last
+	// look. A duet has as many as its scenario has profiled rounds at least, and none if the scenario captures nothing. Those that are
+	// needed for causes are longer than others. Nil needs none.
+	Profiled func(d *result.Duet) int
 	// Expected are the counters of fixed work that the change declares to differ, each with the reason.
 	Expected map[string]string
 }

@@ -10,8 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// profiledAgain is how many profiled generations may be measured again because one did not count.
-const profiledAgain = 2
+const (
+	// profiledAgain is how many profiled generations may be measured again because one did not count.
+	profiledAgain = 2
+	// causesLength is the closed phase of a profiled generation where causes are needed, and closedLength that of others. A CPU profile has a
+	// sample for each 10 ms of CPU time, so that a server of which half a CPU is used in its own slices has some 300 in 10 s.
+	causesLength = 10 * time.Second
+	// profiledWithin bounds the time of all profiled generations. Two are measured whatever their time: fewer have no spread.
+	profiledWithin = 2 * time.Minute
+)
 
 // profiles are what the profiled generations captured of each side, for a run folder of its own.
 type profiles struct {
@@ -20,24 +27,39 @@ type profiles struct {
 	captured [2][]profile.Captured
 }
 
-// profile measures profiled generations, as many as the scenario has profiled rounds, and stores a result for each side. A generation in
-// which a side failed is the duet's last one.
+// profile measures profiled generations, as many as are wanted, and stores a result for each side. A generation in which a side failed is
+// the duet's last one.
 func (c *conductor) profile(ctx context.Context) error {
 	wanted := c.scenario.Profiles()
 	if wanted == 0 {
 		return nil
 	}
+	length := closedLength
+	if c.options.Profiled != nil {
+		if needed := c.options.Profiled(c.duet); needed > 0 {
+			wanted, length = max(wanted, needed), causesLength
+		}
+	}
 	p, err := c.newProfiles()
 	if err != nil {
 		return err
 	}
+	c.line("%s: %d profiled generations of some %.0f s each, in %v at most", c.scenario.Name, wanted, (length + startLength).Seconds(), profiledWithin)
 	number, counted := len(c.duet.Generations), 0
+	began, longest := c.now(), time.Duration(0)
+	defer func() { c.duet.ProfiledS = c.now().Sub(began).Seconds() }()
 	for tries := 0; counted < wanted && tries < wanted+profiledAgain; tries++ {
+		started := c.now()
+		if tries >= generationsMin && started.Sub(began)+longest > profiledWithin {
+			c.warn(fmt.Sprintf("%d of %d profiled generations were measured: more would have taken longer than %v", counted, wanted, profiledWithin))
+			break
+		}
 		number++
 		g := c.plan(number)
 		c.generation(ctx, g, func(ctx context.Context, g *result.Generation, parties [2]party) error {
-			return c.profiled(ctx, g, parties, p)
+			return c.profiled(ctx, g, parties, p, length)
 		})
+		longest = max(longest, c.now().Sub(started))
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted in profiled generation %d: %w", number, ctx.Err())
 		}
@@ -76,8 +98,8 @@ func (c *conductor) newProfiles() (*profiles, error) {
 	return &p, nil
 }
 
-// profiled puts the closed load on both sides while their processes are profiled.
-func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties [2]party, into *profiles) error {
+// profiled puts the closed load on both sides for a length while their processes are profiled.
+func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties [2]party, into *profiles, length time.Duration) error {
 	p := c.pairs(g, parties)
 	if err := p.warmUp(ctx); err != nil {
 		return err
@@ -91,7 +113,7 @@ func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties 
 	})
 	began := time.Now()
 	if err == nil {
-		g.Slices, g.Sides, err = p.measure(ctx, closedLength)
+		g.Slices, g.Sides, err = p.measure(ctx, length)
 	}
 	var all [2]recorded
 	stopErr := atOnce(func(side int) (err error) {

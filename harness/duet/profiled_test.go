@@ -2,6 +2,7 @@ package duet
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,9 @@ func TestProfiledGenerations(t *testing.T) {
 	require.Len(t, c.duet.Generations, 3)
 	assert.Contains(t, text, "generation 5 (profiled)")
 	assert.Equal(t, []string{"base: no block profile", "change: no block profile"}, c.duet.Warnings)
+	assert.Contains(t, text, "fake: 2 profiled generations of some 4 s each, in 2m0s at most")
 	pairs := uint64(closedLength / (2 * sliceLength))
+	assert.InDelta(t, 2*(closedLength+2*warmupPairs*sliceLength).Seconds(), c.duet.ProfiledS, 1e-9)
 	for side, name := range []string{"base", "change"} {
 		arm, err := result.ReadArm(name, c.folder.File(name))
 		require.NoError(t, err)
@@ -37,6 +40,57 @@ func TestProfiledGenerations(t *testing.T) {
 		assert.Empty(t, h.both(t, 4)[side].open)
 		assert.Equal(t, 1, h.both(t, 4)[side].stops)
 		assert.Equal(t, name, arm.Result.Manifest.Build.Commit)
+	}
+}
+
+// A duet that needs causes has more of them, up to a bound in time.
+func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		needed, captures, want int
+		slow                   time.Duration // that each slice of a profiled generation takes longer
+		warning                string
+	}{
+		"more than the scenario's":         {needed: 6, captures: 1, want: 6},
+		"fewer than the scenario's":        {needed: 1, captures: 1, want: 2},
+		"none":                             {captures: 1, want: 2},
+		"none without captures":            {needed: 6},
+		"as many as fit into their time":   {needed: 6, captures: 1, want: 3, slow: 2 * time.Second, warning: "3 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
+		"two, even if those take too long": {needed: 6, captures: 1, want: 2, slow: time.Minute, warning: "2 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newFakeHost()
+			h.slowed = func(generation, _, _ int) time.Duration {
+				if generation <= 3 {
+					return 0
+				}
+				return test.slow
+			}
+			asked := 0
+			c := h.conductor(t, Options{Generations: 3, Profiled: func(d *result.Duet) int {
+				asked++
+				assert.Len(t, d.Generations, 3)
+				return test.needed
+			}})
+			c.scenario.ProfiledRounds = 2
+			if test.captures > 0 {
+				c.scenario.Captures = []scenario.Capture{{Kind: "cpu"}}
+			}
+			measured(t, c)
+			assert.Equal(t, min(1, test.captures), asked)
+			assert.Len(t, h.parties, 2*(3+test.want))
+			if test.slow == 0 {
+				length := closedLength
+				if test.needed > 0 {
+					length = causesLength
+				}
+				assert.InDelta(t, float64(test.want)*(length+2*warmupPairs*sliceLength).Seconds(), c.duet.ProfiledS, 1e-9)
+			}
+			if test.warning != "" {
+				assert.Contains(t, c.duet.Warnings, test.warning)
+			}
+		})
 	}
 }
 

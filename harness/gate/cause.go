@@ -41,9 +41,9 @@ func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.Pro
 	for i, a := range base {
 		results[i] = a.Result
 	}
-	causes := causesOf(results, change.Result, deltas, differs)
+	causes := causesOf(results, change.Result, deltas, differs, lost{})
 	for _, control := range results[1:] {
-		host := causesOf(results[:1], control, nil, differs)
+		host := causesOf(results[:1], control, nil, differs, lost{})
 		causes = slices.DeleteFunc(causes, func(c result.Cause) bool {
 			return slices.ContainsFunc(host, func(h result.Cause) bool { return h.Kind == c.Kind && h.Name == c.Name })
 		})
@@ -51,27 +51,14 @@ func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.Pro
 	return causes, deltas, err
 }
 
-// ExplainDuet is Explain for the sides of a duet. Each generation yields one difference of the time of a stage or of fsyncs, so that
-// what slows the host in a generation is in both sides. The 95 % interval is that of Student's t over the generations.
-func ExplainDuet(base, change result.Arm) ([]result.Cause, []result.ProfileDelta, error) {
-	deltas, err := diffProfiles([]result.Arm{base}, change)
-	return causesOf([]*result.Result{base.Result}, change.Result, deltas, differsInPairs), deltas, err
-}
-
 // diffProfiles compares the profiles of the change with those of all arms of the base. Arms without profiles differ in nothing.
 func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, error) {
 	var sides [2][]profile.PerRound
 	for i, arms := range [][]result.Arm{base, {change}} {
 		for _, a := range arms {
-			if a.Path == "" || len(a.Result.Profiles) == 0 {
-				continue
-			}
-			rounds, err := profile.Rounds(a.Path, a.Result, 0)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // only the summaries were published
-			}
+			rounds, err := capturedOf(a)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", a.Name, err)
+				return nil, err
 			}
 			sides[i] = append(sides[i], rounds...)
 		}
@@ -82,11 +69,26 @@ func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, 
 	return profile.Diff(sides[0], sides[1])
 }
 
+// capturedOf returns the profiled rounds of an arm: none if none were taken, or if only their summaries were published.
+func capturedOf(a result.Arm) ([]profile.PerRound, error) {
+	if a.Path == "" || len(a.Result.Profiles) == 0 {
+		return nil, nil
+	}
+	rounds, err := profile.Rounds(a.Path, a.Result, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Name, err)
+	}
+	return rounds, nil
+}
+
 // comparing returns the difference of a measure where the change has more for sure.
 type comparing func(base, change []result.Round, of measure) (stat.Difference, bool)
 
 // causesOf returns the causes. A stage counts with the time that no function, lock or fsync explains.
-func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta, more comparing) []result.Cause {
+func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta, more comparing, called lost) []result.Cause {
 	b, c := timedRounds(base...), timedRounds(change)
 	cycleUs := meanCycleUs(b)
 	if cycleUs == 0 || meanCycleUs(c) == 0 {
@@ -94,47 +96,51 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 	}
 	var out []result.Cause
 	var explained float64
-	add := func(kind, name string, us float64, sentence string) {
-		if us >= causePartMin*cycleUs {
+	add := func(kind, name string, generator bool, us float64, sentence string) {
+		if l := called.of(kind, generator); us >= l.least(cycleUs) {
 			explained += us
-			out = append(out, result.Cause{Kind: kind, Name: name, Score: us, Sentence: sentence})
+			out = append(out, result.Cause{Kind: kind, Name: name, Score: us, Sentence: sentence + l.share(us)})
 		}
 	}
 	for _, d := range deltas {
 		if d.Low <= 0 || d.Unit != "nanoseconds" || d.Function == result.ChargeScheduling { // scheduling follows from whatever waits
 			continue
 		}
-		us, side := (d.Change-d.Base)/1e3, ""
-		if d.Node == result.GeneratorNode {
+		us, side, generator := (d.Change-d.Base)/1e3, "", d.Node == result.GeneratorNode
+		if generator {
 			side = "in the load generator, "
 		}
 		switch d.Kind {
 		case "cpu":
-			add(causeCPU, d.Function, us, fmt.Sprintf("%s%s takes %s of CPU a cycle, %s%s", side, named(d.Function, callersOf(change, d)), render.Nanoseconds(d.Change),
+			add(causeCPU, d.Function, generator, us, fmt.Sprintf("%s%s takes %s of CPU a cycle, %s%s", side, named(d.Function, callersOf(change, d)), render.Nanoseconds(d.Change),
 				before(render.Nanoseconds(d.Base), d.Low, d.High), allocates(d, deltas)))
 		case profile.KindLock:
-			add(causeLock, d.Function, us, fmt.Sprintf("%sgoroutines wait %s a cycle for %s%s, %s", side, render.Nanoseconds(d.Change), d.Function, heldBy(change, d),
+			add(causeLock, d.Function, generator, us, fmt.Sprintf("%sgoroutines wait %s a cycle for %s%s, %s", side, render.Nanoseconds(d.Change), d.Function, heldBy(change, d),
 				before(render.Nanoseconds(d.Base), d.Low, d.High)))
 		}
 	}
 	if d, ok := more(b, c, metricOf(result.StorageFsyncUsPerCycle)); ok {
 		fsyncs := metricOf(result.StorageFsyncsPerCycle)
-		add(causeFsync, "prony_storage_fsyncs_total", d.Change-d.Base, fmt.Sprintf("fsyncs take %s a cycle, %s: %s fsyncs a cycle, %s before",
+		add(causeFsync, "prony_storage_fsyncs_total", false, d.Change-d.Base, fmt.Sprintf("fsyncs take %s a cycle, %s: %s fsyncs a cycle, %s before",
 			microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), few(meanOf(c, fsyncs)), few(meanOf(b, fsyncs))))
 	}
-	for _, name := range []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReply} {
+	for _, name := range causeStages {
 		d, ok := more(b, c, stageOf(name))
 		rest := d.Change - d.Base - explained
-		if !ok || rest < causePartMin*cycleUs {
+		l := called.of(causeStage, false)
+		if !ok || rest < l.least(cycleUs) {
 			continue
 		}
 		out = append(out, result.Cause{Kind: causeStage, Name: name, Score: rest, Sentence: fmt.Sprintf(
 			"stage %s takes %s a cycle, %s; %s of that is in no function, lock or fsync that takes longer for sure",
-			name, microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), microseconds(rest))})
+			name, microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), microseconds(rest)) + l.share(rest)})
 	}
 	slices.SortStableFunc(out, func(x, y result.Cause) int { return cmp.Compare(y.Score, x.Score) })
 	return out[:min(len(out), causesMax)]
 }
+
+// causeStages are the stages in which something is done: in the others batches wait for one another.
+var causeStages = []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReply}
 
 // before writes what there was before, and by how much more there is, in nanoseconds.
 func before(was string, low, high float64) string {
@@ -192,29 +198,32 @@ func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
 	return d, err == nil && d.Low > 0
 }
 
-// differsInPairs compares the rounds of both sides that have the same number, which were measured beside each other.
-func differsInPairs(base, change []result.Round, of measure) (d stat.Difference, is bool) {
-	var each []float64
-	for i := range base {
-		k := slices.IndexFunc(change, func(r result.Round) bool { return r.Number == base[i].Number })
-		if k < 0 {
-			continue
+// pairsDiffer compares the rounds of both sides that have the same number, which were measured beside each other. The interval
+// has the level 1 - alpha.
+func pairsDiffer(alpha float64) comparing {
+	return func(base, change []result.Round, of measure) (d stat.Difference, is bool) {
+		var each []float64
+		for i := range base {
+			k := slices.IndexFunc(change, func(r result.Round) bool { return r.Number == base[i].Number })
+			if k < 0 {
+				continue
+			}
+			b, hasBase := of(&base[i])
+			c, hasChange := of(&change[k])
+			if hasBase && hasChange {
+				d.Base, d.Change = d.Base+b.Value, d.Change+c.Value
+				each = append(each, c.Value-b.Value)
+			}
 		}
-		b, hasBase := of(&base[i])
-		c, hasChange := of(&change[k])
-		if hasBase && hasChange {
-			d.Base, d.Change = d.Base+b.Value, d.Change+c.Value
-			each = append(each, c.Value-b.Value)
+		m, err := stat.TrimmedMean(each, 0)
+		if err != nil {
+			return d, false
 		}
+		d.N = len(each)
+		d.Base, d.Change = d.Base/float64(d.N), d.Change/float64(d.N)
+		d.Low, d.High = m.Lower(alpha/2), m.Upper(alpha/2)
+		return d, d.Low > 0
 	}
-	m, err := stat.TrimmedMean(each, 0)
-	if err != nil {
-		return d, false
-	}
-	d.N = len(each)
-	d.Base, d.Change = d.Base/float64(d.N), d.Change/float64(d.N)
-	d.Low, d.High = m.Lower((1-stat.Level)/2), m.Upper((1-stat.Level)/2)
-	return d, d.Low > 0
 }
 
 // meanOf returns the mean of a measure over the rounds that have it, and 0 without such a round.

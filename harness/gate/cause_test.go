@@ -51,12 +51,12 @@ func (m made) result(seed uint64) *result.Result {
 
 // between returns the causes between two results, with what differs in their profiles.
 func between(b, c made, deltas ...result.ProfileDelta) []result.Cause {
-	return causesOf([]*result.Result{b.result(1), b.result(2)}, c.result(3), deltas, differs)
+	return causesOf([]*result.Result{b.result(1), b.result(2)}, c.result(3), deltas, differs, lost{})
 }
 
 func TestTheSameBuildIsNotAccused(t *testing.T) {
 	for draw := range uint64(200) {
-		require.Empty(t, causesOf([]*result.Result{base().result(3 * draw), base().result(3*draw + 1)}, base().result(3*draw+2), nil, differs), "draw %d", draw)
+		require.Empty(t, causesOf([]*result.Result{base().result(3 * draw), base().result(3*draw + 1)}, base().result(3*draw+2), nil, differs, lost{}), "draw %d", draw)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestWhatIsNoCause(t *testing.T) {
 	one.Rounds = one.Rounds[:1]
 	worse := base()
 	worse.stagesUs["apply"] = 900
-	assert.Empty(t, causesOf([]*result.Result{one}, worse.result(2), nil, differs), "one round has no interval")
+	assert.Empty(t, causesOf([]*result.Result{one}, worse.result(2), nil, differs, lost{}), "one round has no interval")
 }
 
 // What is missing accuses nothing, and breaks nothing.
@@ -163,8 +163,8 @@ func TestCausesOfResultsThatLackThings(t *testing.T) {
 	slow.stagesUs["apply"] = 900
 	bare := &result.Result{Rounds: []result.Round{{WindowSeconds: 1, Cycles: 10}}}
 	for _, r := range []*result.Result{{}, bare, {Rounds: []result.Round{{Profiled: true, Cycles: 5}}}, {Points: []result.Point{{}}}} {
-		assert.Empty(t, causesOf([]*result.Result{base().result(1)}, r, nil, differs))
-		assert.Empty(t, causesOf([]*result.Result{r}, slow.result(1), nil, differs))
+		assert.Empty(t, causesOf([]*result.Result{base().result(1)}, r, nil, differs, lost{}))
+		assert.Empty(t, causesOf([]*result.Result{r}, slow.result(1), nil, differs, lost{}))
 		assert.Empty(t, Costs(r))
 	}
 }
@@ -192,10 +192,16 @@ func beside(more float64, generations int) (sides [2]result.Arm) {
 // A stage of a duet is compared within each generation: a host that slows down from one to the next hides nothing, and accuses nothing.
 func TestStagesOfADuet(t *testing.T) {
 	sides := beside(3, 12)
-	causes, deltas, err := ExplainDuet(sides[0], sides[1])
-	require.NoError(t, err)
-	assert.Empty(t, deltas, "no profiles were taken")
+	explain := func(sides [2]result.Arm) *result.Comparison {
+		c := &result.Comparison{Verdict: result.Regressed}
+		require.NoError(t, ExplainDuet(c, &result.Duet{}, sides[0], sides[1]))
+		return c
+	}
+	c := explain(sides)
+	causes := c.Causes
+	assert.Empty(t, c.Profiles, "no profiles were taken")
 	require.Len(t, causes, 1)
+	assert.Equal(t, &result.CauseSearch{LookedAt: 6, Share: 0.05, Confidence: 0.95}, c.Search)
 	assert.Equal(t, "commit", causes[0].Name)
 	assert.InDelta(t, 3, causes[0].Score, 0.2)
 	assert.Contains(t, causes[0].Sentence, "stage commit takes ")
@@ -206,15 +212,11 @@ func TestStagesOfADuet(t *testing.T) {
 	for name, none := range map[string][2]result.Arm{
 		"the same": beside(0, 12), "less than five percent of 20 µs": beside(0.9, 12), "less than before": beside(-3, 12), "one generation": beside(3, 1),
 	} {
-		causes, _, err := ExplainDuet(none[0], none[1])
-		require.NoError(t, err)
-		assert.Empty(t, causes, name)
+		assert.Empty(t, explain(none).Causes, name)
 	}
 	sides[1].Result.Rounds[0].Stages = nil
 	sides[1].Result.Rounds = sides[1].Result.Rounds[:11] // so that two generations have one side only
-	causes, _, err = ExplainDuet(sides[0], sides[1])
-	require.NoError(t, err)
-	assert.Len(t, causes, 1)
+	assert.Len(t, explain(sides).Causes, 1)
 }
 
 func TestCostsSayWhereTheTimeGoes(t *testing.T) {

@@ -97,35 +97,59 @@ type charged struct {
 	cum  float64
 }
 
+// sides are what each function, or lock, is charged in each round of base and change.
+type sides [2][]map[string]charged
+
 func diffKind(base, change []PerRound, k kind, generator bool) ([]result.ProfileDelta, error) {
+	of, unit, err := chargedSides(base, change, k, generator)
+	if err != nil || of == nil {
+		return nil, err
+	}
+	return deltasOf(k.name, unit, generator, *of)
+}
+
+// chargedSides returns what functions are charged in a kind of profile, and its unit. It returns nil if the kind was not captured in all rounds.
+func chargedSides(base, change []PerRound, k kind, generator bool) (*sides, string, error) {
 	unit := ""
-	sides := [2][]map[string]charged{}
+	var all sides
 	for i, side := range [][]PerRound{base, change} {
 		for _, r := range side {
 			p, cycles := r.of(k.name, generator)
 			if p == nil {
-				return nil, nil // it was not captured in all rounds
+				return nil, "", nil
 			}
 			of, u, err := chargedOf(p, k, cycles)
 			if err != nil {
-				return nil, err
+				return nil, "", err
 			}
 			unit = u
-			sides[i] = append(sides[i], of)
+			all[i] = append(all[i], of)
 		}
 	}
-	return deltasOf(k.name, unit, generator, sides)
+	return &all, unit, nil
 }
 
 // diffLocks compares how long each lock was waited for, where all rounds tell.
 func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, error) {
-	sides := [2][]map[string]charged{}
+	of := lockedSides(base, change, generator)
+	if of == nil {
+		return nil, nil
+	}
+	return deltasOf(KindLock, nanoseconds, generator, *of)
+}
+
+// nanoseconds is the unit of what is waited for a lock.
+const nanoseconds = "nanoseconds"
+
+// lockedSides returns how long each lock was waited for. It returns nil if not all rounds tell.
+func lockedSides(base, change []PerRound, generator bool) *sides {
+	var all sides
 	for i, side := range [][]PerRound{base, change} {
 		for _, r := range side {
 			block, cycles := r.of("block", generator)
 			mutex, _ := r.of("mutex", generator)
 			if block == nil {
-				return nil, nil
+				return nil
 			}
 			of := map[string]charged{}
 			for _, l := range Locks(block, mutex, cycles, EngineNames()) {
@@ -133,17 +157,17 @@ func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, 
 					of[l.Name] = charged{flat: stat.Counted{Value: l.WaitNsPerCycle, Events: float64(l.Waits)}, cum: l.WaitNsPerCycle}
 				}
 			}
-			sides[i] = append(sides[i], of)
+			all[i] = append(all[i], of)
 		}
 	}
-	return deltasOf(KindLock, "nanoseconds", generator, sides)
+	return &all
 }
 
 // deltasOf returns what differs between the rounds of two sides.
-func deltasOf(kind, unit string, generator bool, sides [2][]map[string]charged) ([]result.ProfileDelta, error) {
+func deltasOf(kind, unit string, generator bool, of sides) ([]result.ProfileDelta, error) {
 	functions := map[string]bool{}
 	var total [2]float64
-	for i, side := range sides {
+	for i, side := range of {
 		for _, round := range side {
 			for function, c := range round {
 				functions[function] = true
@@ -155,7 +179,7 @@ func deltasOf(kind, unit string, generator bool, sides [2][]map[string]charged) 
 	var deltas []result.ProfileDelta
 	for function := range functions {
 		values, cums := [2][]stat.Counted{}, [2]float64{}
-		for i, side := range sides {
+		for i, side := range of {
 			for _, round := range side {
 				values[i] = append(values[i], round[function].flat)
 				cums[i] += round[function].cum / float64(len(side))
@@ -168,12 +192,8 @@ func deltasOf(kind, unit string, generator bool, sides [2][]map[string]charged) 
 		if math.Abs(d.Change-d.Base) < least || d.Low <= 0 && d.High >= 0 {
 			continue
 		}
-		node := ""
-		if generator {
-			node = result.GeneratorNode
-		}
 		deltas = append(deltas, result.ProfileDelta{
-			Node: node, Kind: kind, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
+			Node: nodeOf(generator), Kind: kind, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
 			BaseCum: cums[0], ChangeCum: cums[1],
 		})
 	}
@@ -181,6 +201,13 @@ func deltasOf(kind, unit string, generator bool, sides [2][]map[string]charged) 
 		return cmp.Or(cmp.Compare(math.Abs(b.Change-b.Base), math.Abs(a.Change-a.Base)), cmp.Compare(a.Function, b.Function))
 	})
 	return deltas[:min(len(deltas), diffMax)], nil
+}
+
+func nodeOf(generator bool) string {
+	if generator {
+		return result.GeneratorNode
+	}
+	return ""
 }
 
 // chargedOf is what each function of a profile is charged per cycle, as summarise charges it. In profiles of contention

@@ -139,11 +139,7 @@ func comparisonMarkdown(c *comparison, ratios figure) string {
 			plotOfComparison(p, c, ratios, durability)
 		}
 		boundsSection(p, c, durability)
-		if len(c.Causes) > 0 {
-			p.heading(2, "What explains a difference, durability %s", code(durability))
-			p.paragraph("The most likely first. It is evidence of where to look: the profiled rounds of both sides, their stages, and their counters.")
-			p.list(causes(c.Causes))
-		}
+		causesSection(p, c, durability)
 		profileDeltasSection(p, c, durability)
 	}
 	sidesSection(p, c)

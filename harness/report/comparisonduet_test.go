@@ -60,6 +60,9 @@ func duetFixture() *result.Comparison {
 			},
 		},
 		Causes: []result.Cause{{Kind: "cpu", Name: "shard.spin", Sentence: "shard.spin takes 1 us more", Score: 1}},
+		Search: &result.CauseSearch{
+			Generations: 6, Seconds: 46.2, LookedAt: 43, Share: 1.0 / 3, Losses: []result.LostTime{{Of: "server CPU time", Us: 1.04}}, Confidence: 0.95,
+		},
 		Duet: &result.DuetJudgement{
 			Look: 1, Looks: 3, Decided: true, Alpha: 0.004, AlphaAll: 0.005, Confidence: 0.95, Measured: 8, Seconds: 44.3,
 			Durability: "none", SliceMs: 25, OpenPerS: 500, Layouts: 2, OwnClients: true,
@@ -96,6 +99,18 @@ func TestTextOfADuetIsReadAtAGlance(t *testing.T) {
 	}
 	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 generations in 0 s, look 1 of 3\n  there is no duet to judge\n",
 		report.ComparisonText(unjudged))
+}
+
+// A loss without a cause says so, and what was looked at, on the page and in the text.
+func TestADuetWithoutACause(t *testing.T) {
+	c := duetFixture()
+	c.Causes, c.Search.Generations, c.Search.Losses, c.Search.Share = nil, 0, nil, 0.05
+	written, err := report.Render(storedDuet(t, c), t.TempDir())
+	require.NoError(t, err)
+	for _, shown := range []string{report.ComparisonText(c), contents(t, written)["compare-fixture.md"]} {
+		assert.Contains(t, shown, "Tested: 43 differences of functions, locks, stages and fsyncs, from counters of all generations, without profiles. A cause takes at least 5 % of the time per cycle more,")
+		assert.Contains(t, shown, "No cause: nothing takes so much more for sure.")
+	}
 }
 
 // storedDuet stores a judgement with its duet.

@@ -39,10 +39,13 @@ func ComparisonText(c *result.Comparison) string {
 	if c.Duet != nil {
 		marksText(&b, c.Duet.Marks)
 	}
+	switch {
+	case c.Search != nil:
+		fmt.Fprintf(&b, "  %s\n  %s\n", searchText(c.Search), foundText(c))
+	case len(c.Causes) > 0:
+		b.WriteString("  causes, the most likely first:\n")
+	}
 	for i, cause := range c.Causes {
-		if i == 0 {
-			b.WriteString("  causes, the most likely first:\n")
-		}
 		fmt.Fprintf(&b, "    %d. %s\n", i+1, cause.Sentence)
 	}
 	return b.String()

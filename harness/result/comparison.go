@@ -25,7 +25,9 @@ type Comparison struct {
 	// Duet says how a duet was judged, and is nil of any other comparison.
 	Duet *DuetJudgement `json:"duet,omitempty"`
 	// Causes explain a difference, the most likely first.
-	Causes   []Cause        `json:"causes,omitempty"`
+	Causes []Cause `json:"causes,omitempty"`
+	// Search says how the causes of a duet's loss were looked for, and is nil if they were not.
+	Search   *CauseSearch   `json:"search,omitempty"`
 	Profiles []ProfileDelta `json:"profiles,omitempty"`
 }
 
@@ -96,6 +98,23 @@ type Cause struct {
 	Name     string  `json:"name"`     // of the lock, stage, function or counter
 	Sentence string  `json:"sentence"` // for a person
 	Score    float64 `json:"score"`    // microseconds per cycle that it explains, or a part of 1 where it explains a rate
+}
+
+// CauseSearch says how the causes of a loss were looked for.
+type CauseSearch struct {
+	Generations int     `json:"generations"` // that have profiles of both sides
+	Seconds     float64 `json:"seconds"`     // that all profiled generations took; 0 if that was not recorded
+	LookedAt    int     `json:"looked_at"`   // functions, locks, stages, and fsyncs, whose differences have intervals
+	// Share is the least part that a cause takes: of a loss of its kind, or of the base's time per cycle if Losses is empty.
+	Share      float64    `json:"share"`
+	Losses     []LostTime `json:"losses,omitempty"`
+	Confidence float64    `json:"confidence"` // with which all intervals hold together
+}
+
+// LostTime is a loss in microseconds per cycle.
+type LostTime struct {
+	Of string  `json:"of"` // "server CPU time", "client CPU time" or "time per cycle"
+	Us float64 `json:"us"`
 }
 
 // ProfileDelta is how much what a profile charges to a function differs between two sides, per cycle.

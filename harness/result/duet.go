@@ -31,7 +31,9 @@ type Duet struct {
 	OpenPerS    float64      `json:"open_per_s"`     // arrivals a second of the open-loop phase, the same for both sides; 0 without one
 	Generations []Generation `json:"generations"`    // in order
 	Work        *FixedWork   `json:"work,omitempty"` // counters from fixed work; nil if not measured
-	Warnings    []string     `json:"warnings,omitempty"`
+	// ProfiledS are the seconds that the profiled generations took, which are not in Generations.
+	ProfiledS float64  `json:"profiled_s,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
 }
 
 // SideCPUs are the numbers of the CPUs that the processes of one side may use.

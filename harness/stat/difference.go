@@ -16,7 +16,15 @@ type Counted struct {
 	Events float64 // at least 0
 }
 
-// Difference is the difference of the means of two sides, with its 95 % interval.
+// check returns an error if no difference can be made of a value.
+func (c Counted) check() error {
+	if math.IsNaN(c.Value) || math.IsInf(c.Value, 0) || math.IsNaN(c.Events) || c.Events < 0 || math.IsInf(c.Events, 0) {
+		return fmt.Errorf("a value of %v over %v events cannot be compared: both must be finite, and events at least 0", c.Value, c.Events)
+	}
+	return nil
+}
+
+// Difference is the difference of the means of two sides, with an interval: of 95 %, unless a function says another level.
 type Difference struct {
 	Base, Change float64 // the means
 	Low, High    float64 // of Change - Base
@@ -42,8 +50,8 @@ func MeanDifference(base, change []Counted) (Difference, error) {
 		return d, fmt.Errorf("the interval of a difference needs at least 2 values a side; there are %d and %d", len(base), len(change))
 	}
 	for _, v := range slices.Concat(base, change) {
-		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || math.IsNaN(v.Events) || v.Events < 0 || math.IsInf(v.Events, 0) {
-			return d, fmt.Errorf("a value of %v over %v events cannot be compared: both must be finite, and events at least 0", v.Value, v.Events)
+		if err := v.check(); err != nil {
+			return d, err
 		}
 	}
 	d.Base, d.Change = meanOf(base), meanOf(change)

@@ -40,5 +40,6 @@
 //
 // FindTrend fits the slope of Theil and Sen and tests it as Mann and Kendall do: it judges whether a load is in steady state.
 // FindDecay bounds the loss of a rate over a run by a moving-block bootstrap: it judges whether a long run keeps its rate.
-// MeanDifference compares sums of sampled events, such as samples of a CPU profile. WilsonInterval is the interval of a probability.
+// MeanDifference compares sums of sampled events, such as samples of a CPU profile, and
+// ModeratedDifferences compares many such features of a few pairs at once, with intervals that hold together. WilsonInterval is the interval of a probability.
 package stat

@@ -40,7 +40,8 @@ func compareCommand(args []string) *cobra.Command {
 the client of each. Both sides are alive together, and the load alternates between them in slices of 25 ms, in several
 generations of fresh processes. A generation takes five to six seconds. After the time of --for the change is judged:
 regressed if a loss is certain, pass if a loss that matters is excluded. If neither holds it measures on, up to three
-times as long. The result goes to a folder under --out: comparison.json, and duet.json with all that was measured.
+times as long. After a loss six profiled generations, of a minute together and two at most, look for its causes. The result goes to a
+folder under --out: comparison.json, and duet.json with all that was measured.
 
 Both sides also do the same fixed work, in which what the servers count must be equal. A counter that a commit means to change
 is declared by a trailer of its message: "Expected-Counter: storage_sets: REASON".

@@ -45,21 +45,39 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	if !f.differentSettings {
 		o.Admit = checkServers
 	}
-	looks := 1
-	o.Looks = policy.Looks
-	o.Decided = func(d *result.Duet, look int) bool {
-		looks = look
-		return gate.JudgeDuet(d, look, policy).Duet.Decided
-	}
+	judge := &looking{policy: policy, looks: 1, verdict: result.Inconclusive}
+	o.Looks, o.Decided, o.Profiled = policy.Looks, judge.decided, judge.profiled
 	measured, folder, err := duet.Measure(ctx, s, sides, o)
 	if err != nil {
 		return nil, folder, err
 	}
-	compared, err := described(folder, measured, gate.JudgeDuet(measured, looks, policy))
+	compared, err := described(folder, measured, gate.JudgeDuet(measured, judge.looks, policy))
 	if err != nil {
 		return nil, folder, err
 	}
 	return compared, folder, result.WriteComparison(folder, compared)
+}
+
+// looking judges a duet after each look.
+type looking struct {
+	policy  gate.DuetPolicy
+	looks   int            // so far
+	verdict result.Verdict // of the last one
+}
+
+// decided judges the duet, and reports whether the verdict stands.
+func (l *looking) decided(d *result.Duet, look int) bool {
+	c := gate.JudgeDuet(d, look, l.policy)
+	l.looks, l.verdict = look, c.Verdict
+	return c.Duet.Decided
+}
+
+// profiled returns how many profiled generations the verdict needs: a loss is to have causes.
+func (l *looking) profiled(*result.Duet) int {
+	if l.verdict != result.Regressed {
+		return 0
+	}
+	return gate.CauseGenerations
 }
 
 // described adds to the comparison of a duet the settings of its scenario, what limits the rate of each side, how the profiles of the sides
@@ -76,13 +94,8 @@ func described(folder string, measured *result.Duet, compared *result.Comparison
 		}
 	}
 	gate.DescribeDuet(compared, measured, arms)
-	causes, profiles, err := gate.ExplainDuet(arms[0], arms[1])
-	if err != nil {
+	if err := gate.ExplainDuet(compared, measured, arms[0], arms[1]); err != nil {
 		compared.Warnings = append(compared.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
-	}
-	compared.Profiles = profiles
-	if compared.Verdict == result.Regressed {
-		compared.Causes = causes
 	}
 	return compared, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
@@ -182,6 +183,31 @@ func TestCompareMeasuresADuet(t *testing.T) {
 		assert.Equal(t, result.Misconfigured, c.Verdict)
 		assert.Contains(t, strings.Join(c.Reasons, "\n"), "store: not today")
 	})
+}
+
+// Only a loss that the last look called needs more profiled generations.
+func TestALossNeedsProfiles(t *testing.T) {
+	of := func(changeNs int64, generations int) *result.Duet {
+		d := &result.Duet{Version: result.DuetVersion}
+		for number := 1; number <= generations; number++ {
+			g := result.Generation{Number: number, Verdict: result.Pass}
+			for side, ns := range []int64{1e9, changeNs} {
+				g.Sides[side] = result.GenerationSide{Cycles: 100_000, ActiveS: 1 + 0.001*float64(number%3), ServerCPUNs: ns + int64(number%5)*1e6, ClientCPUNs: 1e9 + int64(number%4)*1e6}
+			}
+			d.Generations = append(d.Generations, g)
+		}
+		return d
+	}
+	l := &looking{policy: gate.DefaultDuetPolicy(), looks: 1, verdict: result.Inconclusive}
+	assert.False(t, l.decided(of(1.1e9, 4), 1), "four generations tell nothing")
+	assert.Zero(t, l.profiled(nil))
+	assert.True(t, l.decided(of(1.1e9, 12), 2))
+	assert.Equal(t, result.Regressed, l.verdict)
+	assert.Equal(t, gate.CauseGenerations, l.profiled(nil))
+	assert.Equal(t, 2, l.looks)
+	assert.True(t, l.decided(of(1e9, 12), 3))
+	assert.Equal(t, result.Pass, l.verdict)
+	assert.Zero(t, l.profiled(nil))
 }
 
 // A loss has the stages that take longer as its causes, also if no profiles were taken.

@@ -1,0 +1,115 @@
+package gate
+
+import (
+	"errors"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// CauseGenerations is how many profiled generations a loss needs to have causes: with six a function that takes 5 % of the servers' CPU
+// time more is named in nine of ten cases.
+const CauseGenerations = 6
+
+// causesAlpha is the probability that the interval of anything that was looked at misses the true difference.
+const causesAlpha = 0.05
+
+// ExplainDuet fills in how the profiles of both sides of a duet differ and, if the change regressed, the causes and how they were looked for.
+// base and change have the generations and profiles of the sides.
+//
+// A cause takes at least a third of the loss of CPU time or of the rate that was called. If another loss was called, a cause takes at
+// least five percent of the base's time per cycle. The interval of the difference excludes zero. Each generation yields one difference, so
+// that what slows the host in a generation is in both sides. All intervals together hold with a probability of 95 %, over whatever
+// could be a cause: functions and locks whose time in both sides is not below that least, fsyncs and stages.
+//
+// An error says that the profiles could not be compared; the causes are then those that counters and stages tell.
+func ExplainDuet(c *result.Comparison, d *result.Duet, base, change result.Arm) error {
+	var sides [2][]profile.PerRound
+	var failed error
+	for i, arm := range []result.Arm{base, change} {
+		rounds, err := capturedOf(arm)
+		sides[i], failed = rounds, errors.Join(failed, err)
+	}
+	profiled := failed == nil && len(sides[0]) > 0 && len(sides[1]) > 0
+	if profiled {
+		c.Profiles, failed = profile.Diff(sides[0], sides[1])
+	}
+	if c.Verdict != result.Regressed {
+		return failed
+	}
+	var beside []profile.Beside
+	if profiled && failed == nil {
+		beside, failed = profile.PairUp(sides[0], sides[1])
+	}
+	c.Search = &result.CauseSearch{}
+	if len(beside) > 0 {
+		c.Search.Generations, c.Search.Seconds = len(beside[0].Base), d.ProfiledS
+	}
+	return errors.Join(failed, searchCauses(c, base.Result, change.Result, beside))
+}
+
+// searchCauses fills in the causes of a loss. beside are the functions and locks of the profiles, of which there may be none.
+func searchCauses(c *result.Comparison, base, change *result.Result, beside []profile.Beside) error {
+	cycleUs := meanCycleUs(timedRounds(base))
+	called := lostOf(c, cycleUs)
+	candidates, others := candidatesOf(beside, called, cycleUs), 0
+	if called.of(causeStage, false).looked() {
+		others = len(causeStages) + 1 // and fsyncs
+	}
+	s := c.Search
+	s.LookedAt, s.Share, s.Confidence = len(candidates)+others, causeShare, 1-causesAlpha
+	for _, l := range called.called() {
+		s.Losses = append(s.Losses, result.LostTime{Of: l.of, Us: l.us})
+	}
+	if len(s.Losses) == 0 {
+		s.Share = causePartMin
+	}
+	deltas, err := moreOf(candidates, s.LookedAt)
+	if err != nil {
+		return err
+	}
+	if s.LookedAt > 0 {
+		c.Causes = causesOf([]*result.Result{base}, change, deltas, pairsDiffer(causesAlpha/float64(s.LookedAt)), called)
+	}
+	return nil
+}
+
+// candidatesOf returns what could be a cause. What takes less in both sides together than a cause takes more cannot be one; that says
+// nothing of the difference, so that leaving it out does not distort the intervals of the others.
+func candidatesOf(beside []profile.Beside, called lost, cycleUs float64) (candidates []profile.Beside) {
+	for _, b := range beside {
+		kind := causeCPU
+		if b.Kind == profile.KindLock {
+			kind = causeLock
+		}
+		if b.Function != result.ChargeScheduling && b.Level()/1e3 >= called.of(kind, b.Node == result.GeneratorNode).least(cycleUs) {
+			candidates = append(candidates, b)
+		}
+	}
+	return candidates
+}
+
+// moreOf returns by how much each candidate takes more or less in the change, with intervals that hold together with so many
+// comparisons in all. The candidates of one kind and node share what is known of their noise.
+func moreOf(candidates []profile.Beside, comparisons int) (deltas []result.ProfileDelta, err error) {
+	for from := 0; from < len(candidates); {
+		to := from
+		var features []stat.Pairs
+		for ; to < len(candidates) && candidates[to].Node == candidates[from].Node && candidates[to].Kind == candidates[from].Kind; to++ {
+			features = append(features, candidates[to].Pairs)
+		}
+		differences, err := stat.ModeratedDifferences(features, causesAlpha, comparisons)
+		if err != nil {
+			return nil, err
+		}
+		for i, d := range differences {
+			b := candidates[from+i]
+			deltas = append(deltas, result.ProfileDelta{
+				Node: b.Node, Kind: b.Kind, Function: b.Function, Unit: "nanoseconds", Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
+			})
+		}
+		from = to
+	}
+	return deltas, nil
+}

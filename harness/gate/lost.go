@@ -1,0 +1,96 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// causeShare is the least share of a called loss that a cause explains.
+const causeShare = 1.0 / 3
+
+// loss is what a change loses of one primary, in microseconds per cycle.
+type loss struct {
+	of string // for a person; "" if no loss was called that a cause of this kind could explain
+	us float64
+}
+
+// lost are the losses that were called. The zero value says that none was.
+type lost struct{ server, client, rate loss }
+
+// lostOf returns the losses of CPU time and of the rate that a duet called. cycleUs is the base's time per cycle. A loss of latency is not
+// among them: it is measured under open load, and profiles are taken under closed load.
+func lostOf(c *result.Comparison, cycleUs float64) (l lost) {
+	for _, m := range c.Metrics {
+		if m.Outcome != result.Worsened || m.Loss == nil {
+			continue
+		}
+		switch m.Metric {
+		case result.ServerCPUUsPerCycle:
+			l.server = loss{"server CPU time", m.Loss.Estimate * m.Base.Median}
+		case result.ClientCPUUsPerCycle:
+			l.client = loss{"client CPU time", m.Loss.Estimate * m.Base.Median}
+		case result.CyclesPerS:
+			l.rate = loss{"time per cycle", cycleUs * m.Loss.Estimate / (1 - min(m.Loss.Estimate, 0.99))}
+		}
+	}
+	return l
+}
+
+// called returns those that were called.
+func (l lost) called() (all []loss) {
+	for _, of := range []loss{l.server, l.client, l.rate} {
+		if of.of != "" {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// of returns the loss that a cause would explain: CPU time of the side that the cause is on, or else the time per cycle. What the
+// servers wait for explains the time per cycle, or else the servers' CPU time.
+func (l lost) of(kind string, generator bool) loss {
+	own, other := l.rate, l.server
+	switch {
+	case kind == causeCPU && generator:
+		own, other = l.client, l.rate
+	case kind == causeCPU:
+		own, other = l.server, l.rate
+	case generator:
+		other = l.client
+	}
+	switch {
+	case own.of != "":
+		return own
+	case other.of == "" && len(l.called()) > 0:
+		return loss{us: -1}
+	}
+	return other
+}
+
+// looked reports whether a cause of this loss is looked for.
+func (l loss) looked() bool { return l.us >= 0 }
+
+// least returns the least time per cycle, in microseconds, that a cause takes more: a share of the loss, or of the base's time per cycle if no
+// loss of time was called.
+func (l loss) least(cycleUs float64) float64 {
+	switch {
+	case !l.looked():
+		return maxUs
+	case l.of == "":
+		return causePartMin * cycleUs
+	}
+	return causeShare * l.us
+}
+
+// maxUs is more than any cause takes.
+const maxUs = 1e18
+
+// share says which part of the loss a cause explains, at the end of a sentence.
+func (l loss) share(us float64) string {
+	if l.of == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %s of the loss of %s", render.PercentTo(us/l.us, 0), l.of)
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// causesSection says what explains a difference or, of a duet, that nothing does for sure.
+func causesSection(p *page, c *comparison, durability string) {
+	if len(c.Causes) == 0 && c.Search == nil {
+		return
+	}
+	p.heading(2, "What explains a difference, durability %s", code(durability))
+	if c.Search == nil {
+		p.paragraph("The most likely first. It is evidence of where to look: the profiled rounds of both sides, their stages, and their counters.")
+	} else {
+		p.paragraph("%s", text(searchText(c.Search)))
+		p.paragraph("%s", text(foundText(c.Comparison)))
+	}
+	p.list(causes(c.Causes))
+}
+
+// searchText says how causes were looked for.
+func searchText(s *result.CauseSearch) string {
+	from := "counters of all generations, without profiles"
+	if s.Generations > 0 {
+		from = render.Plural(s.Generations, "profiled generation")
+		if s.Seconds > 0 {
+			from += fmt.Sprintf(" (%s s)", render.Digits(s.Seconds, 3))
+		}
+		from += " and counters of all generations"
+	}
+	least := fmt.Sprintf("%s of the time per cycle", render.PercentTo(s.Share, 0))
+	if len(s.Losses) > 0 {
+		var losses []string
+		for _, l := range s.Losses {
+			losses = append(losses, fmt.Sprintf("%s of %s", render.Nanoseconds(1e3*l.Us), l.Of))
+		}
+		least = fmt.Sprintf("%s of the loss per cycle (%s)", render.PercentTo(s.Share, 0), strings.Join(losses, ", "))
+	}
+	return fmt.Sprintf("Tested: %s of functions, locks, stages and fsyncs, from %s. A cause takes at least %s more, and its interval excludes zero."+
+		" All intervals together hold with %s.", render.Plural(s.LookedAt, "difference"), from, least, render.PercentTo(s.Confidence, 0))
+}
+
+// foundText introduces the causes, or says that there are none.
+func foundText(c *result.Comparison) string {
+	if len(c.Causes) == 0 {
+		return "No cause: nothing takes so much more for sure. The loss may be spread over many functions, or be in something that was not tested."
+	}
+	return "Causes, the largest first:"
+}
