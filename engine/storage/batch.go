@@ -316,14 +316,22 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 // of the queue changed.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	b.nameKey(queueID, key)
+	count := &b.store.count
 	if b.store.filter.absent(b.name) {
+		count.keysNew.Add(1)
 		return k, false
 	}
 	if k, found := b.recentKey(); found {
+		count.keysFound.Add(1)
 		return k.KeyRef, true
 	}
 	one, found, err := b.store.key(queueID, key, buckets)
 	b.note(err) // the commit fails: a task whose key cannot be read must not be enqueued a second time
+	if found {
+		count.keysFound.Add(1)
+	} else {
+		count.keysInVain.Add(1)
+	}
 	return one, found
 }
 

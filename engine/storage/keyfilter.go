@@ -193,6 +193,19 @@ func (f *keyFilter) dropLocked(bucket int64) {
 	f.sections.Store(&kept)
 }
 
+// size returns the memory of the sections, and how many keys they have.
+func (f *keyFilter) size() (bytes, keys uint64) {
+	if f == nil {
+		return 0, 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range *f.sections.Load() {
+		bytes += uint64(s.bytes)
+	}
+	return bytes, f.keys
+}
+
 // begin adds the keys that a store has. It reads the first ones itself and begins a goroutine for the others, which close ends.
 func (f *keyFilter) begin(db *pebble.DB, log disk.Log) {
 	if f == nil {

@@ -134,8 +134,16 @@ func TestNewKeyIsNotLookedUpInTheStore(t *testing.T) {
 	found, gets := lookUp(t, b, 60_000, 1_000, 10, 20)
 	assert.Zero(t, found)
 	assert.Less(t, gets, uint64(100), "2 for each false hit")
+	before := s.Counters()
+	assert.Equal(t, uint64(1_000), before.KeysNew+before.KeysInVain)
+	assert.Equal(t, gets/2, before.KeysInVain)
 	found, _ = lookUp(t, b, 0, 60_000, 10, 20)
 	assert.Equal(t, 60_000, found)
+	c := s.Counters()
+	assert.Equal(t, uint64(60_000), c.KeysFound)
+	assert.Equal(t, before.KeysInVain, c.KeysInVain)
+	assert.InDelta(t, 60_000, c.KeyFilterKeys, 600, "keys that the filter took for known are not counted")
+	assert.GreaterOrEqual(t, c.KeyFilterBytes, c.KeyFilterKeys)
 }
 
 func TestFilterWithoutMemoryReadsTheStore(t *testing.T) {

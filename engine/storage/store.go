@@ -101,6 +101,7 @@ type Store struct {
 
 type counters struct {
 	sets, setBytes, deletes, gets, scanned, read, payloads atomic.Uint64
+	keysNew, keysFound, keysInVain                         atomic.Uint64
 }
 
 // Counters are operations on the keyspace since it was opened.
@@ -117,6 +118,11 @@ type Counters struct {
 	LogFsyncs               uint64 // of the write-ahead log, among Fsyncs
 	// FsyncTime is the time of all fsyncs together. Some are in the background.
 	FsyncTime time.Duration
+	// KeysNew counts the look-ups of idempotency keys that the filter in memory answered: the key is new. KeysFound counts those that found
+	// the key, and KeysInVain those that read the store and found none: the filter was mistaken, full, or not filled yet.
+	KeysNew, KeysFound, KeysInVain uint64
+	// KeyFilterBytes and KeyFilterKeys are the current size of the filter.
+	KeyFilterBytes, KeyFilterKeys uint64
 }
 
 // Counters returns the operations so far.
@@ -128,6 +134,8 @@ func (s *Store) Counters() Counters {
 	}
 	c.Fsyncs, c.FsyncTime = s.files.Fsyncs()
 	c.LogFsyncs = s.files.LogSyncs()
+	c.KeysNew, c.KeysFound, c.KeysInVain = s.count.keysNew.Load(), s.count.keysFound.Load(), s.count.keysInVain.Load()
+	c.KeyFilterBytes, c.KeyFilterKeys = s.filter.size()
 	return c
 }
 

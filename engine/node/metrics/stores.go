@@ -27,6 +27,14 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 		func(c storage.Counters) uint64 { return c.LogFsyncs })
 	counter("prony_storage_fsync_microseconds_total", "Time that fsyncs of the store's files took.",
 		func(c storage.Counters) uint64 { return uint64(c.FsyncTime.Microseconds()) })
+	counter("prony_key_filter_new_total", "Idempotency keys that the filter in memory knew to be new, so that the store was not read.",
+		func(c storage.Counters) uint64 { return c.KeysNew })
+	counter("prony_key_filter_hits_total", "Idempotency keys that were found, in memory or in the store.",
+		func(c storage.Counters) uint64 { return c.KeysFound })
+	counter("prony_key_filter_false_hits_total", "Idempotency keys that were new and read from the store in vain: the filter was mistaken, or not filled yet.",
+		func(c storage.Counters) uint64 { return c.KeysInVain })
+	m.gauge("prony_key_filter_bytes", "Memory of the filter of idempotency keys.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterBytes) })
+	m.gauge("prony_key_filter_keys", "Idempotency keys that the filter has.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterKeys) })
 }
 
 // pebbleCollector shows what Pebble says of the shards' stores.
