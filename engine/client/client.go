@@ -123,7 +123,7 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	c.api = queuepb.NewQueueServiceClient(&unary{client: c, most: c.retryMax})
 	c.once = queuepb.NewQueueServiceClient(&unary{client: c})
 	c.routing.client = c
-	c.routing.changed = make(chan struct{})
+	c.routing.answers, c.routing.changed = map[*peer]*queuepb.GetRoutesResponse{}, make(chan struct{})
 	return c, nil
 }
 

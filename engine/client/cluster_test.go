@@ -30,6 +30,7 @@ type cluster struct {
 
 	mu      sync.Mutex
 	moved   chan struct{} // closed, and replaced, when anything changes
+	changes uint64        // how often that was
 	leaders []int         // of the shards; -1 for none
 	stored  []*storedTask
 	byID    map[string]*storedTask
@@ -42,6 +43,8 @@ type cluster struct {
 	breaks  int                                // how many plain enqueues break after they took effect
 	denied  bool                               // streams are refused
 	alone   bool                               // the only node says that it is no cluster's
+
+	watchers atomic.Int32 // questions for the routes that wait for a change
 }
 
 type storedTask struct {
@@ -160,6 +163,7 @@ func (c *cluster) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
+	c.changes++
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
@@ -204,19 +208,42 @@ func notLeading() error {
 	return detailed(codes.Unavailable, "another node leads", &queuepb.NotLeader{RoutesChanged: true})
 }
 
-func (n *clusterNode) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
+func (n *clusterNode) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
 	c := n.cluster
+	out, changed := n.routes()
+	if in.GetVersion() != 0 && in.GetVersion() == out.GetVersion() {
+		c.watchers.Add(1)
+		defer c.watchers.Add(-1)
+		select {
+		case <-changed:
+		case <-time.After(time.Duration(in.GetWaitMs()) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		out, _ = n.routes()
+	}
 	c.mu.Lock()
-	if n.hangs {
-		c.mu.Unlock()
+	hangs := n.hangs
+	c.mu.Unlock()
+	if hangs {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	return out, nil
+}
+
+// routes returns what a node says, and a channel that is closed with the next change.
+func (n *clusterNode) routes() (*queuepb.GetRoutesResponse, <-chan struct{}) {
+	c := n.cluster
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := &queuepb.GetRoutesResponse{}
+	out := &queuepb.GetRoutesResponse{Version: c.changes + 1, Node: fmt.Sprintf("n%d", n.index)}
 	leaders := c.leaders
 	if n.lies != nil {
 		leaders = n.lies
+	}
+	if c.alone {
+		out.Version, out.Node = 0, ""
 	}
 	for s, l := range leaders {
 		if c.alone {
@@ -229,7 +256,7 @@ func (n *clusterNode) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest
 		}
 		out.Routes = append(out.Routes, r)
 	}
-	return out, nil
+	return out, c.moved
 }
 
 // frames turns a stream's frames into a channel. It is closed when the client has no more.

@@ -326,5 +326,5 @@ var hasty = timingOption{timing: timing{
 	waitMin: defaultTiming.waitMin / 10, waitMax: defaultTiming.waitMax / 10, keeperWaitMax: defaultTiming.keeperWaitMax / 10, calm: defaultTiming.calm / 10,
 	leaveMax: defaultTiming.leaveMax / 10, openMax: defaultTiming.openMax, balanceEvery: defaultTiming.balanceEvery / 10,
 	resultWait: defaultTiming.resultWait, answerMax: defaultTiming.answerMax,
-	askMax: defaultTiming.askMax, askGrace: defaultTiming.askGrace, askEvery: defaultTiming.askEvery / 10,
+	askMax: defaultTiming.askMax, askGrace: defaultTiming.askGrace, askEvery: defaultTiming.askEvery / 10, peersEvery: defaultTiming.peersEvery / 10,
 }}

@@ -237,7 +237,8 @@ func (f *follower[L]) keep() {
 		case <-f.stop:
 			end = ErrClosed
 		case <-f.wake:
-		case <-routes:
+		case <-routes: // a node said that they changed: no further question and no pause are needed
+			f.stale, f.notBefore, f.pace.wait = false, time.Time{}, 0
 		case o := <-f.opened:
 			f.take(o)
 		case <-wait.C:

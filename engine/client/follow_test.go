@@ -373,8 +373,11 @@ func TestALeaderThatHangsIsLeft(t *testing.T) {
 
 // TestANodeThatLostTouchIsNotBelieved: it says that it leads, and the others that one of them does.
 func TestANodeThatLostTouchIsNotBelieved(t *testing.T) {
-	routes := func(l int, here bool) []*queuepb.Route {
-		return []*queuepb.Route{{Node: fmt.Sprint("n", l), Address: fmt.Sprint("a", l), Here: here}}
+	says := func(routes ...*queuepb.Route) *queuepb.GetRoutesResponse {
+		return &queuepb.GetRoutesResponse{Routes: routes}
+	}
+	routes := func(l int, here bool) *queuepb.GetRoutesResponse {
+		return says(&queuepb.Route{Node: fmt.Sprint("n", l), Address: fmt.Sprint("a", l), Here: here})
 	}
 	p := func(i int) *peer { return &peer{address: fmt.Sprint("p", i)} }
 	stale, follower, leads := answer{p(0), routes(0, true)}, answer{p(1), routes(2, false)}, answer{p(2), routes(2, true)}
@@ -388,13 +391,49 @@ func TestANodeThatLostTouchIsNotBelieved(t *testing.T) {
 	assert.Equal(t, []leader{{node: "n2", address: "a2", named: "a2"}}, count([]answer{follower}, nil).leaders)
 	again := count([]answer{stale, leads}, &table{leaders: []leader{{node: "n2"}}})
 	assert.Equal(t, "n2", again.leaders[0].node, "of two that say so, the one that did")
-	nobody := count([]answer{{p(0), []*queuepb.Route{{}, {Node: "n1"}}}}, nil)
+	nobody := count([]answer{{p(0), says(&queuepb.Route{}, &queuepb.Route{Node: "n1"})}}, nil)
 	assert.Equal(t, []leader{{}, {}}, nobody.leaders)
 	assert.False(t, nobody.complete())
 	assert.Empty(t, nobody.nodes())
-	alone := count([]answer{{p(0), []*queuepb.Route{{Here: true}, {Shard: 1, Here: true}}}}, nil)
+	alone := count([]answer{{p(0), says(&queuepb.Route{Here: true}, &queuepb.Route{Shard: 1, Here: true})}}, nil)
 	assert.True(t, alone.alone)
 	assert.Equal(t, []leader{{address: "p0"}}, alone.nodes())
+}
+
+// A node that was elected and has not begun to serve the shard is named by the others before it names itself.
+func TestANodeThatDoesNotServeItsShardYetIsNotUsed(t *testing.T) {
+	says := func(node, leader string, here bool) answer {
+		r := &queuepb.Route{Node: leader, Here: here}
+		if leader != "" {
+			r.Address = "at-" + leader
+		}
+		return answer{&peer{address: "at-" + node}, &queuepb.GetRoutesResponse{Node: node, Routes: []*queuepb.Route{r}}}
+	}
+	before := []answer{says("n0", "", false), says("n1", "n0", false), says("n2", "n0", false)}
+	assert.False(t, count(before, nil).complete())
+	begun := append([]answer{says("n0", "n0", true)}, before[1:]...)
+	assert.Equal(t, []leader{{node: "n0", address: "at-n0", named: "at-n0"}}, count(begun, nil).leaders)
+	assert.Equal(t, "n0", count(before[1:], nil).leaders[0].node, "the node itself gave no answer")
+}
+
+// The nodes say who leads from now on. Neither a pause after an error nor the next question is waited for.
+func TestTheNodesSayAtOnceWhoLeads(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 3, 1)
+	patient := hasty
+	patient.waitMin, patient.waitMax, patient.keeperWaitMax, patient.askEvery, patient.peersEvery = time.Hour, time.Hour, time.Hour, time.Hour, time.Millisecond
+	client := c.client(t, nil, patient)
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.watchers.Load() == 3 }, patience, time.Millisecond, "each node is watched")
+	c.nodes[0].kill()
+	require.Eventually(t, func() bool { // the others still name it: the session has tried, and pauses
+		return strings.Contains(p.links.problem().Error(), "connection refused")
+	}, patience, time.Millisecond)
+	c.lead(1, 0)
+	_, err = p.Enqueue(ctx, Task{Queue: "q"})
+	require.NoError(t, err)
+	require.NoError(t, p.Close(ctx))
 }
 
 func TestARefusalEndsTheSession(t *testing.T) {

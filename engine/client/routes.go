@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -50,16 +51,18 @@ func (t *table) nodes() (all []leader) {
 	return all
 }
 
-// routing is what a client knows of the routes. All callers share one round of questions.
+// routing is what a client knows of the routes. All callers share one round of questions. While sessions follow, each node is asked to answer
+// when the routes that it knows change.
 type routing struct {
 	client *Client
 
 	mu        sync.Mutex
-	table     *table        // nil: nothing is known
-	changed   chan struct{} // closed, and replaced, when the table changes
+	answers   map[*peer]*queuepb.GetRoutesResponse // each node's last answer, unless the node did not answer in time after that
+	table     *table                               // nil: nothing is known
+	changed   chan struct{}                        // closed, and replaced, when the table changes
 	asking    *asking
 	followers int // sessions that follow
-	watching  chan struct{}
+	unwatch   context.CancelFunc
 }
 
 // asking is one round of questions.
@@ -76,10 +79,10 @@ func (r *routing) current() (*table, <-chan struct{}) {
 	return r.table, r.changed
 }
 
-// ask asks the nodes for the routes, or waits for the round that is under way.
+// ask asks the nodes for the routes, or waits for the round that is under way. It returns early if the routes change meanwhile.
 func (r *routing) ask(ctx context.Context) (*table, error) {
 	r.mu.Lock()
-	a := r.asking
+	a, changed := r.asking, r.changed
 	if a == nil {
 		a = &asking{done: make(chan struct{})}
 		r.asking = a
@@ -89,6 +92,9 @@ func (r *routing) ask(ctx context.Context) (*table, error) {
 	select {
 	case <-a.done:
 		return a.table, a.err
+	case <-changed:
+		t, _ := r.current()
+		return t, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -101,29 +107,68 @@ func (r *routing) round(a *asking) {
 	answers, err := r.client.answers(ctx)
 	var t *table
 	if len(answers) > 0 {
-		old, _ := r.current()
-		t = count(answers, old)
-		r.client.prefer(answers, t)
+		t = r.learn(func() {
+			clear(r.answers)
+			for _, a := range answers {
+				r.answers[a.peer] = a.says
+			}
+		})
 	}
 	r.mu.Lock()
-	if t != nil && (r.table == nil || r.table.alone != t.alone || !slices.Equal(r.table.leaders, t.leaders)) {
-		r.table = t
-		close(r.changed)
-		r.changed = make(chan struct{})
-	}
 	a.table, a.err = t, err
 	r.asking = nil
 	r.mu.Unlock()
 	close(a.done)
-	if t != nil {
-		r.client.forget(t.nodes())
+}
+
+// learn changes what the nodes answered, and returns the table that follows from it. Without any answer the table stays.
+func (r *routing) learn(change func()) *table {
+	known := r.client.known()
+	r.mu.Lock()
+	change()
+	maps.DeleteFunc(r.answers, func(p *peer, _ *queuepb.GetRoutesResponse) bool { return !slices.Contains(known, p) })
+	answers := make([]answer, 0, len(r.answers))
+	for _, p := range known {
+		if a := r.answers[p]; a != nil {
+			answers = append(answers, answer{p, a})
+		}
 	}
+	if len(answers) == 0 {
+		defer r.mu.Unlock()
+		return r.table
+	}
+	t := count(answers, r.table)
+	if r.table == nil || r.table.alone != t.alone || !slices.Equal(r.table.leaders, t.leaders) {
+		r.table = t
+		close(r.changed)
+		r.changed = make(chan struct{})
+	}
+	r.mu.Unlock()
+	r.client.prefer(answers, t)
+	r.client.forget(t.nodes())
+	return t
 }
 
 // answer is one node's answer.
 type answer struct {
-	peer   *peer
-	routes []*queuepb.Route
+	peer *peer
+	says *queuepb.GetRoutesResponse
+}
+
+// question asks one node for the routes. If version is that of the node's last answer, the node waits until the routes change, or for that
+// long.
+func (p *peer) question(ctx context.Context, version uint64, wait time.Duration) (*queuepb.GetRoutesResponse, error) {
+	out, err := p.api.GetRoutes(ctx, &queuepb.GetRoutesRequest{Version: version, WaitMs: uint64(wait.Milliseconds())})
+	if status.Code(err) == codes.Unimplemented { // an older server stands alone
+		out, err = &queuepb.GetRoutesResponse{Routes: []*queuepb.Route{{Here: true}}}, nil
+	}
+	if n := len(out.GetRoutes()); err == nil && (n == 0 || n > shardsMax) {
+		err = fmt.Errorf("it names %d shards", n)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.address, err)
+	}
+	return out, nil
 }
 
 // answers asks all known nodes. If no node answers, the error says why the last one did not.
@@ -141,17 +186,8 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	replies := make(chan reply, len(peers))
 	for _, p := range peers {
 		go func() {
-			out, err := p.api.GetRoutes(ctx, &queuepb.GetRoutesRequest{})
-			if status.Code(err) == codes.Unimplemented { // an older server stands alone
-				out, err = &queuepb.GetRoutesResponse{Routes: []*queuepb.Route{{Here: true}}}, nil
-			}
-			if n := len(out.GetRoutes()); err == nil && (n == 0 || n > shardsMax) {
-				err = fmt.Errorf("it names %d shards", n)
-			}
-			if err != nil {
-				err = fmt.Errorf("%s: %w", p.address, err)
-			}
-			replies <- reply{answer{p, out.GetRoutes()}, err}
+			out, err := p.question(ctx, 0, 0)
+			replies <- reply{answer{p, out}, err}
 		}()
 	}
 	var answers []answer
@@ -185,14 +221,15 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 }
 
 // count makes one table of several answers: for each shard the node that most answers name. Of nodes that equally many name, it takes
-// one that names itself. A node that lost its connection to the others is the only one that names itself.
+// one that names itself. A node that lost its connection to the others is the only one that names itself. A node that answers, and does not
+// name itself, does not lead: it was elected and has not begun, or has ended.
 func count(answers []answer, old *table) *table {
 	addresses := map[string]string{} // of nodes, as they proved to be reachable
 	shards := 0
 	t := &table{alone: true}
 	for _, a := range answers {
-		shards = max(shards, len(a.routes))
-		for _, r := range a.routes {
+		shards = max(shards, len(a.says.GetRoutes()))
+		for _, r := range a.says.GetRoutes() {
 			if r.GetNode() != "" || !r.GetHere() {
 				t.alone = false
 			}
@@ -205,8 +242,8 @@ func count(answers []answer, old *table) *table {
 	for shard := range t.leaders {
 		var votes []vote
 		for _, a := range answers {
-			if shard < len(a.routes) {
-				votes = addVote(votes, a.peer, a.routes[shard], addresses)
+			if routes := a.says.GetRoutes(); shard < len(routes) && !denies(answers, routes[shard]) {
+				votes = addVote(votes, a.peer, routes[shard], addresses)
 			}
 		}
 		var was leader
@@ -216,6 +253,19 @@ func count(answers []answer, old *table) *table {
 		t.leaders[shard] = winner(votes, was)
 	}
 	return t
+}
+
+// denies reports whether the node that a route names answered, and does not say itself that it leads the shard.
+func denies(answers []answer, r *queuepb.Route) bool {
+	if r.GetHere() || r.GetNode() == "" {
+		return false
+	}
+	i := slices.IndexFunc(answers, func(a answer) bool { return a.says.GetNode() == r.GetNode() })
+	if i < 0 {
+		return false
+	}
+	own := answers[i].says.GetRoutes()
+	return int(r.GetShard()) < len(own) && !own[r.GetShard()].GetHere()
 }
 
 // vote says how many nodes name a leader.
@@ -266,27 +316,80 @@ func (r *routing) follow() (leave func()) {
 	defer r.mu.Unlock()
 	r.followers++
 	if r.followers == 1 {
-		r.watching = make(chan struct{})
-		go r.watch(r.watching)
+		var ctx context.Context
+		ctx, r.unwatch = context.WithCancel(context.Background())
+		go r.watch(ctx)
 	}
 	return sync.OnceFunc(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.followers--; r.followers == 0 {
-			close(r.watching)
+			r.unwatch()
 		}
 	})
 }
 
-func (r *routing) watch(until <-chan struct{}) {
-	t := time.NewTicker(r.client.timing.askEvery)
+// watch watches each known node until ctx ends.
+func (r *routing) watch(ctx context.Context) {
+	t := time.NewTicker(r.client.timing.peersEvery)
 	defer t.Stop()
-	for {
+	watched := map[*peer]bool{}
+	for ctx.Err() == nil {
+		known := r.client.known()
+		for p := range watched {
+			if !slices.Contains(known, p) {
+				delete(watched, p) // its goroutine ends by itself
+			}
+		}
+		for _, p := range known {
+			if !watched[p] {
+				watched[p] = true
+				go r.watchPeer(ctx, p)
+			}
+		}
 		select {
-		case <-until:
-			return
 		case <-t.C:
-			_, _ = r.ask(context.Background()) // a round is bounded; callers that need its error ask themselves
+		case <-ctx.Done():
+		}
+	}
+}
+
+// watchEvery is the shortest time between two questions to a node that is watched.
+const watchEvery = 10 * time.Millisecond
+
+// watchPeer asks one node again and again until ctx ends or the client forgets the node. The node answers when its routes change, or after
+// askEvery. The calls keep the connection to the node open.
+func (r *routing) watchPeer(ctx context.Context, p *peer) {
+	timing := &r.client.timing
+	pace := pace{of: timing}
+	var version uint64
+	for ctx.Err() == nil && slices.Contains(r.client.known(), p) {
+		began := time.Now()
+		asked, cancel := context.WithTimeout(ctx, timing.askEvery+timing.askMax)
+		late := time.AfterFunc(timing.askEvery+timing.askGrace, func() {
+			r.learn(func() {
+				if asked.Err() == nil {
+					delete(r.answers, p)
+				}
+			})
+		})
+		says, err := p.question(asked, version, timing.askEvery)
+		late.Stop()
+		cancel()
+		var rest time.Duration
+		if err != nil {
+			version, rest = 0, pace.next()
+			r.learn(func() { delete(r.answers, p) })
+		} else {
+			version, pace.wait = says.GetVersion(), 0
+			r.learn(func() { r.answers[p] = says })
+			rest = watchEvery - time.Since(began)
+			if version == 0 { // a server that does not wait
+				rest = timing.askEvery - time.Since(began)
+			}
+		}
+		if rest > 0 && sleep(ctx, rest, nil) != nil {
+			return
 		}
 	}
 }

@@ -29,15 +29,18 @@ type timing struct {
 	askMax time.Duration
 	// askGrace is how long the other nodes have once one has answered: the answer of one node may be out of date.
 	askGrace time.Duration
-	// askEvery is how often the routes are asked for while sessions follow them: a node that hangs sends no refusal.
+	// askEvery is how long a node may wait before it answers with routes that have not changed, while sessions follow them: a node that
+	// hangs sends no refusal.
 	askEvery time.Duration
+	// peersEvery is how often a session looks for nodes that it does not watch yet.
+	peersEvery time.Duration
 }
 
 var defaultTiming = timing{
 	waitMin: 20 * time.Millisecond, waitMax: 500 * time.Millisecond, keeperWaitMax: 125 * time.Millisecond, calm: 2 * time.Second,
 	leaveMax: 2 * time.Second, openMax: 3 * time.Second, balanceEvery: time.Second,
 	resultWait: 30 * time.Second, answerMax: 5 * time.Second,
-	askMax: time.Second, askGrace: 100 * time.Millisecond, askEvery: 500 * time.Millisecond,
+	askMax: time.Second, askGrace: 100 * time.Millisecond, askEvery: 500 * time.Millisecond, peersEvery: 500 * time.Millisecond,
 }
 
 // timingOption is a dial option for tests.

@@ -96,6 +96,8 @@ type Options struct {
 
 // Cluster is this node's part of the cluster: its replicas of the shards, and its peers.
 type Cluster struct {
+	route.Changes
+
 	config   Options
 	host     Host
 	log      *slog.Logger

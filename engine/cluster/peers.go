@@ -179,20 +179,28 @@ func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse
 	if err == nil {
 		k.noteIncarnation(id, info)
 	}
-	d := &k.peers
+	if k.peers.note(id, info, err) {
+		k.Changed()
+	}
+	return info, err
+}
+
+// note records a member's answer, or that it did not answer. It reports whether clients reach the member at other addresses than before.
+func (d *directory) note(id string, info *peerpb.GetInfoResponse, err error) (moved bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m, member := d.members[id]
 	if !member {
-		return info, err
+		return false
 	}
+	before := m
 	m.Reachable = err == nil
 	if err == nil {
 		m.Address, m.HTTP, m.Admin, m.Version, m.ClockProblem = info.GetAddress(), info.GetHttp(), info.GetAdmin(), info.GetVersion(), info.GetClockProblem()
 		m.Disk, m.DiskFree = DiskState(disk.SpaceState(info.GetDiskState())), info.GetDiskFreeBytes()
 	}
 	d.members[id] = m
-	return info, err
+	return m.Address != before.Address || m.HTTP != before.HTTP
 }
 
 func (k *Cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {

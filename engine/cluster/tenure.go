@@ -41,6 +41,7 @@ func (k replicaHost) Lead(i int, store *storage.Store, log storage.Log, tenure s
 		return err
 	}
 	k.running[i] = s
+	k.Changed()
 	if i == 0 {
 		k.quotas.coordinate(access.NewCoordinator(tenure.Term, len(k.replicas), k.quotas.nowMs()))
 		signal.Send(k.ledZero)
@@ -54,11 +55,15 @@ func (k replicaHost) Lose(i int) {
 		k.quotas.coordinate(nil)
 	}
 	k.shards.Lose(i)
+	k.Changed() // before the shard refuses what waits
 	if s := k.running[i]; s != nil {
 		s.Lose()
 	}
 	k.running[i] = nil
 }
+
+// LeaderChanged implements replica.Host.
+func (k replicaHost) LeaderChanged(int) { k.Changed() }
 
 // SystemChanged implements replica.Host.
 func (k replicaHost) SystemChanged(i int) {

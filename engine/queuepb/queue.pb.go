@@ -790,7 +790,11 @@ func (*UnknownOutcome) Descriptor() ([]byte, []int) {
 }
 
 type GetRoutesRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of an earlier answer of the same server. If the routes are still the same, the server waits until they change, for
+	// wait_ms at most. 0 is answered at once.
+	Version       uint64 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	WaitMs        uint64 `protobuf:"varint,2,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -825,10 +829,28 @@ func (*GetRoutesRequest) Descriptor() ([]byte, []int) {
 	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
 }
 
+func (x *GetRoutesRequest) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *GetRoutesRequest) GetWaitMs() uint64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
 type GetRoutesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each shard, in their order.
-	Routes        []*Route `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
+	Routes []*Route `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
+	// Another one after each change; 0 of a server that stands alone, which does not wait.
+	Version uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// The node that answers; empty of a server that stands alone.
+	Node          string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -870,11 +892,26 @@ func (x *GetRoutesResponse) GetRoutes() []*Route {
 	return nil
 }
 
+func (x *GetRoutesResponse) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *GetRoutesResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
 // Route says where a shard is led.
 type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Shard uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
-	// The node that leads the shard; empty when none is known to, and of a server that stands alone.
+	// The node that leads the shard; empty when none is known to, while the node that answers was elected and does not serve the shard yet,
+	// and of a server that stands alone.
 	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Where its clients connect; empty when that is not known, and of a server that stands alone.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
@@ -2781,10 +2818,14 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12%\n" +
 	"\x0eroutes_changed\x18\x04 \x01(\bR\rroutesChanged\"\x10\n" +
-	"\x0eUnknownOutcome\"\x12\n" +
-	"\x10GetRoutesRequest\"B\n" +
+	"\x0eUnknownOutcome\"E\n" +
+	"\x10GetRoutesRequest\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x17\n" +
+	"\await_ms\x18\x02 \x01(\x04R\x06waitMs\"p\n" +
 	"\x11GetRoutesResponse\x12-\n" +
-	"\x06routes\x18\x01 \x03(\v2\x15.prony.queue.v1.RouteR\x06routes\"s\n" +
+	"\x06routes\x18\x01 \x03(\v2\x15.prony.queue.v1.RouteR\x06routes\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\"s\n" +
 	"\x05Route\x12\x14\n" +
 	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +

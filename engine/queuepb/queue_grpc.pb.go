@@ -60,7 +60,8 @@ type QueueServiceClient interface {
 	// AwaitResult waits up to wait_ms until a task is done or dead, and returns its result if its retention
 	// was asked for and is not over.
 	AwaitResult(ctx context.Context, in *AwaitResultRequest, opts ...grpc.CallOption) (*AwaitResultResponse, error)
-	// GetRoutes says which nodes lead the shards. Streams are opened at a node that leads; other calls go to any node.
+	// GetRoutes says which nodes lead the shards, at once or when that changes. Streams are opened at a node that leads; other calls go to
+	// any node.
 	GetRoutes(ctx context.Context, in *GetRoutesRequest, opts ...grpc.CallOption) (*GetRoutesResponse, error)
 	// Produce is Enqueue as a stream: one frame of answers for each frame of tasks.
 	Produce(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProduceRequest, ProduceResponse], error)
@@ -216,7 +217,8 @@ type QueueServiceServer interface {
 	// AwaitResult waits up to wait_ms until a task is done or dead, and returns its result if its retention
 	// was asked for and is not over.
 	AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error)
-	// GetRoutes says which nodes lead the shards. Streams are opened at a node that leads; other calls go to any node.
+	// GetRoutes says which nodes lead the shards, at once or when that changes. Streams are opened at a node that leads; other calls go to
+	// any node.
 	GetRoutes(context.Context, *GetRoutesRequest) (*GetRoutesResponse, error)
 	// Produce is Enqueue as a stream: one frame of answers for each frame of tasks.
 	Produce(grpc.BidiStreamingServer[ProduceRequest, ProduceResponse]) error

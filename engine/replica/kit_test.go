@@ -196,6 +196,9 @@ func (m *member) Lose(int) {
 	}
 }
 
+// LeaderChanged implements Host.
+func (m *member) LeaderChanged(int) {}
+
 // SystemChanged implements Host.
 func (m *member) SystemChanged(int) {}
 

@@ -23,6 +23,8 @@ type Host interface {
 	Lead(shard int, store *storage.Store, log storage.Log, tenure storage.Tenure) error
 	// Lose stops the shard, and returns when the shard does not read the store any more. It is called after each Lead.
 	Lose(shard int)
+	// LeaderChanged is called when this member learns of another leader, or that there is none. It must not block.
+	LeaderChanged(shard int)
 	// SystemChanged is called when the node's own records in the shard's store may have changed.
 	SystemChanged(shard int)
 	// Failed is called when the replica stops because of an error.
@@ -284,7 +286,13 @@ func (r *Replica) startRaft() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("start Raft: %w", err), r.transport.Close())
 	}
-	r.raft.RegisterObserver(raft.NewObserver(r.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is }))
+	r.raft.RegisterObserver(raft.NewObserver(r.leaders, false, func(o *raft.Observation) bool {
+		_, is := o.Data.(raft.LeaderObservation)
+		if is {
+			r.o.Host.LeaderChanged(r.o.Shard) // here, since watchLeader may be busy
+		}
+		return is
+	}))
 	r.started.Store(true)
 	return nil
 }

@@ -22,6 +22,8 @@ import (
 
 // noted is a cluster that says what it was given, and keeps the changes that it is asked for.
 type noted struct {
+	route.Changes
+
 	status  route.ClusterStatus
 	refuse  error
 	changes []route.ClusterChange

@@ -141,12 +141,14 @@ type clusterNode struct {
 	nodes *nodes
 	id    string
 
-	group               *shard.Group
-	registry            *access.Registry
-	auth                *call.Auth
-	service             *rpc.Service
-	admin               *admin.Service
-	server              *grpc.Server
+	group    *shard.Group
+	registry *access.Registry
+	auth     *call.Auth
+	service  *rpc.Service
+	admin    *admin.Service
+	server   *grpc.Server
+	route.Changes
+
 	routes, adminRoutes *route.Router
 	address             string
 	conn                *grpc.ClientConn // of the other nodes and of the test, which sends its tokens itself
@@ -294,6 +296,9 @@ func (c *nodes) lead(i int, id string) {
 	require.NoError(c, err)
 	c.open[i] = s
 	require.NoError(c, n.group.Lead(i, s))
+	for _, n := range c.all {
+		n.Changed()
+	}
 }
 
 // leads has the nodes lead the shards in their order.

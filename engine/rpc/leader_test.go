@@ -43,6 +43,62 @@ func TestRoutes(t *testing.T) {
 	assert.Equal(t, (&queuepb.Route{Here: true}).String(), out.GetRoutes()[0].String())
 }
 
+// A node that was elected does not name itself before it serves the shard.
+func TestRoutesNameWhoServesAShard(t *testing.T) {
+	c := startNodes(t, 2, 1)
+	elected := "n1"
+	c.all[0].believes.Store(&elected)
+	out, err := c.all[0].queues().GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{})
+	require.NoError(t, err)
+	assert.Equal(t, "n1", out.GetNode())
+	assert.Equal(t, (&queuepb.Route{}).String(), out.GetRoutes()[0].String())
+	c.leads("n1")
+	out, err = c.all[0].queues().GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{})
+	require.NoError(t, err)
+	assert.True(t, out.GetRoutes()[0].GetHere())
+}
+
+func TestRoutesWaitUntilTheyChange(t *testing.T) {
+	c := startNodes(t, 2, 1)
+	c.leads("n1")
+	at := c.all[1].queues()
+	const long = 50_000 // longer than the test has
+	first, err := at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{WaitMs: long})
+	require.NoError(t, err, "the caller knows no version")
+	same, err := at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{Version: first.GetVersion(), WaitMs: 1})
+	require.NoError(t, err)
+	assert.Equal(t, first.String(), same.String(), "the wait is over")
+	same, err = at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{Version: first.GetVersion()})
+	require.NoError(t, err)
+	assert.Equal(t, first.String(), same.String(), "the caller does not wait")
+	changed := make(chan *queuepb.GetRoutesResponse, 1)
+	go func() {
+		out, err := at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{Version: first.GetVersion(), WaitMs: long})
+		assert.NoError(t, err)
+		changed <- out
+	}()
+	select {
+	case <-changed:
+		require.Fail(t, "it did not wait")
+	case <-time.After(100 * time.Millisecond):
+	}
+	c.leads("n2")
+	out := <-changed
+	assert.Equal(t, "n2", out.GetRoutes()[0].GetNode())
+	assert.True(t, out.GetRoutes()[0].GetHere())
+	assert.NotEqual(t, first.GetVersion(), out.GetVersion())
+	_, err = at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{WaitMs: 1 << 40})
+	requireCode(t, codes.InvalidArgument, err)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		_, err := at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{Version: out.GetVersion(), WaitMs: long})
+		assert.NoError(t, err)
+	}()
+	c.all[1].service.Stop()
+	<-stopped
+}
+
 func TestStreamsEndAtOnceWhereNothingIsLed(t *testing.T) {
 	c := startNodes(t, 2, 2)
 	c.leads("", "n2")

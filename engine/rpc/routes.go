@@ -3,30 +3,70 @@ package rpc
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
+	"time"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
 // GetRoutes implements the call. Any access token that is good may ask.
-func (s *Service) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
-	if _, err := call.Identity(ctx); err != nil {
+func (s *Service) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
+	_, err := call.Identity(ctx)
+	if err == nil {
+		err = s.checkWait(in.GetWaitMs())
+	}
+	if err != nil {
 		return nil, call.Status(err)
 	}
-	out := &queuepb.GetRoutesResponse{Routes: make([]*queuepb.Route, s.shards.Len())}
 	c := s.router.Cluster()
-	for i := range out.GetRoutes() {
-		r := &queuepb.Route{Shard: uint32(i), Here: c == nil}
-		if c != nil {
-			r.Node = c.Leader(i)
-			r.Here = r.GetNode() == c.Self()
-			m, _ := c.Member(r.GetNode())
-			r.Address, r.Http = m.Address, m.HTTP
+	if c == nil {
+		out := &queuepb.GetRoutesResponse{}
+		for i := range s.shards.Len() {
+			out.Routes = append(out.Routes, &queuepb.Route{Shard: uint32(i), Here: true})
 		}
-		out.Routes[i] = r
+		return out, nil
+	}
+	out, changed := s.routes(c)
+	if in.GetVersion() != out.GetVersion() || in.GetWaitMs() == 0 {
+		return out, nil
+	}
+	wait := time.NewTimer(time.Duration(in.GetWaitMs()) * time.Millisecond)
+	defer wait.Stop()
+	select {
+	case <-changed:
+		out, _ = s.routes(c)
+	case <-wait.C:
+	case <-s.stopping:
+	case <-call.TokenEnded(ctx):
+		return nil, s.refuse(access.ErrEnded)
+	case <-ctx.Done():
+		return nil, s.refuse(ctx.Err())
 	}
 	return out, nil
+}
+
+// routes returns the routes as this node knows them, and a channel that is closed when they may have changed.
+func (s *Service) routes(c route.Cluster) (*queuepb.GetRoutesResponse, <-chan struct{}) {
+	version, changed := c.Version() // before what it is the version of
+	out := &queuepb.GetRoutesResponse{Routes: make([]*queuepb.Route, s.shards.Len()), Version: version, Node: c.Self()}
+	led := s.shards.Led()
+	for i := range out.GetRoutes() {
+		r := &queuepb.Route{Shard: uint32(i), Node: c.Leader(i), Here: slices.Contains(led, i)}
+		switch {
+		case r.GetHere():
+			r.Node = c.Self()
+		case r.GetNode() == c.Self():
+			r.Node = "" // its tenure has not begun, or has ended
+		}
+		m, _ := c.Member(r.GetNode())
+		r.Address, r.Http = m.Address, m.HTTP
+		out.Routes[i] = r
+	}
+	return out, changed
 }
 
 // LeaderHTTP returns where REST clients reach a node that leads a shard, host:port, if this node leads none. It is one of these nodes at

@@ -65,6 +65,7 @@ const (
 // batchCluster simulates nodes that answer batches by a drawn plan. It implements Cluster for node n0.
 type batchCluster struct {
 	Cluster
+	changes Changes
 
 	items []batchItem
 	calls map[string][]callFate // the outcomes of a node's first calls; later calls are answered
@@ -79,6 +80,8 @@ type batchCluster struct {
 }
 
 func (c *batchCluster) Self() string { return "n0" }
+
+func (c *batchCluster) Version() (uint64, <-chan struct{}) { return c.changes.Version() }
 
 func (c *batchCluster) Leader(i int) string {
 	c.mu.Lock()

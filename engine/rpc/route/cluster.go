@@ -19,6 +19,9 @@ type Cluster interface {
 	Leader(shard int) string
 	// Member returns what this node knows of a member, also of itself; false if the node is not a member.
 	Member(node string) (Member, bool)
+	// Version returns the version of what Leader and Member answer, never 0, and a channel that is closed when that may have changed. It
+	// also changes when this node begins or ceases to serve a shard. Changes implements it.
+	Version() (version uint64, changed <-chan struct{})
 	// Conn returns a connection to the node-to-node server of another member, which serves QueueService and
 	// AdminService with the ordinary access tokens. The cluster owns and closes it. An error means
 	// that the node is not a member or that the cluster closes; for an unreachable node the calls fail.

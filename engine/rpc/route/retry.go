@@ -22,7 +22,7 @@ const (
 	retryPauseMax = 100 * time.Millisecond
 )
 
-// Retry calls try, and again while try returns ErrRetry, for at most RetryMax after the first call. try forwards a call to the nodes
+// Retry calls try, and again while try returns ErrRetry, for at most RetryMax after the first call: after a pause, or when the routes change. try forwards a call to the nodes
 // that lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the refusal when it gives up.
 // waits says that the call waits at the nodes: after each try in which the nodes were at work, the time begins again.
 //
@@ -33,6 +33,7 @@ func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int,
 	pause := retryPauseMin
 	for {
 		began := time.Now()
+		_, changed := r.cluster.Version()
 		missing, err := try()
 		switch {
 		case err == nil:
@@ -44,15 +45,15 @@ func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int,
 		case until.IsZero() || waits && time.Since(began) > 2*ConnectMax:
 			until, pause = time.Now().Add(r.RetryMax), retryPauseMin
 		}
-		if !r.sleep(ctx, pause/2+rand.N(pause/2+1), until) {
+		if !r.sleep(ctx, pause/2+rand.N(pause/2+1), until, changed) {
 			return r.noLeader(missing)
 		}
 		pause = min(2*pause, retryPauseMax)
 	}
 }
 
-// sleep waits. It returns false if until, the end of ctx or the server's stop comes first.
-func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time) bool {
+// sleep waits, but not longer than until the routes change. It returns false if until, the end of ctx or the server's stop comes first.
+func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time, changed <-chan struct{}) bool {
 	if deadline, has := ctx.Deadline(); has && deadline.Before(until) {
 		until = deadline
 	}
@@ -63,6 +64,8 @@ func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time) bo
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
+	case <-changed:
 		return true
 	case <-ctx.Done():
 	case <-r.Stopping:

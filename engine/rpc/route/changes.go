@@ -1,0 +1,41 @@
+package route
+
+import (
+	"math/rand/v2"
+	"sync"
+)
+
+// Changes tells callers when the routes change: who leads, and where clients reach a node. The zero value is ready to use. It is safe for
+// concurrent use.
+type Changes struct {
+	mu      sync.Mutex
+	version uint64
+	changed chan struct{} // closed, and replaced, with each change
+}
+
+// Changed notes a change. It does not block.
+func (c *Changes) Changed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.beginLocked()
+	if c.version++; c.version == 0 {
+		c.version = 1
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Version returns a number that differs after each change, and a channel that is closed with the next change. The first number is random, so
+// that no number of an earlier start of the process is taken for this one's; it is never 0.
+func (c *Changes) Version() (version uint64, changed <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.beginLocked()
+	return c.version, c.changed
+}
+
+func (c *Changes) beginLocked() {
+	if c.changed == nil {
+		c.version, c.changed = max(1, rand.Uint64()), make(chan struct{})
+	}
+}
