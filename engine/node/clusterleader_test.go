@@ -2,16 +2,17 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rest"
@@ -58,7 +59,7 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 			c.eventually(func() bool { // until each node knows the leader and its address
 				_, _, text := c.ask(http.MethodGet, c.nodes[id].HTTP()+"/v1/routes", "")
 				var routes queuepb.GetRoutesResponse
-				require.NoError(t, json.Unmarshal([]byte(text), &routes), text)
+				require.NoError(t, protojson.Unmarshal([]byte(text), &routes), text)
 				return routes.GetRoutes()[0].GetHttp() == at && c.nodes[id].service.LeaderHTTP() == want
 			}, "node %s does not know the leader in round %d", id, round)
 			code, leader, text := c.ask(http.MethodPost, c.nodes[id].HTTP()+"/v1/tasks:enqueue", `{"tasks":[{"queue":"q"}]}`)
@@ -77,4 +78,36 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 		assert.Equal(t, calls[id], c.forwarded(id), "the accepted calls")
 	}
 	assert.Less(t, c.forwarded(led[0]), calls[led[0]], "not those while it led")
+}
+
+// Each node answers a question for the routes once it knows of the new leader, and the new leader once it serves the shard. No answer
+// comes because a wait was over: a wait is longer than the test.
+func TestEachNodeSaysAtOnceWhoLeads(t *testing.T) {
+	c := newTimed(t, 0, 0, 0)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	old := c.leader()
+	next := c.others(old)[0]
+	known := make(chan string)
+	for _, id := range c.ids {
+		api := queuepb.NewQueueServiceClient(c.conns[id])
+		go func() {
+			defer func() { known <- id }()
+			var version uint64
+			for {
+				out, err := api.GetRoutes(ctx, &queuepb.GetRoutesRequest{Version: version, WaitMs: 60_000})
+				if !assert.NoError(t, err, id) {
+					return
+				}
+				version = out.GetVersion()
+				if r := out.GetRoutes()[0]; r.GetNode() == next && r.GetAddress() != "" && r.GetHere() == (id == next) {
+					return
+				}
+			}
+		}()
+	}
+	c.transfer(next)
+	for range c.ids {
+		<-known
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,16 +19,17 @@ import (
 // most standsMax times in standsPer. A connection that times out proves nothing: then the election timeout decides.
 
 const (
-	// standSpread bounds the random pause before a follower stands. Each voter has a part of it of its own, so that two voters hardly
-	// ever stand at once.
-	standSpread = 50 * time.Millisecond
+	// standPart is how long a follower leaves the election to each voter that comes before it, and standSpread bounds a random pause in
+	// addition. A voter with a longer log comes first, since it does not vote for one with a shorter log.
+	standPart   = 60 * time.Millisecond
+	standSpread = 5 * time.Millisecond
 	// standRetry is how long a follower waits at least for the outcome of the first election before it stands again, and twice that at
-	// most; twice as long after each. It stands again only if no voter of a majority knows a leader.
+	// most; twice as long after each. After another one stood, it stands only if no voter of a majority knows a leader.
 	standRetry = 50 * time.Millisecond
-	// standAsk is how long a follower waits for the others to say whether one of them stands already.
-	standAsk = 25 * time.Millisecond
+	// standAsk is how long a follower waits for the others to say in which term they are, and how long their logs are.
+	standAsk = 100 * time.Millisecond
 	// standTries is how often a follower stands because of one lost leader before it leaves the rest to the election timeout.
-	standTries = 4
+	standTries = 6
 	// standsMax is how often a follower stands within standsPer.
 	standsMax = 4
 	standsPer = 10 * time.Second
@@ -111,16 +113,19 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 	for len(r.leaders) > 0 {
 		leader = latestLeader(<-r.leaders, leader)
 	}
-	pause, votes := r.standPause(leader)
 	term := r.raft.CurrentTerm()
-	if leader == "" || !votes || string(leader) == r.o.Node || !r.refusesConnections(leader) {
+	if leader == "" || string(leader) == r.o.Node || !r.refusesConnections(leader) {
+		return leader
+	}
+	before, votes := r.votersBefore(leader)
+	if !votes {
 		return leader
 	}
 	began := time.Now()
-	if !r.pause(pause) {
+	if !r.pause(time.Duration(before)*standPart + rand.N(standSpread)) {
 		return leader
 	}
-	if r.raft.LastContact().After(began) && !r.pause(standSpread) { // this node voted: that election may be won
+	if r.raft.LastContact().After(began) && !r.pause(standPart) { // this node voted: that election may be won
 		return leader
 	}
 	for try := range standTries {
@@ -133,8 +138,7 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 		case now != "" && now != leader: // a vote that another node asked for too late may still end its leadership
 		case r.withholdsVote():
 			return leader
-		case try == 0 && r.electionBegan(term, leader): // standing would end the winner's leadership
-		case try > 0 && !r.wouldWin():
+		case r.electionBegan(term, leader) && (try == 0 || !r.wouldWin()): // standing would end the winner's leadership
 		case !s.take(time.Now()):
 			return leader
 		default:
@@ -155,19 +159,18 @@ func (r *Replica) pause(d time.Duration) bool {
 	}
 }
 
-// electionBegan reports whether this node or another voter is in a term after this one. An election is under way then, or was won. It
-// waits for this node's Raft, which may be about to vote, but for the others only for standAsk: a voter that does not answer does not vote
-// either.
+// electionBegan reports whether an election after this term may be under way, or was won: this node or another voter is in a later term, or
+// does not answer. It waits for this node's Raft, which may be about to vote.
 func (r *Replica) electionBegan(term uint64, leader raft.ServerID) bool {
-	question := raft.RequestPreVoteRequest{RPCHeader: r.transport.header(), Term: term} // not the next term, which a voter would answer with
-	if !r.transport.deliver(&question) || r.raft.CurrentTerm() > term {
+	barrier := raft.RequestPreVoteRequest{RPCHeader: r.transport.header(), Term: term}
+	if !r.transport.deliver(&barrier) || r.raft.CurrentTerm() > term {
 		return true
 	}
-	later := func(m raft.Server) bool {
-		var answer raft.RequestPreVoteResponse
-		return r.transport.RequestPreVote(m.ID, m.Address, &question, &answer) == nil && answer.Term > term
+	inTerm := func(m raft.Server) bool {
+		its, err := r.standing(m)
+		return err == nil && its.Term <= term
 	}
-	return r.askVoters(leader, later, standAsk, func(_, yes int) bool { return yes > 0 })
+	return !r.askVoters(leader, inTerm, standAsk, func(voters, yes int) bool { return yes >= voters-2 }) // all but the leader and this node
 }
 
 // wouldWin asks the voters whether they would vote for this node. A voter that knows a leader would not.
@@ -182,6 +185,30 @@ func (r *Replica) wouldWin() bool {
 		return r.transport.RequestPreVote(m.ID, m.Address, &question, &answer) == nil && answer.Granted
 	}
 	return r.askVoters("", granted, redialMax, func(voters, yes int) bool { return 1+yes > voters/2 })
+}
+
+// votersBefore returns how many voters should stand before this node does: those with a longer log, and of those with as long a log the
+// ones whose ids are smaller. A voter that does not answer is not among them. It returns false if this node has no vote.
+func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
+	own, self := r.raft.LastIndex(), raft.ServerID(r.o.Node)
+	votes = slices.ContainsFunc(r.members(), func(m raft.Server) bool { return m.ID == self && m.Suffrage == raft.Voter })
+	var comeBefore atomic.Int32
+	r.askVoters(leader, func(m raft.Server) bool {
+		its, err := r.standing(m)
+		if err == nil && (its.LastLog > own || its.LastLog == own && m.ID < self) {
+			comeBefore.Add(1)
+		}
+		return false
+	}, standAsk, func(int, int) bool { return false })
+	return int(comeBefore.Load()), votes
+}
+
+// standing asks a voter for its term and the length of its log, with a heartbeat of the first term, which has no effect: the leader's term
+// is a later one. The voter answers at once, also while it waits for its disk.
+func (r *Replica) standing(m raft.Server) (*raft.AppendEntriesResponse, error) {
+	question := raft.AppendEntriesRequest{RPCHeader: r.transport.header(), Term: 1}
+	answer := new(raft.AppendEntriesResponse)
+	return answer, r.transport.NetworkTransport.AppendEntries(m.ID, m.Address, &question, answer)
 }
 
 // askVoters asks all other voters at once, except one, and reports whether enough is true of how many voters the group has and how many of
@@ -213,23 +240,6 @@ func (r *Replica) askVoters(except raft.ServerID, ask func(raft.Server) bool, mo
 		}
 	}
 	return enough(voters, yes)
-}
-
-// standPause returns how long this node waits before it stands. It returns false if this node has no vote.
-func (r *Replica) standPause(leader raft.ServerID) (time.Duration, bool) {
-	var others []raft.ServerID
-	for _, m := range r.members() {
-		if m.Suffrage == raft.Voter && m.ID != leader {
-			others = append(others, m.ID)
-		}
-	}
-	slices.Sort(others)
-	place := slices.Index(others, raft.ServerID(r.o.Node))
-	if place < 0 {
-		return 0, false
-	}
-	part := standSpread / time.Duration(len(others))
-	return time.Duration(place)*part + rand.N(part/2+1), true
 }
 
 // stand makes Raft request votes at once, as a leader that hands over does.

@@ -115,11 +115,16 @@ func TestAFollowerThatIsAboutToVoteSeesTheElection(t *testing.T) {
 	term := late.Term()
 	require.False(t, late.electionBegan(term, raft.ServerID(old.id)), "no member stands")
 	gate.closed.Store(true)
+	g.net.Drop(next.id, old.id) // which is asked below, and knows of no election
 	next.stand()
 	<-gate.held // its Raft was asked for the vote
-	g.net.Isolate(late.id, "n1", "n2", "n3")
 	began := make(chan bool, 1)
-	go func() { began <- late.electionBegan(term, raft.ServerID(old.id)) }()
+	go func() { began <- late.electionBegan(term, raft.ServerID(next.id)) }()
+	select {
+	case <-began:
+		require.Fail(t, "it did not wait for its own Raft")
+	case <-time.After(200 * time.Millisecond):
+	}
 	close(gate.open)
 	require.True(t, <-began)
 	g.net.Heal()
@@ -135,8 +140,33 @@ func TestAFollowerHearsThatAnotherOneStands(t *testing.T) {
 	g.caughtUp(next, old)
 	term := late.Term()
 	next.stepDown() // to the next term, and tells nobody
-	require.Eventually(t, func() bool { return late.electionBegan(term, raft.ServerID(old.id)) }, patience, step, "it hears nothing of the election")
+	require.True(t, late.electionBegan(term, raft.ServerID(old.id)))
 	require.Equal(t, term, late.Term())
+}
+
+// Of two followers the one with the longer log stands first, because it does not vote for the other one.
+func TestTheLongerLogStandsFirst(t *testing.T) {
+	g := newGroup(t, slowElections)
+	old := g.elect()
+	first, second := g.members["n2"], g.members["n3"]
+	g.fill(1, old.id)
+	before := func(m *member) int {
+		n, votes := m.votersBefore(raft.ServerID(old.id))
+		require.True(t, votes)
+		return n
+	}
+	asLong := func(m *member) func() bool {
+		return func() bool { return m.raft.LastIndex() == old.raft.LastIndex() }
+	}
+	require.Eventually(t, asLong(first), patience, step)
+	require.Eventually(t, asLong(second), patience, step)
+	assert.Equal(t, []int{0, 1}, []int{before(first), before(second)}, "as long as each other")
+	g.net.Drop(old.id, first.id)
+	g.fill(1, old.id)
+	require.Eventually(t, asLong(second), patience, step)
+	assert.Equal(t, []int{1, 0}, []int{before(first), before(second)})
+	assert.Equal(t, old.Term(), second.Term(), "the questions have no effect")
+	g.net.Heal()
 }
 
 // Two followers that stand at once split the votes. The one that would win stands again before the election timeout.
@@ -151,9 +181,9 @@ func TestAnElectionThatFailedIsRepeated(t *testing.T) {
 	g.caughtUp(next, old)
 	term := old.Term()
 	late.stand() // its request for votes reaches no other member
+	require.Eventually(t, func() bool { return late.Term() > term }, patience, step, "its term does not grow")
 	back := g.kill(old)
 	defer back()
-	require.Eventually(t, func() bool { return next.Term() > term }, patience, step, "its term does not grow")
 	g.net.Heal()
 	g.fill(1, next.id)
 }
