@@ -40,7 +40,7 @@ type questioned interface {
 	members() []raft.Server
 	// heartbeat asks one member whether it follows a leader of a term, and returns the member's term.
 	heartbeat(to raft.Server, term uint64) (uint64, error)
-	// currentTerm returns this node's term.
+	// currentTerm returns the term in which this node leads, or 0 if it does not lead.
 	currentTerm() uint64
 }
 
@@ -124,6 +124,7 @@ func (qs *questions) askVoter(m raft.Server, a *asked) {
 		if term, err := qs.group.heartbeat(m, qs.term); err == nil {
 			qs.answer(a, number, term)
 		} else {
+			qs.review()
 			<-time.After(askPause)
 		}
 	}
@@ -135,6 +136,15 @@ func (qs *questions) next(a *asked) (number uint64, needed bool) {
 	defer qs.mu.Unlock()
 	a.busy = len(qs.waiting) > 0 && a.answered < qs.arrived
 	return qs.arrived, a.busy
+}
+
+// review refuses the reads if this node does not lead any more. Whoever ends the tenure may wait for a read itself.
+func (qs *questions) review() {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.group.currentTerm() != qs.term {
+		qs.closeLocked()
+	}
 }
 
 // answer notes that a voter in a term answered a heartbeat that asked for all reads up to number.

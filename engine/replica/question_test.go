@@ -133,6 +133,17 @@ func TestANodeThatVotedForAnotherRefusesReads(t *testing.T) {
 	require.ErrorIs(t, qs.ask().Wait(), shard.ErrNotLeader)
 }
 
+// The beginning of a tenure reads. If no voter answers any more, the read must not keep it from ending.
+func TestALeaderThatSteppedDownRefusesReadsWithoutAnAnswer(t *testing.T) {
+	e, qs := newElectorate(t, "n2", "n3")
+	q := qs.ask()
+	sent := e.next(t, "n2", "n3")
+	e.term = 0
+	sent["n2"] <- voterAnswer{0, errors.New("cut off")}
+	require.ErrorIs(t, q.Wait(), shard.ErrNotLeader)
+	sent["n3"] <- voterAnswer{0, errors.New("cut off")}
+}
+
 func TestTheEndOfATenureRefusesReads(t *testing.T) {
 	e, qs := newElectorate(t, "n2", "n3")
 	q := qs.ask()

@@ -203,7 +203,13 @@ func (l *tenureLog) Verify() storage.Proposal { return l.reads.ask() }
 func (r *Replica) members() []raft.Server { return r.raft.GetConfiguration().Configuration().Servers }
 
 // currentTerm implements questioned.
-func (r *Replica) currentTerm() uint64 { return r.raft.CurrentTerm() }
+func (r *Replica) currentTerm() uint64 {
+	term := r.raft.CurrentTerm() // before the state: a later term begins with its loss
+	if r.raft.State() != raft.Leader {
+		return 0
+	}
+	return term
+}
 
 // heartbeat implements questioned. A member answers heartbeats at once, also while its disk is slow.
 func (r *Replica) heartbeat(to raft.Server, term uint64) (uint64, error) {

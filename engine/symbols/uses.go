@@ -195,6 +195,7 @@ var Uses = map[string]Use{
 	"engine/replica.(*questions).ask":                 {Locks: []string{"replica.questions.mu"}},
 	"engine/replica.(*questions).close":               {Locks: []string{"replica.questions.mu"}},
 	"engine/replica.(*questions).next":                {Locks: []string{"replica.questions.mu"}},
+	"engine/replica.(*questions).review":              {Locks: []string{"replica.questions.mu"}},
 	"engine/replica.(*sink).Close":                    {Locks: []string{"replica.snapshots.noting"}},
 	"engine/replica.(*snapshots).installed":           {Locks: []string{"replica.snapshots.noting"}},
 	"engine/replica.(*snapshots).latest":              {Locks: []string{"replica.snapshots.mu"}},
