@@ -155,8 +155,10 @@ func (b *body) decode(m proto.Message) error {
 	if err := b.decodes(); err != nil {
 		return err
 	}
-	if err := unmarshalOptions.Unmarshal(b.bytes, m); err != nil {
-		return jsonError(b.bytes, err)
+	if !decodeHot(b.bytes, m) {
+		if err := unmarshalOptions.Unmarshal(b.bytes, m); err != nil {
+			return jsonError(b.bytes, err)
+		}
 	}
 	b.release()
 	return nil

@@ -128,7 +128,7 @@ func (h *handler) answer(w http.ResponseWriter, out any) {
 	}
 	pooled := answers.Get().(*[]byte) // only these are put there
 	defer answers.Put(pooled)
-	text, err := marshalOptions.MarshalAppend((*pooled)[:0], m)
+	text, err := appendAnswer((*pooled)[:0], m)
 	if err != nil {
 		WriteError(w, status.Errorf(codes.Internal, "encode the answer: %v", err))
 		return

@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// decodeHot decodes the request of an enqueue, a claim or a completion without reflection. It accepts a part of what protojson accepts, and
+// decodes it to the same message. It returns false for all other texts and messages: null values, rare fields, numbers with an exponent,
+// and all mistakes. The caller then decodes the text with protojson, which also says what is wrong. The message may be filled in part then.
+func decodeHot(text []byte, m proto.Message) bool {
+	var fields func(*hotDecoder, []byte) (int, bool)
+	switch m := m.(type) {
+	case *queuepb.EnqueueRequest:
+		fields = func(d *hotDecoder, name []byte) (int, bool) { return d.enqueue(name, m) }
+	case *queuepb.ClaimRequest:
+		fields = func(d *hotDecoder, name []byte) (int, bool) { return d.claim(name, m) }
+	case *queuepb.CompleteRequest:
+		fields = func(d *hotDecoder, name []byte) (int, bool) { return d.complete(name, m) }
+	default:
+		return false
+	}
+	d := hotDecoders.Get().(*hotDecoder) // only these are put there
+	defer d.giveBack()
+	d.text = *bytes.NewBuffer(text)
+	d.json.Reset(&d.text, jsontext.AllowDuplicateNames(true)) // object refuses them
+	if !d.object(fields) {
+		return false
+	}
+	_, err := d.json.ReadToken()
+	return errors.Is(err, io.EOF)
+}
+
+// hotDecoder reads one JSON text. Its methods return false if the text is not of the part that decodeHot accepts.
+type hotDecoder struct {
+	json    jsontext.Decoder
+	text    bytes.Buffer
+	scratch []byte
+}
+
+var hotDecoders = sync.Pool{New: func() any { return new(hotDecoder) }}
+
+// scratchKeptMax bounds the bytes that a decoder keeps for texts with escapes.
+const scratchKeptMax = 4 << 10
+
+// giveBack makes the decoder ready for another text.
+func (d *hotDecoder) giveBack() {
+	d.text = bytes.Buffer{}
+	d.json.Reset(&d.text)
+	if cap(d.scratch) > scratchKeptMax {
+		d.scratch = nil
+	}
+	hotDecoders.Put(d)
+}
+
+func (d *hotDecoder) enqueue(name []byte, m *queuepb.EnqueueRequest) (field int, ok bool) {
+	switch string(name) {
+	case "tenant":
+		return 1, d.string(&m.Tenant)
+	case "tasks":
+		return 2, d.array(func() bool {
+			t := &queuepb.NewTask{}
+			last := len(m.Tasks) - 1
+			m.Tasks = append(m.Tasks, t)
+			if last >= 0 {
+				t.Queue = m.Tasks[last].Queue // which it is likely to have
+			}
+			named := false
+			ok := d.object(func(d *hotDecoder, name []byte) (int, bool) {
+				field, ok := d.task(name, t)
+				named = named || field == 1
+				return field, ok
+			})
+			if !named {
+				t.Queue = ""
+			}
+			return ok
+		})
+	}
+	return 0, false
+}
+
+func (d *hotDecoder) task(name []byte, m *queuepb.NewTask) (field int, ok bool) {
+	switch string(name) {
+	case "queue":
+		return 1, d.string(&m.Queue)
+	case "priority":
+		return 2, d.uint32(&m.Priority)
+	case "payload":
+		return 3, d.bytes(&m.Payload)
+	case "delay_ms", "delayMs":
+		return 4, d.uint64(&m.DelayMs)
+	case "max_attempts", "maxAttempts":
+		return 5, d.uint32(&m.MaxAttempts)
+	case "lease_ms", "leaseMs":
+		return 6, d.uint64(&m.LeaseMs)
+	case "idempotency_key", "idempotencyKey":
+		return 11, d.string(&m.IdempotencyKey)
+	}
+	return 0, false
+}
+
+func (d *hotDecoder) claim(name []byte, m *queuepb.ClaimRequest) (field int, ok bool) {
+	switch string(name) {
+	case "tenant":
+		return 1, d.string(&m.Tenant)
+	case "queues":
+		return 2, d.array(func() bool {
+			m.Queues = append(m.Queues, "")
+			return d.string(&m.Queues[len(m.Queues)-1])
+		})
+	case "max_tasks", "maxTasks":
+		return 3, d.uint32(&m.MaxTasks)
+	case "lease_ms", "leaseMs":
+		return 4, d.uint64(&m.LeaseMs)
+	case "wait_ms", "waitMs":
+		return 5, d.uint64(&m.WaitMs)
+	case "completions":
+		return 7, d.completions(&m.Completions)
+	}
+	return 0, false
+}
+
+func (d *hotDecoder) complete(name []byte, m *queuepb.CompleteRequest) (field int, ok bool) {
+	switch string(name) {
+	case "tenant":
+		return 1, d.string(&m.Tenant)
+	case "completions":
+		return 2, d.completions(&m.Completions)
+	}
+	return 0, false
+}
+
+func (d *hotDecoder) completions(into *[]*queuepb.Completion) bool {
+	return d.array(func() bool {
+		m := &queuepb.Completion{}
+		*into = append(*into, m)
+		return d.object(func(d *hotDecoder, name []byte) (int, bool) {
+			switch string(name) {
+			case "id":
+				return 1, d.string(&m.Id)
+			case "token":
+				return 2, d.uint64(&m.Token)
+			case "result":
+				return 3, d.bytes(&m.Result)
+			}
+			return 0, false
+		})
+	})
+}
+
+// object reads an object. field reads the value of the field with a name, and returns the number of the field, below 64. An object that has
+// a field twice is refused.
+func (d *hotDecoder) object(field func(d *hotDecoder, name []byte) (number int, ok bool)) bool {
+	if !d.open('{') {
+		return false
+	}
+	var seen uint64
+	for d.json.PeekKind() == '"' {
+		name, ok := d.quoted()
+		if !ok {
+			return false
+		}
+		number, ok := field(d, name)
+		if !ok || seen&(1<<number) != 0 {
+			return false
+		}
+		seen |= 1 << number
+	}
+	return d.open('}')
+}
+
+// array reads an array, whose elements item reads.
+func (d *hotDecoder) array(item func() bool) bool {
+	if !d.open('[') {
+		return false
+	}
+	for {
+		switch d.json.PeekKind() {
+		case ']':
+			return d.open(']')
+		case 0: // the text ends, or is not JSON
+			return false
+		}
+		if !item() {
+			return false
+		}
+	}
+}
+
+// open reads a bracket or brace.
+func (d *hotDecoder) open(kind jsontext.Kind) bool {
+	if d.json.PeekKind() != kind {
+		return false
+	}
+	_, err := d.json.ReadToken()
+	return err == nil
+}
+
+// quoted reads a text. The result is valid until the next read.
+func (d *hotDecoder) quoted() (text []byte, ok bool) {
+	v, err := d.json.ReadValue()
+	if err != nil || v.Kind() != '"' {
+		return nil, false
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1], true
+	}
+	d.scratch, err = jsontext.AppendUnquote(d.scratch[:0], v)
+	return d.scratch, err == nil
+}
+
+// string reads a text into a field. A field that has this text already keeps its memory.
+func (d *hotDecoder) string(into *string) bool {
+	text, ok := d.quoted()
+	if ok && *into != string(text) {
+		*into = string(text)
+	}
+	return ok
+}
+
+// bytes reads bytes, which are in base64.
+func (d *hotDecoder) bytes(into *[]byte) bool {
+	text, ok := d.quoted()
+	if !ok || len(text)%4 != 0 {
+		return false
+	}
+	out := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(out, text)
+	*into = out[:n]
+	return err == nil
+}
+
+func (d *hotDecoder) uint32(into *uint32) bool {
+	n, ok := d.uint(32)
+	*into = uint32(n)
+	return ok
+}
+
+func (d *hotDecoder) uint64(into *uint64) bool {
+	n, ok := d.uint(64)
+	*into = n
+	return ok
+}
+
+// uint reads a number, which may be in quotes.
+func (d *hotDecoder) uint(bits int) (uint64, bool) {
+	v, err := d.json.ReadValue()
+	if err != nil {
+		return 0, false
+	}
+	digits := []byte(v)
+	if v.Kind() == '"' {
+		digits = v[1 : len(v)-1]
+	}
+	if len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(digits), 10, bits)
+	return n, err == nil
+}
