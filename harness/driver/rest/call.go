@@ -1,12 +1,10 @@
 package rest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 )
 
@@ -18,49 +16,46 @@ const leaderHeader = "Prony-Leader"
 
 // caller makes requests.
 type caller struct {
-	pool  *pool
-	token string
+	pool    *pool
+	headers string // of all requests
+}
+
+// headersOf returns the headers of requests with an access token, or without one if it is empty.
+func headersOf(token string) string {
+	headers := "Content-Type: application/json\r\n"
+	if token != "" {
+		headers += "Authorization: Bearer " + token + "\r\n"
+	}
+	return headers
 }
 
 // fullError says that the server did nothing, since it is full.
 type fullError struct{ error }
 
-// post sends a body, which it keeps, and reads the answer into a value. The error is a fullError where the server says so.
+// post sends a body and reads the answer into a value. The error is a fullError where the server says so.
 func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
 	client := c.pool.take()
 	defer c.pool.giveBack(client)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.pool.base(client)+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	response, err := client.Do(request)
+	a, err := client.do(ctx, c.pool.base(client), path, c.headers, body)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.pool.failed(client) // another node may be there; whether this one did anything is not known
 		}
-		return err // a *url.Error: it names the method and the URL
+		return err
 	}
-	if leader := response.Header.Get(leaderHeader); leader != "" {
-		c.pool.leads(client, leader)
-	}
-	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return fmt.Errorf("POST %s: %w", path, err)
+	if a.leader != "" {
+		c.pool.leads(client, a.leader)
 	}
 	switch {
-	case response.StatusCode == http.StatusTooManyRequests:
-		return fullError{fmt.Errorf("POST %s: %s: %s", path, response.Status, says(answer))}
-	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("POST %s: %s: %s", path, response.Status, says(answer))
-	case len(answer) > answerBytesMax:
+	case a.code == http.StatusTooManyRequests:
+		return fullError{fmt.Errorf("POST %s: %s: %s", path, a.status, says(a.body))}
+	case a.code != http.StatusOK:
+		return fmt.Errorf("POST %s: %s: %s", path, a.status, says(a.body))
+	case len(a.body) > answerBytesMax:
 		return fmt.Errorf("POST %s: the answer is larger than %d bytes", path, answerBytesMax)
 	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("POST %s: the answer is not what was expected: %w: %.200q", path, err, answer)
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return fmt.Errorf("POST %s: the answer is not what was expected: %w: %.200q", path, err, a.body)
 	}
 	return nil
 }

@@ -1,27 +1,27 @@
 package rest
 
-import (
-	"net/http"
-	"sync"
+import "sync"
+
+const (
+	bufferBytes = 16 << 10
+	scheme      = "http://"
 )
 
-const bufferBytes = 16 << 10
-
 // pool holds clients of one connection each. A request takes one for itself, so that there are never more connections
-// than requests under way at once; a transport shared by all would dial more than it needs. The clients begin at equally many of the
+// than requests under way at once. The clients begin at equally many of the
 // server's nodes, and go to the node that leads once an answer has named it.
 type pool struct {
 	nodes []string // "http://host:port"
 
 	mu     sync.Mutex
 	free   []*client
-	all    []*client
+	made   int    // clients
 	leader string // as the last answer that named one did; "" before, and after the leader did not answer
 }
 
 // client is a client of one node, until that does not answer or names another one.
 type client struct {
-	http.Client
+	connection
 
 	node   int    // the number of its node, if leader is ""
 	leader string // where it was sent, or ""
@@ -39,7 +39,7 @@ func (p *pool) base(c *client) string {
 func (p *pool) leads(c *client, address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.leader = "http://" + address
+	c.leader = scheme + address
 	p.leader = c.leader
 }
 
@@ -63,11 +63,8 @@ func (p *pool) take() *client {
 		p.free = p.free[:last]
 		return c
 	}
-	c := &client{node: len(p.all), leader: p.leader, Client: http.Client{Transport: &http.Transport{
-		MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1,
-		DisableCompression: true, ReadBufferSize: bufferBytes, WriteBufferSize: bufferBytes,
-	}}}
-	p.all = append(p.all, c)
+	c := &client{node: p.made, leader: p.leader}
+	p.made++
 	return c
 }
 
@@ -81,7 +78,7 @@ func (p *pool) giveBack(c *client) {
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range p.all {
-		c.CloseIdleConnections()
+	for _, c := range p.free {
+		c.close()
 	}
 }

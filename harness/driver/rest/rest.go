@@ -26,9 +26,9 @@ func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	}
 	var nodes []string
 	for address := range strings.SplitSeq(target.HTTP, ",") {
-		nodes = append(nodes, "http://"+address)
+		nodes = append(nodes, scheme+address)
 	}
-	return &conn{caller{&pool{nodes: nodes}, target.Token}, lease}, nil
+	return &conn{caller{&pool{nodes: nodes}, headersOf(target.Token)}, lease}, nil
 }
 
 type conn struct {

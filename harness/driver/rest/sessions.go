@@ -24,7 +24,6 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	for i := range tasks {
 		size += taskBytes + base64.StdEncoding.EncodedLen(len(tasks[i].Payload))
 	}
-	// The transport may read a body after its request has failed, so each call has its own.
 	body := append(make([]byte, 0, size), `{"tenant":`...)
 	body = append(body, p.tenant...)
 	body = append(body, `,"tasks":[`...)

@@ -1,0 +1,129 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// idleMax is for how long an unused connection is trusted to be open. A server closes an idle connection after minutes.
+const idleMax = 10 * time.Second
+
+// connection is a kept HTTP/1.1 connection for one request at a time, and dials when it needs to. It belongs to one goroutine at a time.
+//
+// net/http's Transport passes each request through two goroutines of its own, since it shares connections and reads ahead. A caller that waits
+// for its answer needs neither, and these take half of the CPU time of a request.
+type connection struct {
+	base string // of the node that conn leads to: "http://host:port"
+	conn net.Conn
+	left io.LimitedReader // what may still be read of the answer, with its headers and the marks of its chunks
+	in   *bufio.Reader    // of left
+	out  []byte           // for reuse
+	used time.Time
+
+	watched context.Context // its end closes the connection
+	unwatch func() bool
+}
+
+// answer is an answer to a request, with its body.
+type answer struct {
+	code   int
+	status string // the code with its name
+	leader string // where the next requests should go, or ""
+	body   []byte // at most one byte more than answerBytesMax
+	last   bool   // the connection takes no further request
+}
+
+// do sends a request and reads its answer. headers are those of all requests, each with its line's end. After an error the outcome of the
+// request is not known, unless the error is of the dial.
+func (c *connection) do(ctx context.Context, base, path, headers string, body []byte) (answer, error) {
+	a, err := c.exchange(ctx, base, path, headers, body)
+	c.used = time.Now()
+	if err != nil || a.last {
+		c.close()
+	}
+	if err != nil {
+		return answer{}, fmt.Errorf("POST %s%s: %w", base, path, errors.Join(ctx.Err(), err))
+	}
+	return a, nil
+}
+
+func (c *connection) exchange(ctx context.Context, base, path, headers string, body []byte) (answer, error) {
+	if c.conn != nil && (c.base != base || time.Since(c.used) > idleMax) {
+		c.close()
+	}
+	if c.conn == nil {
+		if err := c.dial(ctx, base); err != nil {
+			return answer{}, err
+		}
+	}
+	c.watch(ctx)
+	c.out = append(append(append(c.out[:0], "POST "...), path...), " HTTP/1.1\r\nHost: "...)
+	c.out = append(append(append(c.out, base[len(scheme):]...), "\r\n"...), headers...)
+	c.out = append(strconv.AppendInt(append(c.out, "Content-Length: "...), int64(len(body)), 10), "\r\n\r\n"...)
+	c.out = append(c.out, body...)
+	if _, err := c.conn.Write(c.out); err != nil {
+		return answer{}, err
+	}
+	return c.read()
+}
+
+// read reads the answer to a request.
+func (c *connection) read() (answer, error) {
+	c.left.N = 2 * answerBytesMax
+	r, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{code: r.StatusCode, status: r.Status, leader: r.Header.Get(leaderHeader), last: r.Close}
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), answerBytesMax)) + bytes.MinRead) // so that it need not grow
+	_, err = body.ReadFrom(io.LimitReader(r.Body, answerBytesMax+1))
+	if a.body = body.Bytes(); len(a.body) > answerBytesMax {
+		a.last = true // the rest stays unread
+		return a, err
+	}
+	return a, errors.Join(err, r.Body.Close())
+}
+
+func (c *connection) dial(ctx context.Context, base string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", base[len(scheme):])
+	if err != nil {
+		return err
+	}
+	c.base, c.conn, c.left.R = base, conn, conn
+	if c.in == nil {
+		c.in = bufio.NewReaderSize(nil, bufferBytes)
+	}
+	c.in.Reset(&c.left)
+	return nil
+}
+
+// watch lets the end of ctx end the requests. Most requests of a connection have the same context.
+func (c *connection) watch(ctx context.Context) {
+	if c.watched == ctx {
+		return
+	}
+	if c.unwatch != nil {
+		c.unwatch()
+	}
+	conn := c.conn
+	c.watched, c.unwatch = ctx, context.AfterFunc(ctx, func() { _ = conn.Close() })
+}
+
+// close closes the connection; it may be called again.
+func (c *connection) close() {
+	if c.conn == nil {
+		return
+	}
+	c.unwatch()
+	_ = c.conn.Close() // which may be closed already
+	c.conn, c.watched, c.unwatch = nil, nil, nil
+}
