@@ -15,9 +15,9 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// produceFramesMax is how many frames of a producer link are under way at once. Later calls wait and go out together; with more frames
-// each frame would be smaller.
-const produceFramesMax = 2
+// produceFramesMax is how many frames of a producer link are under way at once. Later calls wait and go out together: each frame has fewer tasks
+// if more frames are allowed. With four, new frames arrive at the server while an earlier one waits for the disk.
+const produceFramesMax = 4
 
 // Producer is a session that enqueues over a stream; in a cluster over one to each node that leads, a call to each in
 // turn. It is safe for concurrent use.

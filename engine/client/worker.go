@@ -19,7 +19,7 @@ const slotsMax = 1 << 16
 
 // workFramesMax is how many frames of a worker session are under way at once. It is more than for producers, so that finishing tasks
 // goes before adding tasks when both are busy.
-const workFramesMax = 3
+const workFramesMax = 6
 
 // WorkerConfig says what a worker session takes.
 type WorkerConfig struct {
