@@ -171,10 +171,14 @@ func (m *member) lost() {
 	require.Eventually(m, func() bool { return m.shard.Load() == nil }, patience, step, "it does not lose")
 }
 
-// askLater reads in a goroutine, and returns where its outcome will be.
+// askLater reads in a goroutine, and returns where its outcome will be. A member that knows already that it does not lead refuses.
 func (m *member) askLater() <-chan error {
-	s := m.shard.Load()
 	c := make(chan error, 1)
+	s := m.shard.Load()
+	if s == nil {
+		c <- shard.ErrNotLeader
+		return c
+	}
 	go func() {
 		_, err := m.ask(func(reply func([]queue.Stats, error)) error { return s.Stats(reply) })
 		c <- err
