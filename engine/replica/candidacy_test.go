@@ -139,7 +139,7 @@ func TestAFollowerHearsThatAnotherOneStands(t *testing.T) {
 	g.caughtUp(late, old)
 	g.caughtUp(next, old)
 	term := late.Term()
-	next.stepDown() // to the next term, and tells nobody
+	next.stepDown() // enters the next term; the other voters do not learn of it
 	require.True(t, late.electionBegan(term, raft.ServerID(old.id)))
 	require.Equal(t, term, late.Term())
 }

@@ -49,7 +49,7 @@ func ExplainDuet(c *result.Comparison, d *result.Duet, base, change result.Arm) 
 	return errors.Join(failed, searchCauses(c, base.Result, change.Result, beside))
 }
 
-// searchCauses fills in the causes of a loss. beside are the functions and locks of the profiles, of which there may be none.
+// searchCauses fills in the causes of a loss. beside are the functions and locks of the profiles; it is empty without profiles.
 func searchCauses(c *result.Comparison, base, change *result.Result, beside []profile.Beside) error {
 	cycleUs := meanCycleUs(timedRounds(base))
 	called := lostOf(c, cycleUs)

@@ -97,8 +97,9 @@ func explained(t *testing.T, random *rand.Rand, generations int, part float64, m
 	return c
 }
 
-// A function that takes 5 % of the servers' CPU time more is named in nine of ten cases, and a function that does not in less than one of
-// twenty: whether the loss has another cause, is spread over all functions, or is none.
+// A function that takes 5 % of the servers' CPU time more is named in at least nine of ten trials. A function that takes no more is named in
+// fewer than one of twenty trials. Three cases are simulated for the latter: one other function causes the loss, all functions share the loss,
+// and both sides are equal.
 func TestCausesOfASmallLoss(t *testing.T) {
 	t.Parallel()
 	const trials, part, culprit = 300, 0.05, 7 // takes 5 % before

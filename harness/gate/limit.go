@@ -46,7 +46,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		b.AttrProblem("relative_to_point", "relative_to_point is the point itself, whose figure is always its own", "name another point")
 	}
 	if spec.Bounded && l.RelativeToPoint != "" {
-		b.AttrProblem("relative_to_point", l.Metric+" is judged by its bounds, of which there are no multiples", "remove relative_to_point")
+		b.AttrProblem("relative_to_point", l.Metric+" is judged by its bounds, and bounds of two points have no ratio", "remove relative_to_point")
 	}
 	if l.Point != "" && spec.OfLedger() {
 		b.AttrProblem("point", l.Metric+" is a sum over all rounds, whatever their points", "remove point")

@@ -45,7 +45,7 @@ func searchText(s *result.CauseSearch) string {
 		" All intervals together hold with %s.", render.Plural(s.LookedAt, "difference"), from, least, render.PercentTo(s.Confidence, 0))
 }
 
-// foundText introduces the causes, or says that there are none.
+// foundText returns the sentence before the list of causes. Without causes it says so, and where the loss may be.
 func foundText(c *result.Comparison) string {
 	if len(c.Causes) == 0 {
 		return "No cause: nothing takes so much more for sure. The loss may be spread over many functions, or be in something that was not tested."

@@ -165,8 +165,8 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// receiveEvery says that one message in so many of a stream is timed, and one call in so many of a method. Its time counts for all of them. A stream of small messages has
-// several for each task, and to time one takes two readings of the clock and a lock.
+// receiveEvery is the number of messages of a stream, and of calls of a method, of which one is timed. Its time counts for all of them. A
+// stream of small messages has several messages for each task, and timing one takes two readings of the clock and a lock.
 const receiveEvery = 16
 
 // countedStream counts and times the messages that a stream receives, and counts the items that its answers refuse. RecvMsg is called by

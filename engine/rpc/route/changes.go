@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Changes tells callers when the routes change: who leads, and where clients reach a node. The zero value is ready to use. It is safe for
-// concurrent use.
+// Changes notifies callers of changes of the routes. The routes are the leader of each shard and the address at which clients reach each
+// node. The zero value is ready to use. Changes is safe for concurrent use.
 type Changes struct {
 	mu      sync.Mutex
 	version uint64

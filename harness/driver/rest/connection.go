@@ -19,7 +19,7 @@ const idleMax = 10 * time.Second
 // connection is a kept HTTP/1.1 connection for one request at a time, and dials when it needs to. It belongs to one goroutine at a time.
 //
 // net/http's Transport passes each request through two goroutines of its own, since it shares connections and reads ahead. A caller that waits
-// for its answer needs neither, and these take half of the CPU time of a request.
+// for its answer needs neither, and the generator shares the host's CPUs with the server.
 type connection struct {
 	base string // of the node that conn leads to: "http://host:port"
 	conn net.Conn
