@@ -301,3 +301,13 @@ experiment "collector-at-1600-percent" {
   kept       = false
   note       = "not shown to pay"
 }
+
+experiment "fresh-tasks-in-the-log-only" {
+  named_by   = "the memtable insert of each task and lease, a fifth of the server's time, and the flush of what ended milliseconds after it began"
+  hypothesis = "records that end before their log is to go need neither: the log has them, and memory"
+  change     = "a single server writes new tasks and leases to Pebble's log as LogData, holds them in memory, and stores those that outlive their log; a start after a crash reads the kept logs"
+  effect     = "full-cycle-batch in turn (ABBA): 685,600 to 955,900 cycles/s, server CPU 1.28 to 0.85 us, p99 39 to 15 ms, p99.9 58 to 36 ms, resident memory 213 to 89 MB, keys set per cycle 1.01 to 0.0098. full-cycle-sync, one round each: 575,000 to 719,000 cycles/s, server CPU 1.40 to 1.02 us, p99 29 to 15 ms. open-half in turn (ABBA): p99 4.7 and 6.3 to 3.7 and 3.0 ms, p99.9 10.0 and 24.8 to 9.6 and 11.1 ms, server CPU 18.5 to 18.1 us, resident memory 124 to 61 MB"
+  measured   = "two shared cores, AMD EPYC, ext4; windows of 6 s and 8 s; the round of full-cycle-sync before the change was not steady"
+  kept       = true
+  note       = "a backlog of 1.5 million tasks, one round each: filled at 1,070,000 and 879,000/s, drained at 725,000 and 616,000/s, first claim 0.78 and 0.83 s after a kill. That build also began a log after 64 MiB when a memtable had begun one just before; without that the backlog was not measured"
+}

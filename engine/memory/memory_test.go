@@ -52,6 +52,7 @@ func TestSharesOfAnOrdinaryHostAreWhatWasMeasured(t *testing.T) {
 	for _, total := range []int64{0, 4 << 30} {
 		s := SharesOf(total, 1, false)
 		assert.EqualValues(t, 64<<20, s.MemTableBytes)
+		assert.EqualValues(t, 32<<20, s.YoungBytes)
 		assert.EqualValues(t, 32<<20, s.BlockCacheBytes)
 		assert.EqualValues(t, 64<<20, s.KeyFilterBytes)
 		assert.EqualValues(t, 64<<20, s.PayloadBytes)
@@ -76,7 +77,7 @@ func TestSharesAddUpToLessThanTheTotal(t *testing.T) {
 		shards, clustered := rapid.IntRange(1, 8).Draw(t, "shards"), rapid.Bool().Draw(t, "clustered")
 		s := SharesOf(total, shards, clustered)
 		offHeap := 4*s.MemTableBytes*int64(shards) + 2*s.LogMemTableBytes + s.BlockCacheBytes
-		live := s.PayloadBytes + s.KeyFilterBytes + int64(s.Queues)*int64(shards)*queueBytes + int64(s.WindowTasks)*windowTaskBytes + s.InboxBytes + s.RequestBytes + s.OutboxBytes +
+		live := s.YoungBytes*int64(shards) + s.PayloadBytes + s.KeyFilterBytes + int64(s.Queues)*int64(shards)*queueBytes + int64(s.WindowTasks)*windowTaskBytes + s.InboxBytes + s.RequestBytes + s.OutboxBytes +
 			int64(s.Connections)*int64(connBytes+s.ConnBufferBytes) + int64(s.Calls)*callBytes
 		require.LessOrEqual(t, programBytes+offHeap+live, total, "%+v", s)
 		require.LessOrEqual(t, offHeap+s.GoBytes+programTextBytes, total/100*pausePercent, "%+v", s)
@@ -90,11 +91,11 @@ func TestSharesAddUpToLessThanTheTotal(t *testing.T) {
 
 // Memtables are bounded by the room that a start has for their tables.
 func TestMemTablesAreBoundedTogether(t *testing.T) {
-	for _, c := range []struct{ bytes, each int64 }{{1 << 40, 16 << 20}, {64 << 20, 4 << 20}, {1 << 20, 512 << 10}, {0, 512 << 10}} {
+	for _, c := range []struct{ bytes, each int64 }{{1 << 40, 16 << 20}, {80 << 20, 4 << 20}, {1 << 20, 512 << 10}, {0, 512 << 10}} {
 		s := SharesOf(0, 4, false)
 		s.LimitMemTables(c.bytes, 4)
 		assert.Equal(t, c.each, s.MemTableBytes)
-		assert.Equal(t, 16*c.each, s.LoggedBytes(4, false))
+		assert.Equal(t, 20*c.each, s.LoggedBytes(4, false), "four memtables of each shard, and twice the records of half a memtable")
 	}
 	clustered := SharesOf(0, 4, true)
 	assert.EqualValues(t, 256<<20, clustered.LoggedBytes(4, true))

@@ -44,20 +44,26 @@ const (
 	goPercent = 84
 	// memTablesMax and logMemTablesMax are how many memtables a store and the Raft logs have at a time.
 	memTablesMax, logMemTablesMax = 4, 2
+	// youngPart is what part of a memtable's size the records take that are in the log only.
+	youngPart = 2
+	// youngWrites is how often a start after a crash writes these records before it removes their logs.
+	youngWrites = 2
 )
 
-// LimitMemTables makes the memtables of all shards take at most a number of bytes together, but none smaller than 512 KiB.
+// LimitMemTables makes what LoggedBytes counts at most a number of bytes for the shards of a single server, but no memtable smaller than
+// 512 KiB.
 func (s *Shares) LimitMemTables(bytes int64, shards int) {
-	s.MemTableBytes = min(s.MemTableBytes, max(memTableLeast, bytes/memTablesMax/int64(max(1, shards))))
+	s.MemTableBytes = min(s.MemTableBytes, max(memTableLeast, bytes*youngPart/(memTablesMax*youngPart+youngWrites)/int64(max(1, shards))))
+	s.YoungBytes = min(s.YoungBytes, s.MemTableBytes/youngPart)
 }
 
-// LoggedBytes is how many bytes the memtables of the stores that have a log hold at most. Such a store writes all of them to tables when it opens
-// after a crash. In a cluster only the Raft logs have a log.
+// LoggedBytes is how many bytes the stores that have a log write at most when they open after a crash, before they remove their logs: their
+// memtables to tables, and the records that are in the log only to a file and to a new log. In a cluster only the Raft logs have a log.
 func (s *Shares) LoggedBytes(shards int, clustered bool) int64 {
 	if clustered {
 		return logMemTablesMax * s.LogMemTableBytes
 	}
-	return memTablesMax * s.MemTableBytes * int64(max(1, shards))
+	return (memTablesMax*s.MemTableBytes + youngWrites*s.YoungBytes) * int64(max(1, shards))
 }
 
 // Shares are what each part of a server may take.
@@ -68,6 +74,7 @@ type Shares struct {
 	GoBytes int64
 
 	MemTableBytes    int64 // of each memtable of each shard
+	YoungBytes       int64 // of records that are in the log only, of each shard
 	LogMemTableBytes int64 // of each memtable of the Raft logs
 	BlockCacheBytes  int64 // of all shards
 	KeyFilterBytes   int64 // of the filters of idempotency keys, in all shards
@@ -120,8 +127,14 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 		tables /= 2
 		s.LogMemTableBytes = part(tables, 2<<20, logMemTableBytes*logMemTablesMax) / logMemTablesMax
 	}
-	share := part(tables, 0, 1<<50) / memTablesMax / n
+	share := part(tables, 0, 1<<50) / n / memTablesMax
+	if !clustered {
+		share = share * memTablesMax * youngPart / (memTablesMax*youngPart + 1)
+	}
 	s.MemTableBytes = max(min(share, memTableBytes/n), min(share, memTableSmall), memTableLeast)
+	if !clustered {
+		s.YoungBytes = s.MemTableBytes / youngPart
+	}
 	s.BlockCacheBytes = part(partBlockCache, 1<<20, blockCacheBytes)
 	s.KeyFilterBytes = part(partKeyFilters, 0, keyFilterBytes)
 	s.PayloadBytes = part(partPayloads, 1<<20, payloadBytes)

@@ -199,7 +199,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, name := range []string{
 		`prony_commit_seconds_count{shard="0"}`, `prony_commit_commands_count{shard="0"}`, `prony_storage_sets_total{shard="0"}`,
-		`prony_storage_set_bytes_total{shard="0"}`, `prony_storage_deletes_total{shard="0"}`, `prony_storage_gets_total{shard="0"}`,
+		`prony_storage_set_bytes_total{shard="0"}`, `prony_storage_gets_total{shard="0"}`, `prony_storage_young_put_total{shard="0"}`,
 		`prony_stage_seconds_count{shard="0",stage="inbox"}`, `prony_stage_seconds_count{shard="0",stage="decide"}`,
 		`prony_stage_seconds_count{shard="0",stage="apply"}`, `prony_stage_seconds_count{shard="0",stage="commit"}`,
 		`prony_stage_seconds_count{shard="0",stage="reply"}`, `prony_stage_seconds_bucket{shard="0",stage="apply",le="+Inf"}`,
@@ -212,7 +212,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, name := range []string{
 		"process_cpu_seconds_total ", "prony_build_info{go_version=",
-		`prony_storage_task_bytes_total{shard="0"} `, `prony_storage_payload_bytes_total{shard="0"} `,
+		`prony_storage_task_bytes_total{shard="0"} `, `prony_storage_payload_bytes_total{shard="0"} `, `prony_storage_deletes_total{shard="0"} `,
 	} {
 		assert.True(t, strings.Contains(body, "\n"+name), name)
 	}

@@ -169,6 +169,9 @@ func TestStoresAndRuntimeAreShown(t *testing.T) {
 	for _, name := range []string{"new_total", "hits_total", "false_hits_total", "bytes", "keys"} {
 		assert.Equal(t, "0", m[`prony_key_filter_`+name+`{shard="0"}`], name)
 	}
+	for _, name := range []string{"records", "bytes", "logs", "put_total", "stored_total", "retirements_total"} {
+		assert.Contains(t, m, `prony_storage_young_`+name+`{shard="0"}`)
+	}
 	for _, name := range []string{
 		"go_gc_cycles_total_gc_cycles_total", "go_sched_pauses_total_gc_seconds_count", `go_sched_pauses_total_gc_seconds_bucket{le="+Inf"}`,
 		"go_memstats_mallocs_total", "go_memstats_alloc_bytes_total", "go_goroutines",

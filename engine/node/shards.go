@@ -54,6 +54,7 @@ func (n *Node) openStores(c Config) error {
 	defer o.Cache.Close()
 	o.KeyFilters = storage.NewKeyFilters(n.shares.KeyFilterBytes)
 	o.MemTableBytes, o.OpenTablesMax = uint64(n.shares.MemTableBytes), n.files.stores
+	o.YoungBytes = n.shares.YoungBytes
 	stores, errs := make([]*storage.Store, c.Shards), make([]error, c.Shards)
 	var all sync.WaitGroup
 	for i := range c.Shards {

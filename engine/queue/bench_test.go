@@ -9,6 +9,7 @@ import (
 type nullJournal struct{ Journal }
 
 func (nullJournal) PutTask(Ref, Task)           {}
+func (nullJournal) PutFresh(Ref, Task)          {}
 func (nullJournal) DropTask(Ref)                {}
 func (nullJournal) PutLease(uint64, []LeaseRef) {}
 func (nullJournal) DropLease(uint64)            {}

@@ -49,7 +49,11 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	q.record.Counts.Enqueued++
 	q.record.Counts.Bytes += uint64(len(t.Payload))
 	s.touch(q)
-	s.journal.PutTask(ref, t)
+	if !t.Delayed && s.pushFresh(l, ref.Seq, t) {
+		s.journal.PutFresh(ref, t)
+	} else {
+		s.journal.PutTask(ref, t)
+	}
 	if n.Key != "" {
 		s.putKey(q, n.Key, ref, key)
 	}
@@ -64,7 +68,6 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		return Enqueued{Ref: ref}
 	}
 	q.record.Counts.Fresh++
-	s.pushFresh(l, ref.Seq, t)
 	s.heat(q)
 	return Enqueued{Ref: ref}
 }

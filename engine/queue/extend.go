@@ -153,7 +153,7 @@ func (s *State) flushExtended() (any bool) {
 func (s *State) storeExtensions(b *lease) (any bool) {
 	x := b.ext
 	if extensionsPart*(len(x.pending)+x.stored.len()) >= len(b.refs) {
-		s.journal.PutLease(b.id, b.refs)
+		s.journal.ReplaceLease(b.id, b.refs)
 		s.dropExtensions(b)
 		any = true
 	} else {

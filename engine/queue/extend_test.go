@@ -19,6 +19,11 @@ func (w *writes) PutLease(batch uint64, refs []LeaseRef) {
 	w.mapJournal.PutLease(batch, refs)
 }
 
+func (w *writes) ReplaceLease(batch uint64, refs []LeaseRef) {
+	w.refs += len(refs)
+	w.mapJournal.ReplaceLease(batch, refs)
+}
+
 func (w *writes) PutExtension(batch uint64, i int, untilMs int64) {
 	w.small++
 	w.mapJournal.PutExtension(batch, i, untilMs)

@@ -5,6 +5,8 @@ package queue
 type Journal interface {
 	// PutTask stores a new task. A ref is put exactly once.
 	PutTask(ref Ref, t Task)
+	// PutFresh stores a new task that is ready and has few others before it, so that it will probably be dropped soon.
+	PutFresh(ref Ref, t Task)
 	// DropTask removes a task that is done.
 	DropTask(ref Ref)
 	// PutDue indexes a task by the time it becomes ready; DropDue takes it out, when it is claimed.
@@ -19,9 +21,10 @@ type Journal interface {
 	// PutExpiry indexes a task by the end of its time to live; DropExpiry takes it out, if it is in.
 	PutExpiry(ref Ref, atMs int64)
 	DropExpiry(ref Ref, atMs int64)
-	// PutLease stores a lease batch, and stores it again after many extensions; DropLease removes it when all of its tasks are
-	// settled.
+	// PutLease stores a new lease batch: each has a greater number than those before. ReplaceLease stores it again, after many extensions.
+	// DropLease removes it when all of its tasks are settled.
 	PutLease(batch uint64, refs []LeaseRef)
+	ReplaceLease(batch uint64, refs []LeaseRef)
 	DropLease(batch uint64)
 	// PutExtension stores until when the batch's i-th task is leased, which overrides the batch's record; DropExtension removes
 	// that.

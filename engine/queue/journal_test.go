@@ -41,6 +41,7 @@ type mapJournal struct {
 	results   map[resultEntry]Result
 	sums      map[Sum]int64 // by what they are of: Bytes is 0 in the key
 	leases    map[uint64][]LeaseRef
+	lastLease uint64           // the greatest batch that was put
 	extended  map[uint64]int64 // by token
 	dead      map[Ref]Dead
 	queues    map[uint32]Record
@@ -66,6 +67,8 @@ func (j *mapJournal) PutTask(ref Ref, t Task) {
 	j.ever[ref] = true
 	j.tasks[ref] = t
 }
+
+func (j *mapJournal) PutFresh(ref Ref, t Task) { j.PutTask(ref, t) }
 
 func (j *mapJournal) DropTask(ref Ref) {
 	if _, ok := j.tasks[ref]; !ok {
@@ -97,6 +100,21 @@ func (j *mapJournal) DropProgress(ref Ref) {
 }
 
 func (j *mapJournal) PutLease(batch uint64, refs []LeaseRef) {
+	if batch <= j.lastLease {
+		j.broken("lease batch %d is put after batch %d", batch, j.lastLease)
+	}
+	j.lastLease = batch
+	j.setLease(batch, refs)
+}
+
+func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef) {
+	if _, ok := j.leases[batch]; !ok {
+		j.broken("lease batch %d is replaced and was not there", batch)
+	}
+	j.setLease(batch, refs)
+}
+
+func (j *mapJournal) setLease(batch uint64, refs []LeaseRef) {
 	refs = slices.Clone(refs)
 	for i := range refs {
 		refs[i].History = History{} // a store has it in the progress

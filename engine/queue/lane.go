@@ -77,17 +77,18 @@ func (l *lane) ref(seq uint64) Ref {
 }
 
 // pushFresh takes a task that was just enqueued into the window, if the window reaches the end of
-// the stream and there is room.
-func (s *State) pushFresh(l *lane, seq uint64, t Task) {
+// the stream and there is room. It reports whether the task is in the window, and will probably be claimed soon.
+func (s *State) pushFresh(l *lane, seq uint64, t Task) (soon bool) {
 	if !l.freshAll {
 		s.noteLate(l, seq, t)
-		return
+		return false
 	}
 	if l.fresh.len() >= s.cfg.WindowTasks || s.windowsTasks >= s.cfg.WindowsTasks {
 		l.freshAll, l.freshEnd = false, seq
-		return
+		return false
 	}
 	s.appendFresh(l, seq, t, uint32(len(t.Payload)))
+	return true
 }
 
 // appendFresh adds a task to the window. It keeps the payload, if t has it, while the cache has room.

@@ -221,8 +221,34 @@ func TestWindowsThatRanEmptyKeepLittleRoom(t *testing.T) {
 type discard struct{ Journal }
 
 func (discard) PutTask(Ref, Task)           {}
+func (discard) PutFresh(Ref, Task)          {}
 func (discard) DropTask(Ref)                {}
 func (discard) PutLease(uint64, []LeaseRef) {}
 func (discard) DropLease(uint64)            {}
 func (discard) PutQueue(*Record)            {}
 func (discard) PutMeta(Meta)                {}
+
+// freshCount is a journal that counts the tasks of a new queue.
+type freshCount struct {
+	discard
+	fresh, stored int
+}
+
+func (j *freshCount) PutFresh(Ref, Task)      { j.fresh++ }
+func (j *freshCount) PutTask(Ref, Task)       { j.stored++ }
+func (*freshCount) PutDue(Ref, Due)           {}
+func (*freshCount) PutProgress(Ref, Progress) {}
+
+// Tasks that will probably be claimed soon are put as such; a task behind many others, or a delayed one, is not.
+func TestTasksBehindManyOthersAreNotPutAsFresh(t *testing.T) {
+	const window = 100
+	f := newFixture(t, Config{WindowTasks: window})
+	j := &freshCount{}
+	f.State.journal = j
+	f.fill("q", 1, func(n *NewTask) { n.DelayMs = 1_000 })
+	assert.Equal(t, freshCount{stored: 1}, *j)
+	f.fill("q", 2*window)
+	assert.Equal(t, freshCount{fresh: window, stored: window + 1}, *j)
+	f.fill("q", 1, func(n *NewTask) { n.Priority = 1 })
+	assert.Equal(t, freshCount{fresh: window + 1, stored: window + 1}, *j, "another lane")
+}

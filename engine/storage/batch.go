@@ -11,6 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/disk"
 	"github.com/pronybench/prony/engine/storage/record"
+	"github.com/pronybench/prony/engine/storage/young"
 )
 
 // Batch is the mutations of one commit: it is the queue.Journal that a shard's decisions are
@@ -31,6 +32,11 @@ type Batch struct {
 
 	reserves bool // the commit reserves numbers, so it must survive a loss of power
 
+	puts   young.Puts  // new records, which may be in the log only
+	again  young.Puts  // records of before, which may be in the log only, with new values
+	drops  []young.Key // records that may be in the log only
+	stored []byte      // a key, for reuse
+
 	log     Log       // of a replicated store: Submit proposes to it
 	head    entryHead // of the entry that was proposed last
 	flights []flight  // proposals that put keys and are not applied yet
@@ -39,7 +45,9 @@ type Batch struct {
 var _ queue.Journal = (*Batch)(nil)
 
 // Empty reports whether the batch has no mutation since the last Submit.
-func (b *Batch) Empty() bool { return b.b.Empty() }
+func (b *Batch) Empty() bool {
+	return b.b.Empty() && b.puts.Len() == 0 && b.again.Len() == 0 && len(b.drops) == 0
+}
 
 // Commit is a submitted batch: Wait returns when it is durable.
 type Commit struct {
@@ -55,20 +63,19 @@ func (b *Batch) Submit() (Commit, error) {
 	if b.err != nil {
 		return Commit{}, b.err
 	}
-	b.addUp()
 	if b.log != nil {
+		b.addUp()
 		return b.propose()
 	}
 	c := Commit{b: b.b}
-	b.store.flushes.Commit(c.b.Len())
-	b.b = b.store.db.NewBatch()
-	clear(b.keys)
 	if b.reserves {
 		c.reserves, b.reserves = b.store.files, false
 	}
-	if err := b.store.apply(c.b); err != nil {
+	if err := b.store.commit(b); err != nil {
 		return c, err
 	}
+	b.b = b.store.db.NewBatch()
+	clear(b.keys)
 	if b.dropsKeys > 0 {
 		b.store.filter.drop(b.dropsKeys)
 		b.dropsKeys = 0
@@ -84,6 +91,16 @@ func (b *Batch) addUp() {
 	count.setBytes.Add(b.setBytes)
 	count.deletes.Add(b.deletes)
 	b.sets, b.setBytes, b.deletes = 0, 0, 0
+}
+
+// commit applies a batch.
+func (s *Store) commit(b *Batch) error {
+	if s.young != nil {
+		return s.commitYoung(b)
+	}
+	b.addUp()
+	s.flushes.Commit(b.b.Len())
+	return s.apply(b.b)
 }
 
 // apply applies a batch. Pebble panics at a write after a failed write to the log; apply returns an error instead. The store
@@ -160,8 +177,26 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
-// DropTask implements queue.Journal. The key was set exactly once, so a single delete suffices: both vanish when they meet.
+// PutFresh implements queue.Journal. The task is in the log only, if the store is not replicated and has room.
+func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
+	record.EncodeTask(&b.enc, t)
+	if b.logsYoung() {
+		b.puts.Add(taskKey(ref), b.enc.Bytes())
+	} else {
+		b.set(b.refKey(record.PrefixTask, ref))
+	}
+	b.note(planted.Task(b.store.files, b.store.dir))
+}
+
+// logsYoung reports whether the batch may put records that are in the log only.
+func (b *Batch) logsYoung() bool { return b.log == nil && b.store.young != nil }
+
+// DropTask implements queue.Journal. The key was set at most once, so a single delete suffices: both vanish when they meet.
 func (b *Batch) DropTask(ref queue.Ref) {
+	if b.logsYoung() {
+		b.drops = append(b.drops, taskKey(ref))
+		return
+	}
 	b.deletes++
 	b.note(b.b.SingleDelete(b.refKey(record.PrefixTask, ref), nil))
 }
@@ -187,14 +222,34 @@ func (b *Batch) DropProgress(ref queue.Ref) { b.delete(b.refKey(record.PrefixPro
 // PutLease implements queue.Journal.
 func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 	record.EncodeLease(&b.enc, refs)
-	b.set(b.idKey(record.PrefixLease, batch))
+	if b.logsYoung() {
+		b.puts.Add(leaseKey(batch), b.enc.Bytes())
+	} else {
+		b.set(b.idKey(record.PrefixLease, batch))
+	}
 	if before := planted.Claim(); before > 0 && len(refs) > 0 {
 		b.note(b.store.reread(refs[0].Ref, before))
 	}
 }
 
+// ReplaceLease implements queue.Journal. The lease is not in the log only any more.
+func (b *Batch) ReplaceLease(batch uint64, refs []queue.LeaseRef) {
+	record.EncodeLease(&b.enc, refs)
+	if b.logsYoung() {
+		b.again.Add(leaseKey(batch), b.enc.Bytes())
+	} else {
+		b.set(b.idKey(record.PrefixLease, batch))
+	}
+}
+
 // DropLease implements queue.Journal.
-func (b *Batch) DropLease(batch uint64) { b.delete(b.idKey(record.PrefixLease, batch)) }
+func (b *Batch) DropLease(batch uint64) {
+	if b.logsYoung() {
+		b.drops = append(b.drops, leaseKey(batch))
+		return
+	}
+	b.delete(b.idKey(record.PrefixLease, batch))
+}
 
 // PutExtension implements queue.Journal.
 func (b *Batch) PutExtension(batch uint64, i int, untilMs int64) {
@@ -214,6 +269,9 @@ func (b *Batch) PutDead(ref queue.Ref, x queue.Dead) {
 // PutQueue implements queue.Journal.
 func (b *Batch) PutQueue(r *queue.Record) {
 	record.EncodeQueue(&b.enc, r)
+	if b.logsYoung() { // a commit that puts young records has a queue's record
+		b.enc.MarkYoung()
+	}
 	b.set(record.QueueKey(r.ID))
 }
 

@@ -15,7 +15,10 @@ func TestReadsSayWhatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewMem()
 		reopen := func(dir string) *Store {
-			s, err := Open(dir, Options{FS: fs, Durability: Sync, MemTableBytes: 1 << 20, Fatal: func(problem string) { panic(problem) }})
+			s, err := Open(dir, Options{
+				FS: fs, Durability: Sync, MemTableBytes: 1 << 20, Fatal: func(problem string) { panic(problem) },
+				YoungLogBytes: rapid.Int64Range(1<<10, 4<<10).Draw(t, "bytes of a log"), YoungBytes: rapid.Int64Range(1<<10, 16<<10).Draw(t, "young bytes"),
+			})
 			require.NoError(t, err)
 			return s
 		}

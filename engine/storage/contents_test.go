@@ -26,6 +26,7 @@ type contents struct {
 	results  map[timedRef]queue.Result // by bucket
 	system   map[string][]byte
 	leases   map[uint64][]queue.LeaseRef
+	dropped  uint64                   // lease batches up to this number are gone
 	extended map[uint64]map[int]int64 // by batch and place
 	queues   map[uint32]queue.Record
 	meta     queue.Meta
@@ -134,7 +135,11 @@ func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
 	} else if !c.ever[ref] {
 		task := queue.Task{EnqueuedAtMs: 5, Delayed: rapid.IntRange(0, 3).Draw(t, "delayed") == 1, Extras: drawExtras(t), Payload: drawPayload(t)}
 		c.ever[ref], c.tasks[ref] = true, task
-		b.PutTask(ref, task)
+		if task.Delayed || rapid.Bool().Draw(t, "for good") {
+			b.PutTask(ref, task)
+		} else {
+			b.PutFresh(ref, task)
+		}
 	}
 }
 
@@ -194,8 +199,10 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		c.system[key] = append([]byte{}, drawPayload(t)...)
 		b.PutSystem(key, c.system[key])
 	case "lease":
-		batch := rapid.Uint64Range(1, 4).Draw(t, "batch")
+		batch := c.dropped + rapid.Uint64Range(1, 4).Draw(t, "batch") // a batch is not put again after it was dropped
 		if drop {
+			batch = c.dropped + 1
+			c.dropped++
 			delete(c.leases, batch)
 			b.DropLease(batch)
 			for i := range c.extended[batch] {
@@ -216,8 +223,13 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		if touched := sorted(c.progress, compareRefs); len(touched) > 0 && rapid.Bool().Draw(t, "of one with progress") {
 			ref = rapid.SampledFrom(touched).Draw(t, "ref")
 		}
+		again := c.leases[batch] != nil
 		c.leases[batch] = []queue.LeaseRef{{Ref: ref, Attempt: rapid.Uint32Range(0, 2).Draw(t, "attempt"), ExpiresAtMs: at}, {Ref: drawFewRef(t), Attempt: 1}}
-		b.PutLease(batch, c.leases[batch])
+		if again {
+			b.ReplaceLease(batch, c.leases[batch])
+		} else {
+			b.PutLease(batch, c.leases[batch])
+		}
 	case "queue":
 		r := queue.Record{ID: ref.Queue, Tenant: "t", Name: key, NextSeq: uint64(at), Counts: queue.Counts{HistoryBytes: uint64(at)}}
 		c.queues[ref.Queue] = r
@@ -275,7 +287,7 @@ func sorted[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 func (c *contents) compare(t *rapid.T, s *Store) {
 	for ref := range c.ever {
 		want, found := c.look(ref)
-		got, ok, err := s.look(s.db, ref, true)
+		got, ok, err := s.look(s.live(), ref, true)
 		require.NoError(t, err)
 		require.Equal(t, found, ok)
 		require.Equal(t, want, got)

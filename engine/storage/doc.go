@@ -21,6 +21,12 @@
 // Package record draws the keys and records, disk says what each durability means, fsck checks a whole store, and backup
 // copies one.
 //
+// # Young records
+//
+// Most tasks and leases end within milliseconds. A store that is not replicated writes them to its log only, and holds them in memory: they
+// are young. Those that outlive their log are stored under their keys, by later commits. Reads see both. young.go and youngrecover.go say how,
+// and package young has the records.
+//
 // # Replicated stores
 //
 // A replicated store is one node's copy of a shard. A batch made by NewReplicatedBatch proposes its bytes to a Log instead of
@@ -32,7 +38,8 @@
 //
 // All methods of a Store may be called by several goroutines at once, except Apply, which one goroutine at a time may call,
 // and Close, which comes after all others. One goroutine at a time owns a Batch: it must not write while another call of the
-// batch is under way. Commits of one batch may be awaited by other goroutines. A store takes one lock of its own, when the filter of its idempotency keys changes.
+// batch is under way. Commits of one batch may be awaited by other goroutines. A store has two locks of its own: one when the filter of its
+// idempotency keys changes, and one during a commit and while young records are read.
 //
 // # Errors
 //

@@ -4,15 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // scanLeases calls visit for the lease batches from a batch on, each with its extensions, until visit returns false. Refs that
 // were settled after the batch was written still have their attempt: see voidSettled.
-func scanLeases(r pebble.Reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
+func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, from)
 	var l queue.RecoveredLease // the batch whose extensions the scan reads
@@ -77,7 +75,7 @@ func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 			return nil, nil, ErrPlace
 		}
 	}
-	snap := s.db.NewSnapshot()
+	snap := s.frozen(allLeases(), tasksOf(queueID))
 	defer closeAfter(snap, &err)
 	looked, bytes := 0, 0
 	batch, first := queue.TokenPlace(from)
@@ -107,7 +105,7 @@ func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 }
 
 // lookLeased returns a task of a lease batch, if the task is in the queue and still leased.
-func (s *Store) lookLeased(r pebble.Reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
+func (s *Store) lookLeased(r reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
 	if ref.Attempt == 0 || ref.Queue != queueID {
 		return t, false, nil
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
 )
@@ -48,7 +46,7 @@ const lookBytesMax = 64 << 20
 // ListFresh lists tasks of a queue that were never claimed. cursors has, for each priority, the seq of the first of them. next
 // is empty after the last page.
 func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixTask, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+	return s.list(record.PrefixTask, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
 			return l, false, err
@@ -60,7 +58,7 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 
 // ListReturned lists tasks of a queue that have a Due record in a span of time. Such a task is ready again, or delayed.
 func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixDue, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
 			return l, false, err
@@ -72,7 +70,7 @@ func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 
 // ListDead lists dead tasks of a queue that match.
 func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
-	return s.list(record.PrefixDead, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+	return s.list(record.PrefixDead, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return l, false, err
@@ -91,7 +89,7 @@ func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out 
 }
 
 // list visits the keys of one queue in one snapshot.
-func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r pebble.Reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
+func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
 	from := binary.BigEndian.AppendUint32([]byte{prefix}, queueID)
 	within := from
 	if len(p.After) > 0 {
@@ -100,7 +98,7 @@ func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r pebble.Re
 		}
 		from = append(append([]byte(nil), p.After...), 0)
 	}
-	snap := s.db.NewSnapshot()
+	snap := s.frozen(tasksOf(queueID))
 	defer closeAfter(snap, &err)
 	looked, lookedBytes, bytes := 0, 0, 0
 	err = scan(snap, from, within, func(k, v []byte) (bool, error) {

@@ -14,10 +14,10 @@ import (
 // LookHead returns the records of one task, with the size of the payload but without the payload.
 func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.count.gets.Add(1)
-	return s.look(s.db, ref, false)
+	return s.look(s.live(), ref, false)
 }
 
-func (s *Store) look(r pebble.Reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
+func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
 	out.Ref = ref
 	found, err = view(r, record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
 		var payload []byte
@@ -59,7 +59,7 @@ type Looked struct {
 
 // LookAll returns the records of several tasks as of one moment. Without withPayload it returns only the sizes of the payloads.
 func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
-	snap := s.db.NewSnapshot()
+	snap := s.frozenTasks(refs)
 	defer closeAfter(snap, &err)
 	out = make([]Looked, len(refs))
 	for i, ref := range refs {
@@ -77,7 +77,7 @@ func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err e
 	return out, nil
 }
 
-func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
+func deadOf(r reader, ref queue.Ref) (queue.Dead, error) {
 	v, found, err := get(r, record.RefKey(record.PrefixDead, ref))
 	if err != nil || !found {
 		return queue.Dead{}, err
@@ -111,7 +111,7 @@ func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Exp
 }
 
 // attempts returns how a task's attempts ended, oldest first.
-func attempts(r pebble.Reader, ref queue.Ref) (out []NumberedAttempt, err error) {
+func attempts(r reader, ref queue.Ref) (out []NumberedAttempt, err error) {
 	prefix := record.RefKey(record.PrefixAttempt, ref)
 	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {
 		if len(k) != record.AttemptKeyLen {
@@ -133,10 +133,10 @@ type NumberedAttempt struct {
 // LastError returns the error that an attempt of a task reported, or "" if the attempt left no record.
 func (s *Store) LastError(ref queue.Ref, attempt uint32) (string, error) {
 	s.count.gets.Add(1)
-	return lastError(s.db, ref, attempt)
+	return lastError(s.live(), ref, attempt)
 }
 
-func lastError(r pebble.Reader, ref queue.Ref, attempt uint32) (string, error) {
+func lastError(r reader, ref queue.Ref, attempt uint32) (string, error) {
 	v, found, err := get(r, record.AttemptKey(ref, attempt))
 	if err != nil || !found {
 		return "", err

@@ -26,6 +26,7 @@ type PebbleMetrics struct {
 	// total time, including a stall that has not ended.
 	WriteStalls  uint64
 	StallSeconds float64
+	Young        Young
 }
 
 // PebbleMetrics returns the current metrics. The store must stay open during the call.
@@ -44,6 +45,7 @@ func (s *Store) PebbleMetrics() PebbleMetrics {
 		p.LogBytes = m.WAL.BytesWritten
 	}
 	p.WriteStalls, p.StallSeconds = s.stalls.read()
+	p.Young = s.Young()
 	return p
 }
 

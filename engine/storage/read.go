@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -14,7 +15,7 @@ import (
 // Task returns a task that is not done.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	s.count.gets.Add(1)
-	found, err = view(s.db, record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
+	found, err = view(s.live(), record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
 		t, err = record.DecodeTask(v)
 		s.count.read.Add(uint64(len(v)))
 		s.count.payloads.Add(uint64(len(t.Payload)))
@@ -177,12 +178,12 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 // scan calls visit for the keys with a prefix, from a key on, until visit returns false. The slices are valid during the call
 // only.
 func (s *Store) scan(from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
-	stepped, err := scanSteps(s.db, from, prefix, visit)
+	stepped, err := scanSteps(s.live(), from, prefix, visit)
 	s.count.scanned.Add(stepped)
 	return err
 }
 
-func scan(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
+func scan(r reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	_, err := scanSteps(r, from, prefix, visit)
 	return err
 }
@@ -193,13 +194,19 @@ func steps(it *pebble.Iterator) uint64 {
 	return uint64(stats.ForwardSeekCount[pebble.InternalIterCall] + stats.ForwardStepCount[pebble.InternalIterCall])
 }
 
-func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) (stepped uint64, err error) {
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: record.PrefixEnd(prefix)})
+func scanSteps(r reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) (stepped uint64, err error) {
+	it, recent, err := r.open(from, record.PrefixEnd(prefix))
 	if err != nil {
 		return 0, fmt.Errorf("scan %x: %w", prefix, err)
 	}
 	defer closeAfter(it, &err)
 	for ok := it.First(); ok; ok = it.Next() {
+		for len(recent) > 0 && bytes.Compare(recent[0].key, it.Key()) < 0 {
+			if more, err := visit(recent[0].key, recent[0].value); err != nil || !more {
+				return steps(it), err
+			}
+			recent = recent[1:]
+		}
 		v, err := it.ValueAndErr()
 		if err != nil {
 			return steps(it), fmt.Errorf("scan %x: %w", prefix, err)
@@ -209,7 +216,15 @@ func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bo
 			return steps(it), err
 		}
 	}
-	return steps(it), it.Error()
+	if err := it.Error(); err != nil {
+		return steps(it), err
+	}
+	for i := range recent {
+		if more, err := visit(recent[i].key, recent[i].value); err != nil || !more {
+			return steps(it), err
+		}
+	}
+	return steps(it), nil
 }
 
 // Recover returns what a shard's state starts from. Its time is proportional to the number of queues, leases, and tenants by
@@ -231,10 +246,10 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	if err != nil {
 		return out, fmt.Errorf("the reserved numbers: %w", err)
 	}
-	if out.Queues, err = readQueues(s.db); err != nil {
+	if out.Queues, err = readQueues(s.live()); err != nil {
 		return out, err
 	}
-	err = scanLeases(s.db, 0, func(l queue.RecoveredLease) (bool, error) {
+	err = scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
 		out.Leases = append(out.Leases, l)
 		return true, nil
 	})
@@ -243,7 +258,7 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	}
 	for _, l := range out.Leases {
 		s.count.gets.Add(2 * uint64(len(l.Refs)))
-		if err := voidSettled(s.db, l.Batch, l.Refs); err != nil {
+		if err := voidSettled(s.live(), l.Batch, l.Refs); err != nil {
 			return out, err
 		}
 	}
@@ -270,7 +285,7 @@ func (s *Store) Recover() (queue.Recovered, error) {
 
 // voidSettled sets the attempt of refs to 0 that were settled after their lease was written: the task is gone, or its progress
 // names this lease's token or a later one.
-func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
+func voidSettled(r reader, batch uint64, refs []queue.LeaseRef) error {
 	for i := range refs {
 		ref := &refs[i]
 		if ref.Attempt == 0 {
@@ -302,7 +317,7 @@ func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 	return nil
 }
 
-func readQueues(r pebble.Reader) (queues []queue.Record, err error) {
+func readQueues(r reader) (queues []queue.Record, err error) {
 	err = scan(r, []byte{record.PrefixQueue}, []byte{record.PrefixQueue}, func(k, v []byte) (bool, error) {
 		if len(k) != 1+4 {
 			return false, fmt.Errorf("key %x of a queue has %d bytes, not 5", k, len(k))

@@ -181,7 +181,7 @@ func (s *Store) Position() Position { return *s.position.Load() }
 
 func (s *Store) readPosition() error {
 	var p Position
-	v, found, err := get(s.db, []byte{record.PrefixPosition})
+	v, found, err := get(s.live(), []byte{record.PrefixPosition})
 	if err == nil && found {
 		p, err = decodePosition(v)
 	}

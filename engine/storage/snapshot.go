@@ -10,10 +10,10 @@ import (
 
 // Snapshot is one consistent view of a store, record by record. Package fsck reads it; the server's own reads are methods
 // of Store. The store must stay open until Close. It is safe for concurrent use.
-type Snapshot struct{ r *pebble.Snapshot }
+type Snapshot struct{ r frozen }
 
 // Snapshot returns a view of what was submitted before the call.
-func (s *Store) Snapshot() Snapshot { return Snapshot{s.db.NewSnapshot()} }
+func (s *Store) Snapshot() Snapshot { return Snapshot{s.frozen(span{})} }
 
 // Close releases the view.
 func (s Snapshot) Close() error { return s.r.Close() }
@@ -32,7 +32,7 @@ func (s Snapshot) Scan(prefix []byte, visit func(k, v []byte) (bool, error)) err
 
 // Iterate returns an iterator over the keys that begin with a byte. The caller closes it.
 func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
-	it, err := s.r.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	it, err := s.r.stored().NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
 		return nil, fmt.Errorf("scan %c: %w", prefix, err)
 	}

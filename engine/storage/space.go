@@ -18,7 +18,9 @@ type Space = disk.Space
 type SpaceMark = disk.Mark
 
 // Unflushed implements disk.SpaceUser.
-func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
+func (s *Store) Unflushed() uint64 {
+	return s.flushes.Unflushed(s.db) + uint64(s.Young().Bytes)
+}
 
 // compactionsMax bounds the compactions of one call of Reclaim.
 const compactionsMax = 100
@@ -29,10 +31,15 @@ const compactionsMax = 100
 // up the ballast, which the next start needs.
 func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	committed := s.flushes.Committed()
-	if s.readOnly || room == 0 || committed == s.reclaimed {
+	if s.readOnly || room == 0 || committed == s.reclaimed && s.Young().Records == 0 {
 		return nil
 	}
+	release, err := s.storeYoungIn(room) // or their logs would be kept
+	if err != nil {
+		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
+	}
 	flushed, err := s.db.AsyncFlush()
+	release()
 	if err != nil {
 		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
 	}
@@ -53,6 +60,14 @@ func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 		}
 	}
 	return nil
+}
+
+// storeYoungIn stores the young records, if the room suffices to write them twice: to the log, and to a table.
+func (s *Store) storeYoungIn(room uint64) (release func(), err error) {
+	if 2*uint64(s.Young().Bytes) > room {
+		return func() {}, nil
+	}
+	return s.storeYoung()
 }
 
 // compactDeletions compacts a part of the uppermost table that holds deletions. It returns false if no table holds deletions.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage/disk"
+	"github.com/pronybench/prony/engine/storage/young"
 )
 
 // Durability is when a commit counts as done.
@@ -51,6 +53,10 @@ type Options struct {
 	Space *Space
 	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
+	// YoungBytes bounds the memory of tasks and leases that are in the log only; 0 means DefaultYoungBytes.
+	YoungBytes int64
+	// YoungLogBytes is after how many bytes of commits the store has Pebble begin a new log; 0 means the size of a memtable.
+	YoungLogBytes int64
 	// OpenTablesMax bounds the tables that are open at a time; 0 means 1,000. A store opens fewer than 20 other files.
 	OpenTablesMax int
 	// Stalls, if not nil, records flushes, compactions and long fsyncs.
@@ -86,6 +92,7 @@ type Store struct {
 	db         *pebble.DB
 	fs         vfs.FS // without the deferral of fsyncs that Durability brings
 	dir        string
+	lock       *pebble.Lock
 	readOnly   bool
 	replicated bool
 	durability Durability
@@ -96,7 +103,8 @@ type Store struct {
 	filter     *keyFilter // of idempotency keys; nil in a store that is read only
 	space      *Space
 	flushes    disk.Flushes
-	reclaimed  uint64 // bytes committed when space was last reclaimed; Reclaim's
+	young      *youngRecords // nil in a replicated store
+	reclaimed  uint64        // bytes committed when space was last reclaimed; Reclaim's
 }
 
 type counters struct {
@@ -173,9 +181,34 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := disk.BreakSeal(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
+	lock, err := disk.Lock(dir, s.files)
+	if o.ReadOnly && errors.Is(err, os.ErrNotExist) {
+		err = nil // Pebble says that there is no store
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
+	}
+	s.lock = lock
+	var left *recovered
 	listener := &pebble.EventListener{
 		DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
 		FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
+	}
+	if !o.Replicated {
+		if o.YoungBytes == 0 {
+			o.YoungBytes = DefaultYoungBytes
+		}
+		if o.YoungLogBytes == 0 {
+			o.YoungLogBytes = int64(o.MemTableBytes)
+		}
+		s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: o.YoungLogBytes}
+		s.files.KeepLogs()
+		if left, err = recoverYoung(s.files, dir); err == nil && !o.ReadOnly && left.found {
+			err = left.save(s)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.unlock(), s.files.Close())
+		}
 	}
 	work := o.Stalls.Store(fs.PathBase(dir))
 	work.Listen(listener)
@@ -195,11 +228,17 @@ func Open(dir string, o Options) (*Store, error) {
 		EventListener:               listener,
 		ReadOnly:                    o.ReadOnly,
 		DisableWAL:                  o.Replicated,
+		Lock:                        lock,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.unlock(), s.files.Close())
 	}
 	s.db = db
+	if left != nil {
+		if err := s.restore(left); err != nil {
+			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
+		}
+	}
 	if err := s.readPosition(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
 	}
@@ -232,7 +271,7 @@ func (s *Store) Checkpoint(dir string) error {
 		err = s.Flush()
 	}
 	if err == nil {
-		err = s.db.Checkpoint(dir, pebble.WithFlushedWAL())
+		err = s.checkpoint(dir)
 	}
 	if err == nil {
 		err = synced.Check(s.fs, dir)
@@ -249,6 +288,16 @@ func (s *Store) Checkpoint(dir string) error {
 	return nil
 }
 
+// checkpoint writes a copy without young records: Pebble copies only the logs that it needs itself.
+func (s *Store) checkpoint(dir string) error {
+	release, err := s.storeYoung()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.db.Checkpoint(dir, pebble.WithFlushedWAL())
+}
+
 // Close flushes and closes the store. No batch may be in use.
 func (s *Store) Close() error {
 	s.space.Leave(s)
@@ -257,20 +306,33 @@ func (s *Store) Close() error {
 	if s.replicated && !s.readOnly { // the next start has few entries to apply again
 		err = s.Flush()
 	}
-	err = errors.Join(err, s.db.Close(), s.files.Close())
+	_, storeErr := s.storeYoung()
+	err = errors.Join(err, storeErr, s.db.Close())
+	if err == nil {
+		err = s.endYoung()
+	}
+	err = errors.Join(err, s.files.Close())
 	if err == nil && !s.readOnly {
 		err = disk.Seal(s.fs, s.dir)
 	}
-	return err
+	return errors.Join(err, s.unlock())
+}
+
+// unlock gives up the store's lock, if the store has it.
+func (s *Store) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
 }
 
 // get returns a copy of a key's value, or false.
 func (s *Store) get(key []byte) ([]byte, bool, error) {
 	s.count.gets.Add(1)
-	return get(s.db, key)
+	return get(s.live(), key)
 }
 
-func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
+func get(r reader, key []byte) (value []byte, found bool, err error) {
 	found, err = view(r, key, func(v []byte) error {
 		value = append([]byte(nil), v...)
 		return nil
@@ -279,8 +341,11 @@ func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
 }
 
 // view calls visit with the value of a key, if the key exists. The value is valid during the call only.
-func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, err error) {
-	v, closer, err := r.Get(key)
+func view(r reader, key []byte, visit func(v []byte) error) (found bool, err error) {
+	if v, found := r.young(key); found {
+		return true, visit(v)
+	}
+	v, closer, err := r.stored().Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return false, nil
 	}
@@ -292,7 +357,7 @@ func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, 
 }
 
 // exists reports whether a key exists.
-func exists(r pebble.Reader, key []byte) (bool, error) {
+func exists(r reader, key []byte) (bool, error) {
 	return view(r, key, func([]byte) error { return nil })
 }
 

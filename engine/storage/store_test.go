@@ -275,7 +275,7 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, vfs.NewMem(), Options{})
 			defer closeStore(t, s)
-			require.NoError(t, s.db.Set(c.key, []byte{record.Format + 1}, nil))
+			require.NoError(t, s.db.Set(c.key, []byte{record.FormatNewest + 1}, nil))
 			require.ErrorContains(t, c.read(s), c.says)
 		})
 	}

@@ -52,8 +52,14 @@ type pebbleFigure struct {
 
 func newPebbleCollector(stores func() []storage.PebbleMetrics) *pebbleCollector {
 	c := &pebbleCollector{stores: stores}
+	figure := func(kind prometheus.ValueType, name, help string, value func(*storage.PebbleMetrics) float64) {
+		c.figures = append(c.figures, pebbleFigure{prometheus.NewDesc(name, help, []string{"shard"}, nil), kind, value})
+	}
 	add := func(kind prometheus.ValueType, name, help string, value func(*storage.PebbleMetrics) float64) {
-		c.figures = append(c.figures, pebbleFigure{prometheus.NewDesc("prony_pebble_"+name, help, []string{"shard"}, nil), kind, value})
+		figure(kind, "prony_pebble_"+name, help, value)
+	}
+	young := func(kind prometheus.ValueType, name, help string, value func(*storage.Young) float64) {
+		figure(kind, "prony_storage_young_"+name, help, func(m *storage.PebbleMetrics) float64 { return value(&m.Young) })
 	}
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	add(counter, "flushes_total", "Memtables written to tables.", func(m *storage.PebbleMetrics) float64 { return float64(m.Flushes) })
@@ -71,6 +77,14 @@ func newPebbleCollector(stores func() []storage.PebbleMetrics) *pebbleCollector 
 	add(gauge, "read_amplification", "Tables and levels that a lookup may have to ask.", func(m *storage.PebbleMetrics) float64 { return float64(m.ReadAmplification) })
 	add(counter, "write_stalls_total", "Times that commits were held up by flushes or compactions.", func(m *storage.PebbleMetrics) float64 { return float64(m.WriteStalls) })
 	add(counter, "write_stall_seconds_total", "Time that commits were held up.", func(m *storage.PebbleMetrics) float64 { return m.StallSeconds })
+	young(gauge, "records", "Tasks and leases that are in the log only.", func(y *storage.Young) float64 { return float64(y.Records) })
+	young(gauge, "bytes", "Memory of tasks and leases that are in the log only.", func(y *storage.Young) float64 { return float64(y.Bytes) })
+	young(gauge, "logs", "Closed logs that are kept for tasks and leases that are in the log only.", func(y *storage.Young) float64 { return float64(y.LogsKept) })
+	young(counter, "put_total", "Tasks and leases that were put in the log only.", func(y *storage.Young) float64 { return float64(y.Put) })
+	young(counter, "stored_total", "Tasks and leases that were in the log only and then stored: their log was to go, or there was no room.",
+		func(y *storage.Young) float64 { return float64(y.Stored) })
+	young(counter, "retirements_total", "Times that all tasks and leases of the closed logs had ended or were stored.",
+		func(y *storage.Young) float64 { return float64(y.Retirements) })
 	return c
 }
 

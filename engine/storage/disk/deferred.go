@@ -24,7 +24,8 @@ const logsWaitingMax = 8
 type deferredSync struct {
 	fs   vfs.FS
 	dir  string
-	wake chan struct{} // holds one; there is work besides that of the interval
+	fail func(problem string) // ends the process
+	wake chan struct{}        // holds one; there is work besides that of the interval
 	stop chan struct{}
 	done chan struct{}
 
@@ -39,8 +40,8 @@ type deferredSync struct {
 }
 
 // newDeferredSync starts the fsyncs of the logs in a folder. With an interval of 0 the newest log is fsynced in syncAll only.
-func newDeferredSync(fs vfs.FS, dir string, interval time.Duration) *deferredSync {
-	d := &deferredSync{fs: fs, dir: dir, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+func newDeferredSync(fs vfs.FS, dir string, interval time.Duration, fail func(problem string)) *deferredSync {
+	d := &deferredSync{fs: fs, dir: dir, fail: fail, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	d.changed.L = &d.mu
 	go d.run(interval)
 	return d
@@ -91,6 +92,7 @@ func (d *deferredSync) settle(newest bool) error {
 		}
 		if err = d.settleLog(f, newest); err != nil {
 			err = fmt.Errorf("fsync of the log: %w", err)
+			d.fail(fmt.Sprintf("%s: %v", f.name, err)) // before a commit sees the error: Pebble panics if it begins a log then
 			d.mu.Lock()
 			d.err = err
 			d.changed.Broadcast()
@@ -137,11 +139,14 @@ func (d *deferredSync) enter(f *walFile) error {
 		return err
 	}
 	f.entered = true
-	if f.replaces == "" {
-		return nil
+	if f.replaces != "" {
+		d.discard(f.replaces)
 	}
-	return d.fs.Remove(f.replaces)
+	return nil
 }
+
+// discard removes a log that nobody needs. A log that cannot be removed stays until the store is opened again: that loses nothing.
+func (d *deferredSync) discard(name string) { _ = d.fs.Remove(name) }
 
 // rename gives a log its own name.
 func (d *deferredSync) rename(f *walFile) error {
@@ -169,7 +174,7 @@ func (d *deferredSync) finish(oldest *walFile) error {
 			continue
 		}
 		if removed {
-			return d.fs.Remove(oldest.name)
+			d.discard(oldest.name)
 		}
 		return nil
 	}
@@ -254,6 +259,13 @@ func (d *deferredSync) path(name string) string {
 		}
 	}
 	return name
+}
+
+// settled reports whether the log of a name is complete on the disk, or unknown.
+func (d *deferredSync) settled(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !slices.ContainsFunc(d.logs, func(f *walFile) bool { return f.name == name })
 }
 
 func (d *deferredSync) failed() error {

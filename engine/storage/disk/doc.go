@@ -32,6 +32,8 @@
 // closed logs in their order, and up to eight may wait for that. Until the logs before it are complete on the disk, a log has a pending
 // name (pending.go), which the next start resolves. View shows a store with pending logs to a reader that changes nothing.
 //
+// A store may keep logs that Pebble does not need any more (KeptLogs). Then the manifest is written after the closed logs are on the disk.
+//
 // # Concurrency
 //
 // Files, Log and Space are safe for concurrent use. Functions whose name ends in Locked need the lock that their comment names.

@@ -109,6 +109,15 @@ func (f *failStopFile) WriteAt(b []byte, at int64) (int, error) {
 	return n, f.fs.check("write", f.name, err)
 }
 
+// Stat ends the process if it fails for a log: Pebble panics then, because it is about to write the log.
+func (f *failStopFile) Stat() (vfs.FileInfo, error) {
+	info, err := f.File.Stat()
+	if f.noted && f.kind == syncedLog {
+		err = f.fs.check("stat", f.name, err)
+	}
+	return info, err
+}
+
 func (f *failStopFile) Sync() error { return f.sync(f.File.Sync) }
 
 func (f *failStopFile) SyncData() error { return f.sync(f.File.SyncData) }

@@ -14,8 +14,10 @@ import (
 type Files struct {
 	vfs.FS
 	failStop *failStopFS
+	wal      *walFS        // nil under Sync
 	deferred *deferredSync // nil under Sync
 	readOnly bool
+	logs     *KeptLogs // nil unless KeepLogs was called
 }
 
 // Guard returns the files of the store in a folder of a file system. The interval is for the mode Interval; 0 means
@@ -35,8 +37,9 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 	default:
 		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", d, Sync, Interval, None)
 	}
-	deferred := newDeferredSync(failStop, dir, interval)
-	return &Files{FS: &walFS{FS: failStop, dir: dir, deferred: deferred}, failStop: failStop, deferred: deferred}, nil
+	deferred := newDeferredSync(failStop, dir, interval, failStop.failed)
+	wal := &walFS{FS: failStop, dir: dir, deferred: deferred}
+	return &Files{FS: wal, failStop: failStop, wal: wal, deferred: deferred}, nil
 }
 
 // View returns the files of a store that is opened for reading. It changes none of them.
@@ -56,7 +59,11 @@ func (f *Files) Lock(name string) (io.Closer, error) {
 	if err != nil || f.readOnly || !f.failStop.contains(name) {
 		return lock, err
 	}
-	if err := settlePending(f.failStop.FS, f.failStop.dir); err != nil {
+	err = settlePending(f.failStop.FS, f.failStop.dir)
+	if err == nil {
+		err = forgetMissing(f.failStop.FS, f.failStop.dir)
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
@@ -64,6 +71,19 @@ func (f *Files) Lock(name string) (io.Closer, error) {
 
 // Unwrap returns the file system below.
 func (f *Files) Unwrap() vfs.FS { return f.FS }
+
+// KeepLogs has the files keep logs that Pebble does not need any more: see KeptLogs. It is called before the Pebble is opened.
+func (f *Files) KeepLogs() {
+	whole := func(string) bool { return true } // Pebble fsyncs a log when it closes it
+	if f.wal != nil {
+		f.wal.logsFirst, whole = true, f.deferred.settled
+	}
+	f.logs = keepLogs(f.FS, f.failStop.dir, whole, f.wal == nil)
+	f.FS = f.logs
+}
+
+// Logs returns the logs that are kept; nil unless KeepLogs was called.
+func (f *Files) Logs() *KeptLogs { return f.logs }
 
 // OnLongSync sets a function that is called after each fsync that took long. It is called before the Pebble is opened.
 func (f *Files) OnLongSync(report func(took time.Duration)) { f.failStop.longSync = report }

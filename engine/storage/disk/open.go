@@ -17,8 +17,19 @@ func Open(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 		}
 	}()
 	db, err = pebble.Open(dir, o)
+	return db, remedyOfLock(err)
+}
+
+// Lock locks a store before it is opened, with the lock in Pebble's options. The caller closes the lock after the Pebble. If another
+// process holds the lock, the error has the remedy.
+func Lock(dir string, files *Files) (*pebble.Lock, error) {
+	lock, err := pebble.LockDirectory(dir, files)
+	return lock, remedyOfLock(err)
+}
+
+func remedyOfLock(err error) error {
 	if errors.Is(err, syscall.EAGAIN) {
-		err = fmt.Errorf("another server holds its lock, stop that first: %w", err)
+		return fmt.Errorf("another server holds its lock, stop that first: %w", err)
 	}
-	return db, err
+	return err
 }

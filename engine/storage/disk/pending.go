@@ -107,6 +107,23 @@ func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
 	}
 }
 
+// HasEnd reports whether a log of the store has the mark that Pebble writes when it closes a log. The newest log of a store that was not
+// closed in order lacks it.
+func (f *Files) HasEnd(log string, number uint64) (bool, error) { return hasEnd(f, log, number) }
+
+// SyncLogs fsyncs closed logs and their folder.
+func SyncLogs(fs vfs.FS, dir string, logs []string) error {
+	for _, path := range logs {
+		if err := syncFile(fs, path); err != nil {
+			return fmt.Errorf("fsync the log %s: %w", path, err)
+		}
+	}
+	if err := SyncDir(fs, dir); err != nil {
+		return fmt.Errorf("fsync the folder of the logs: %w", err)
+	}
+	return nil
+}
+
 // settlePending gives pending logs their own names and removes those that follow a gap. The caller holds the store's lock.
 func settlePending(fs vfs.FS, dir string) error {
 	kept, dropped, err := pendingLogs(fs, dir)
@@ -119,12 +136,8 @@ func settlePending(fs vfs.FS, dir string) error {
 		}
 	}
 	for _, p := range kept {
-		before := fs.PathJoin(dir, logName(p.after))
-		if err := syncFile(fs, before); err != nil {
-			return fmt.Errorf("fsync the log %s: %w", before, err)
-		}
-		if err := SyncDir(fs, dir); err != nil {
-			return fmt.Errorf("fsync the folder of the logs: %w", err)
+		if err := SyncLogs(fs, dir, []string{fs.PathJoin(dir, logName(p.after))}); err != nil {
+			return err
 		}
 		if err := fs.Rename(fs.PathJoin(dir, p.file), fs.PathJoin(dir, p.name)); err != nil {
 			return fmt.Errorf("rename a pending log: %w", err)

@@ -276,3 +276,19 @@ func TestPendingNamesAreRead(t *testing.T) {
 	}
 	require.Equal(t, fmt.Sprintf("%06d.log", 12), logName(12))
 }
+
+// TestALogThatCannotBeRemovedHoldsUpNobody fails every removal: commits go on.
+func TestALogThatCannotBeRemovedHoldsUpNobody(t *testing.T) {
+	fs := &noRemoval{FS: vfs.NewMem()}
+	s := open(t, fs, None, 0)
+	fs.fails.Store(true)
+	for range 8 {
+		s.set(t)
+		s.rotate(t)
+		require.NoError(t, s.files.SyncLog())
+	}
+	fs.fails.Store(false)
+	s.set(t)
+	s.close(t)
+	require.Equal(t, s.n, present(t, fs))
+}

@@ -102,6 +102,14 @@ func writeFile(fs vfs.FS, dir, name, text string) error {
 	return SyncDir(fs, dir)
 }
 
+// WriteIn writes a file of a store atomically, also across a power loss.
+func WriteIn(fs vfs.FS, dir, name, text string) error {
+	if err := writeFile(fs, dir, name, text); err != nil {
+		return fmt.Errorf("write %s: %w", fs.PathJoin(dir, name), err)
+	}
+	return nil
+}
+
 // SyncDir fsyncs the directory entries of a folder.
 func SyncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
@@ -133,6 +141,9 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	}
 	if err := checkSeal(fs, dir, text); err != nil {
 		return fmt.Errorf("%w: restore a backup, or remove %s to open what is left", err, path)
+	}
+	if err := checkTables(fs, dir); err != nil {
+		return err
 	}
 	if readOnly {
 		return nil

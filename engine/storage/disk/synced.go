@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,6 +133,29 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 		return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
 	}
 	return SyncedFile{binary.LittleEndian.Uint64(b[1:]), int64(binary.LittleEndian.Uint64(b[9:]))}, nil
+}
+
+// forgetMissing removes the notes if the log that they are about does not exist. After a loss of power Pebble may begin a log with the same
+// number, which has less.
+func forgetMissing(fs vfs.FS, dir string) error {
+	s, err := readSynced(fs, dir, syncedLog)
+	if err != nil || s.length == 0 {
+		return err
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("look for the log: %w", err)
+	}
+	if slices.Contains(names, logName(s.number)) {
+		return nil
+	}
+	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
+		return fmt.Errorf("forget how far a missing log was synced: %w", err)
+	}
+	if err := SyncDir(fs, dir); err != nil {
+		return fmt.Errorf("forget how far a missing log was synced: %w", err)
+	}
+	return nil
 }
 
 // checkLog checks the newest log of a store that was not closed in order, up to where it was fsynced.

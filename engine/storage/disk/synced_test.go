@@ -189,3 +189,27 @@ func FuzzWholeChunks(f *testing.F) {
 		require.True(t, at <= len(b) || at == logBlock)
 	})
 }
+
+// TestTheNoteOfAMissingLogIsForgotten loses a log whose note is there. Pebble then begins a log of the same number, and a kill before its
+// first fsync must not look like damage.
+func TestTheNoteOfAMissingLogIsForgotten(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, fs, None, never)
+	s.set(t)
+	require.NoError(t, s.files.SyncLog())
+	killed := processKill(fs)
+	s.close(t)
+	log := newestLog(t, killed)
+	require.NoError(t, killed.Remove(log))
+	require.NoError(t, BreakSeal(killed, "store", false))
+	files, err := Guard(killed, "store", None, never, NewLog(nil, nil))
+	require.NoError(t, err)
+	lock, err := files.Lock("store/LOCK")
+	require.NoError(t, err)
+	f, err := killed.Create(log, vfs.WriteCategoryUnspecified)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.NoError(t, BreakSeal(killed, "store", false))
+	require.NoError(t, lock.Close())
+	require.NoError(t, files.Close())
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -18,6 +19,10 @@ type walFS struct {
 	vfs.FS
 	dir      string
 	deferred *deferredSync
+
+	// logsFirst has a closed log be on the disk before the manifest says that the log's memtable is in tables: the log has records that are
+	// not in the memtable. It is set before the Pebble is opened.
+	logsFirst bool
 
 	// Pebble opens the folder several times, and the log's manager does so last before the first log is created. Only the manager's
 	// fsyncs of the folder are deferred.
@@ -37,7 +42,11 @@ func (fs *walFS) isLog(path string) bool {
 
 func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if !fs.isLog(name) {
-		return fs.FS.Create(name, c)
+		f, err := fs.FS.Create(name, c)
+		if err == nil && fs.logsFirst && fs.PathDir(name) == fs.dir && strings.HasPrefix(fs.PathBase(name), manifestPrefix) {
+			return lateManifest{f, fs.deferred}, nil
+		}
+		return f, err
 	}
 	return fs.begin(name, "", c)
 }
@@ -106,6 +115,20 @@ type settledLock struct {
 }
 
 func (l settledLock) Close() error { return errors.Join(l.deferred.settle(false), l.Closer.Close()) }
+
+// lateManifest is a manifest that is written after the closed logs are on the disk. Pebble writes it in the background, or when it opens
+// a store.
+type lateManifest struct {
+	vfs.File
+	deferred *deferredSync
+}
+
+func (f lateManifest) Write(b []byte) (int, error) {
+	if err := f.deferred.settle(false); err != nil {
+		return 0, err
+	}
+	return f.File.Write(b)
+}
 
 // walFolder is a handle of the store's folder.
 type walFolder struct {

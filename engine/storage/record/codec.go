@@ -13,9 +13,14 @@ import (
 // older format lacks are zero:
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
+//	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
+//
+// A store without such tasks and leases has no record of format 4.
 const (
 	Format       = 3
 	formatOldest = 2
+	formatYoung  = 4
+	FormatNewest = formatYoung
 )
 
 // Encoder encodes one record after the other into the same buffer.
@@ -32,7 +37,10 @@ func (e *Encoder) start()        { e.b = append(e.b[:0], Format) }
 // decoder takes fields off the front of a record.
 type decoder struct{ *fields.Decoder }
 
-func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, Format)} }
+func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, FormatNewest)} }
+
+// MarkYoung gives the queue's record that was encoded last the format that says that tasks and leases may be in the log only.
+func (e *Encoder) MarkYoung() { e.b[0] = formatYoung }
 
 func (e *Encoder) bool(v bool) {
 	if v {

@@ -314,9 +314,9 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 					require.ErrorContains(t, err, "1 bytes too many")
 				}
 				newer := append([]byte(nil), e.b...)
-				newer[0] = Format + 1
+				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 4, this server reads formats 2 to 3: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
 			})
 		})
 	}

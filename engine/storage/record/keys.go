@@ -36,6 +36,7 @@ import (
 //	a key                                  the node's own records: tenants, access tokens
 //	m                                      next batch and queue ids of the shard
 //	n                                      reserved ids and tokens: those below may have been issued
+//	y                                      which commits may have records that are in the log only
 //	i                                      how far a replicated shard has applied the log
 const (
 	PrefixTask     = 't'
@@ -53,6 +54,7 @@ const (
 	PrefixMeta     = 'm'
 	PrefixReserved = 'n'
 	PrefixPosition = 'i'
+	PrefixFloor    = 'y'
 )
 
 // The lengths of keys in bytes.

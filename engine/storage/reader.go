@@ -1,0 +1,190 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
+	"github.com/pronybench/prony/engine/storage/young"
+)
+
+// reader reads the store's records, both those that Pebble has under their keys and the young ones.
+type reader interface {
+	stored() pebble.Reader
+	// young returns the value of a young record. If there is none, stored has the record, or there is none at all.
+	young(key []byte) (value []byte, found bool)
+	// open returns an iterator over the stored records of a range of keys, and the young records of the range in their order. nil is
+	// the beginning, and the end.
+	open(from, to []byte) (*pebble.Iterator, []youngRecord, error)
+}
+
+// youngRecord is a young record with the key that it is stored under later.
+type youngRecord struct{ key, value []byte }
+
+// live reads what the store has now. Each call may see later commits.
+type live struct{ *Store }
+
+func (s *Store) live() reader { return live{s} }
+
+func (l live) stored() pebble.Reader { return l.db }
+
+func (l live) young(key []byte) (value []byte, found bool) {
+	y := l.Store.young
+	if y == nil {
+		return nil, false
+	}
+	k, may := youngKey(key)
+	if !may {
+		return nil, false
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.Get(k)
+}
+
+func (l live) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
+	y := l.Store.young
+	if y == nil || !mayBeYoung(from, to) {
+		it, err := iterate(l.db, from, to)
+		return it, nil, err
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	it, err := iterate(l.db, from, to)
+	return it, y.between(span{from, to}), err
+}
+
+func iterate(r pebble.Reader, from, to []byte) (*pebble.Iterator, error) {
+	return r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+}
+
+// frozen reads what the store had at one moment. It is safe for concurrent use.
+type frozen struct {
+	snap   *pebble.Snapshot
+	recent []youngRecord
+}
+
+// span is the keys from one on, before another. nil is the beginning, and the end.
+type span struct{ from, before []byte }
+
+// tasksOf returns the span of the tasks of a queue.
+func tasksOf(queueID uint32) span {
+	from := binary.BigEndian.AppendUint32([]byte{record.PrefixTask}, queueID)
+	return span{from, record.PrefixEnd(from)}
+}
+
+// allLeases returns the span of the leases.
+func allLeases() span { return span{[]byte{record.PrefixLease}, []byte{record.PrefixLease + 1}} }
+
+// frozen returns what the store has now. Of the young records it has those of some spans only, which are in the order of their keys.
+func (s *Store) frozen(spans ...span) frozen {
+	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
+		for _, span := range spans {
+			out = append(out, y.between(span)...)
+		}
+		return out
+	})
+}
+
+// frozenTasks returns what the store has now. Of the young records it has those of some tasks only.
+func (s *Store) frozenTasks(refs []queue.Ref) frozen {
+	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
+		for _, ref := range refs {
+			k := taskKey(ref)
+			if v, found := y.Get(k); found {
+				out = append(out, youngRecord{appendStoredKey(nil, k), v})
+			}
+		}
+		slices.SortFunc(out, func(a, b youngRecord) int { return bytes.Compare(a.key, b.key) })
+		return out
+	})
+}
+
+func (s *Store) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
+	y := s.young
+	if y == nil {
+		return frozen{snap: s.db.NewSnapshot()}
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return frozen{s.db.NewSnapshot(), recent(y)}
+}
+
+// Close releases what the store had.
+func (f frozen) Close() error { return f.snap.Close() }
+
+func (f frozen) stored() pebble.Reader { return f.snap }
+
+func (f frozen) young(key []byte) (value []byte, found bool) {
+	i, found := slices.BinarySearchFunc(f.recent, key, func(r youngRecord, key []byte) int { return bytes.Compare(r.key, key) })
+	if !found {
+		return nil, false
+	}
+	return f.recent[i].value, true
+}
+
+func (f frozen) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
+	it, err := iterate(f.snap, from, to)
+	return it, between(f.recent, from, to), err
+}
+
+// between returns the records of a range of keys.
+func between(all []youngRecord, from, to []byte) []youngRecord {
+	at := func(key []byte) int {
+		i, _ := slices.BinarySearchFunc(all, key, func(r youngRecord, key []byte) int { return bytes.Compare(r.key, key) })
+		return i
+	}
+	end := len(all)
+	if to != nil {
+		end = at(to)
+	}
+	return all[at(from):max(at(from), end)]
+}
+
+// mayBeYoung reports whether a range of keys may have young records.
+func mayBeYoung(from, to []byte) bool {
+	for _, prefix := range youngPrefixes {
+		if bytes.Compare(from, []byte{prefix + 1}) < 0 && (to == nil || bytes.Compare(to, []byte{prefix}) > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// between returns the records of a span, which does not end with a longer key than those of young records.
+func (y *youngRecords) between(in span) []youngRecord {
+	before := young.Key{Prefix: 0xff}
+	if in.before != nil {
+		before = youngFrom(in.before)
+	}
+	records := y.Range(youngFrom(in.from), before)
+	out := make([]youngRecord, len(records))
+	keys := make([]byte, 0, len(records)*record.RefKeyLen)
+	for i, r := range records {
+		at := len(keys)
+		keys = appendStoredKey(keys, r.Key)
+		out[i] = youngRecord{keys[at:len(keys):len(keys)], r.Value}
+	}
+	return between(out, in.from, in.before)
+}
+
+// youngFrom returns the first key among the young records that may be at or after a stored key.
+func youngFrom(key []byte) (k young.Key) {
+	if len(key) == 0 {
+		return k
+	}
+	var padded [record.RefKeyLen]byte
+	copy(padded[:], key)
+	k.Prefix = key[0]
+	if k.Prefix != record.PrefixTask {
+		k.Seq = binary.BigEndian.Uint64(padded[1:])
+		return k
+	}
+	k.Queue, k.Priority = binary.BigEndian.Uint32(padded[1:]), padded[5]
+	k.Seq = binary.BigEndian.Uint64(padded[6:])
+	return k
+}

@@ -1,0 +1,324 @@
+package young
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+	"sort"
+)
+
+// Records are the records of a store that are in its log only.
+type Records struct {
+	runs  map[Key]*run
+	last  *run // the run that was used last
+	of    Key  // and what it is the run of
+	parts []*part
+	head  int   // of parts
+	ended int   // parts without a live record, among those from head on
+	bytes int64 // of all parts with a live record
+
+	number uint64 // of the last part
+	live   int
+	checks uint64 // calls of Fits
+}
+
+// part is the records of one commit.
+type part struct {
+	number uint64
+	buf    []byte // nil after the last record ended
+	live   int
+}
+
+// run is the records of one run, ascending.
+type run struct {
+	slots []slot
+	head  int // slots before it are gone
+	live  int
+	next  uint64 // the least seq that may be added
+
+	check, checked uint64 // the last call of Fits that looked at the run, and the least seq that may follow those it saw
+}
+
+type slot struct {
+	seq   uint64
+	part  *part // nil: the record ended
+	at, n uint32
+}
+
+// New returns no records. The number of the next commit is beyond a number.
+func New(beyond uint64) *Records {
+	return &Records{runs: map[Key]*run{}, number: beyond}
+}
+
+// Len returns the number of records.
+func (r *Records) Len() int { return r.live }
+
+// Bytes returns the memory of the buffers.
+func (r *Records) Bytes() int64 { return r.bytes }
+
+// Number returns the number of the last commit.
+func (r *Records) Number() uint64 { return r.number }
+
+// Floor returns the number up to which all records ended.
+func (r *Records) Floor() uint64 {
+	if r.head == len(r.parts) {
+		return r.number
+	}
+	return r.parts[r.head].number - 1
+}
+
+// Fits reports whether the records of a commit may be added: the keys of each run must ascend, over all calls of Add.
+func (r *Records) Fits(p *Puts) bool {
+	r.checks++
+	for _, i := range p.items {
+		of := r.at(i.key)
+		if of.check != r.checks {
+			of.check, of.checked = r.checks, of.next
+		}
+		if i.key.Seq < of.checked {
+			return false
+		}
+		of.checked = i.key.Seq + 1
+	}
+	return true
+}
+
+// Add adds the records of a commit, which fit, and returns them encoded for the log. The result is valid until p changes.
+func (r *Records) Add(p *Puts) (encoded []byte) {
+	r.number++
+	binary.BigEndian.PutUint64(p.buf[2:], r.number)
+	of := &part{number: r.number, buf: bytes.Clone(p.buf), live: len(p.items)}
+	for _, i := range p.items {
+		r.at(i.key).push(slot{i.key.Seq, of, i.at, i.n})
+	}
+	r.live += of.live
+	r.bytes += int64(len(of.buf))
+	r.parts = append(r.parts, of)
+	return p.buf
+}
+
+// at returns the run of a key, and makes it if it does not exist.
+func (r *Records) at(k Key) *run {
+	if of := k.run(); r.last == nil || r.of != of {
+		r.last, r.of = r.runs[of], of
+		if r.last == nil {
+			r.last = &run{}
+			r.runs[of] = r.last
+		}
+	}
+	return r.last
+}
+
+// find returns the slot of a record, or nil.
+func (r *Records) find(k Key) (*run, *slot) {
+	if of := k.run(); r.last == nil || r.of != of {
+		found := r.runs[of]
+		if found == nil {
+			return nil, nil
+		}
+		r.last, r.of = found, of
+	}
+	return r.last, r.last.find(k.Seq)
+}
+
+// Has reports whether there is a record.
+func (r *Records) Has(k Key) bool {
+	_, s := r.find(k)
+	return s != nil
+}
+
+// Get returns the value of a record. The caller must not change it; it stays valid.
+func (r *Records) Get(k Key) (value []byte, found bool) {
+	_, s := r.find(k)
+	if s == nil {
+		return nil, false
+	}
+	return s.value(), true
+}
+
+// Drop ends a record, and reports whether there was one.
+func (r *Records) Drop(k Key) bool {
+	of, s := r.find(k)
+	if s == nil {
+		return false
+	}
+	r.end(of, s)
+	r.shiftEnded()
+	return true
+}
+
+// shiftEnded removes the oldest parts whose records have all ended, and such parts among the others if they are many.
+func (r *Records) shiftEnded() {
+	for r.head < len(r.parts) && r.parts[r.head].live == 0 {
+		r.shift()
+	}
+	if r.ended > endedPartsMax && r.ended > (len(r.parts)-r.head)/2 {
+		kept := slices.DeleteFunc(r.parts[r.head:], func(p *part) bool { return p.live == 0 })
+		n := copy(r.parts, kept)
+		clear(r.parts[n : r.head+len(kept)])
+		r.parts, r.head, r.ended = r.parts[:n], 0, 0
+	}
+}
+
+func (r *Records) end(of *run, s *slot) {
+	p := s.part
+	s.part = nil
+	r.live--
+	of.ended()
+	if p.live--; p.live == 0 {
+		r.bytes -= int64(len(p.buf))
+		r.ended++
+		p.buf = nil
+	}
+}
+
+// shift removes the oldest part.
+func (r *Records) shift() {
+	r.ended--
+	r.parts[r.head] = nil
+	r.head++
+	if r.head == len(r.parts) {
+		r.parts, r.head = r.parts[:0], 0
+	} else if r.head > 1024 && r.head > len(r.parts)/2 {
+		n := copy(r.parts, r.parts[r.head:])
+		clear(r.parts[n:])
+		r.parts, r.head = r.parts[:n], 0
+	}
+}
+
+// Retire ends the oldest records, those of whole commits: until all commits up to a number have ended, or about so many bytes are retired.
+// store is called with each, in the order in which the commits added them.
+func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []byte)) {
+	for retired := int64(0); r.head < len(r.parts) && r.parts[r.head].number <= upTo && retired < bytesMax; {
+		p := r.parts[r.head]
+		if p.live > 0 {
+			buf := p.buf
+			_ = eachPut(buf, func(k Key, at, n int) { // Puts encoded it
+				if of, s := r.find(k); s != nil && s.part == p {
+					store(k, buf[at:at+n])
+					retired += int64(n)
+					r.end(of, s)
+				}
+			})
+		}
+		r.shift()
+	}
+	r.shiftEnded()
+}
+
+// Trim forgets the runs of a prefix that have no record, if they are many. Keys of these runs may then be added again.
+func (r *Records) Trim(prefix byte) {
+	if len(r.runs) <= emptyRunsMax {
+		return
+	}
+	for of, run := range r.runs {
+		if of.Prefix == prefix && run.live == 0 {
+			delete(r.runs, of)
+		}
+	}
+	r.last = nil
+}
+
+const (
+	// endedPartsMax is how many parts without a record are kept between others.
+	endedPartsMax = 1024
+	// emptyRunsMax is how many runs are kept, if most of them have no record.
+	emptyRunsMax = 1024
+	// emptySlotsMax is how many slots a run without a record keeps.
+	emptySlotsMax = 4096
+)
+
+// Record is a record with its key.
+type Record struct {
+	Key   Key
+	Value []byte
+}
+
+// Range returns the records from a key on, before another key, in the order of their keys.
+func (r *Records) Range(from, before Key) (out []Record) {
+	var runs []Key
+	for of, run := range r.runs {
+		last := of
+		last.Seq = math.MaxUint64
+		if run.live > 0 && last.Compare(from) >= 0 && of.Compare(before) < 0 {
+			runs = append(runs, of)
+		}
+	}
+	slices.SortFunc(runs, Key.Compare)
+	for _, of := range runs {
+		run := r.runs[of]
+		i := run.head
+		if of == from.run() {
+			i += sort.Search(len(run.slots)-i, func(i int) bool { return run.slots[run.head+i].seq >= from.Seq })
+		}
+		for ; i < len(run.slots); i++ {
+			k, s := of, &run.slots[i]
+			if k.Seq = s.seq; k.Compare(before) >= 0 {
+				break
+			}
+			if s.part != nil {
+				out = append(out, Record{k, s.value()})
+			}
+		}
+	}
+	return out
+}
+
+func (s *slot) value() []byte {
+	end := s.at + s.n
+	return s.part.buf[s.at:end:end]
+}
+
+// push appends a slot. It makes room by removing gone slots, if there are many.
+func (r *run) push(s slot) {
+	if len(r.slots) == cap(r.slots) && r.live <= len(r.slots)/2 {
+		kept := r.slots[:0]
+		for i := r.head; i < len(r.slots); i++ {
+			if r.slots[i].part != nil {
+				kept = append(kept, r.slots[i])
+			}
+		}
+		clear(r.slots[len(kept):])
+		r.slots, r.head = kept, 0
+	}
+	r.slots = append(r.slots, s)
+	r.next = s.seq + 1
+	r.live++
+}
+
+// find returns the slot of a seq, or nil. The seqs of most runs have no gaps.
+func (r *run) find(seq uint64) *slot {
+	if r.live == 0 {
+		return nil
+	}
+	slots := r.slots[r.head:]
+	if seq < slots[0].seq {
+		return nil
+	}
+	i := int(min(seq-slots[0].seq, uint64(len(slots)-1)))
+	if slots[i].seq != seq {
+		i = sort.Search(i+1, func(i int) bool { return slots[i].seq >= seq })
+		if i == len(slots) || slots[i].seq != seq {
+			return nil
+		}
+	}
+	if slots[i].part == nil {
+		return nil
+	}
+	return &slots[i]
+}
+
+// ended accounts for the end of a record.
+func (r *run) ended() {
+	if r.live--; r.live == 0 {
+		r.slots, r.head = r.slots[:0], 0
+		if cap(r.slots) > emptySlotsMax {
+			r.slots = nil
+		}
+		return
+	}
+	for r.slots[r.head].part == nil {
+		r.head++
+	}
+}

@@ -1,0 +1,249 @@
+// Package young holds records that are in a store's log and not in its tables: most tasks and leases live for milliseconds, and such
+// a record need never be inserted into a table.
+//
+// # Usage
+//
+// A commit collects its records in Puts and adds them with Records.Add, which returns a number. A record ends with Drop, or with Retire,
+// which hands it to the caller to be stored. Records up to Floor are all dropped or stored:
+//
+//	var puts young.Puts
+//	puts.Add(young.Key{Prefix: 't', Queue: 1, Seq: 7}, value)
+//	encoded := records.Add(&puts)      // for the log
+//	value, found := records.Get(key)
+//	found = records.Drop(key)          // Drops encodes it for the log
+//	records.Retire(upTo, most, store)  // the oldest ones
+//	err := young.Decode(logged, visitor)
+//
+// Saved are the records that a later program found in the log.
+//
+// # Memory
+//
+// The records of one commit share one buffer, which lives until the last of them ends. Bytes counts the buffers.
+//
+// # Concurrency
+//
+// Nothing in this package is safe for concurrent use: the store's lock guards it.
+package young
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+)
+
+// Key is the key of a record, in parts. Records of one Prefix, Queue and Priority form a run: they are added in the order of Seq.
+type Key struct {
+	Prefix   byte
+	Queue    uint32
+	Priority uint8
+	Seq      uint64
+}
+
+func (k Key) run() Key { k.Seq = 0; return k }
+
+// Compare orders keys by Prefix, Queue, Priority and Seq.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Prefix, o.Prefix), cmp.Compare(k.Queue, o.Queue), cmp.Compare(k.Priority, o.Priority), cmp.Compare(k.Seq, o.Seq))
+}
+
+// The records of a commit, and the keys that it drops, are logged as
+//
+//	format 1 byte │ kind 1 │ number 8 │ key │ length │ value │ key │ length │ value │ …        kindPuts
+//	format 1 byte │ kind 1 │ key │ key │ …                                                     kindDrops
+//
+// with the number in big-endian order, and lengths as uvarints. A key is
+//
+//	0 │ seq minus the previous key's seq: varint                                        a key of the previous key's run
+//	1 │ prefix 1 byte │ queue: uvarint │ priority 1 byte │ seq: uvarint
+const (
+	format    = 1
+	kindPuts  = 1
+	kindDrops = 2
+	headPuts  = 2 + 8
+	headDrops = 2
+	sameRun   = 0
+	newRun    = 1
+)
+
+// keys encodes keys one after the other.
+type keys struct {
+	last Key
+	any  bool
+}
+
+func (e *keys) append(b []byte, k Key) []byte {
+	if e.any && k.run() == e.last.run() {
+		b = binary.AppendVarint(append(b, sameRun), int64(k.Seq-e.last.Seq))
+	} else {
+		b = binary.AppendUvarint(append(b, newRun, k.Prefix), uint64(k.Queue))
+		b = binary.AppendUvarint(append(b, k.Priority), k.Seq)
+	}
+	e.last, e.any = k, true
+	return b
+}
+
+func (e *keys) decode(b []byte) (k Key, rest []byte, err error) {
+	n := 0
+	switch {
+	case len(b) >= 1 && b[0] == sameRun && e.any:
+		var delta int64
+		k = e.last
+		delta, n = binary.Varint(b[1:])
+		k.Seq += uint64(delta)
+		b = b[1:]
+	case len(b) >= 2 && b[0] == newRun:
+		k.Prefix = b[1]
+		q, m := binary.Uvarint(b[2:])
+		if m <= 0 || q > 1<<32-1 || len(b) < 2+m+1 {
+			return k, nil, errTruncated
+		}
+		k.Queue, k.Priority = uint32(q), b[2+m]
+		b = b[2+m+1:]
+		k.Seq, n = binary.Uvarint(b)
+	}
+	if n <= 0 {
+		return k, nil, errTruncated
+	}
+	e.last, e.any = k, true
+	return k, b[n:], nil
+}
+
+var errTruncated = fmt.Errorf("a key or a value is cut off")
+
+// Puts collects the new records of one commit.
+type Puts struct {
+	buf   []byte
+	keys  keys
+	items []item
+}
+
+// item is the place of a record's value in the encoded records.
+type item struct {
+	key   Key
+	at, n uint32
+}
+
+// Add adds a record. It copies the value.
+func (p *Puts) Add(k Key, value []byte) {
+	if len(p.items) == 0 {
+		p.buf = append(p.buf[:0], format, kindPuts, 0, 0, 0, 0, 0, 0, 0, 0)
+		p.keys = keys{}
+	}
+	p.buf = p.keys.append(p.buf, k)
+	p.buf = binary.AppendUvarint(p.buf, uint64(len(value)))
+	p.items = append(p.items, item{k, uint32(len(p.buf)), uint32(len(value))})
+	p.buf = append(p.buf, value...)
+}
+
+// Len returns the number of records.
+func (p *Puts) Len() int { return len(p.items) }
+
+// Bytes returns the size of the encoded records.
+func (p *Puts) Bytes() int {
+	if len(p.items) == 0 {
+		return 0
+	}
+	return len(p.buf)
+}
+
+// Reset forgets the records.
+func (p *Puts) Reset() {
+	p.items = p.items[:0]
+	if cap(p.buf) > keptBytesMax {
+		p.buf, p.items = nil, nil
+	}
+}
+
+// keptBytesMax is how large a buffer may be that is kept for the next commit.
+const keptBytesMax = 1 << 20
+
+// Each calls visit for each record, in the order of Add. The value is valid until the next Add.
+func (p *Puts) Each(visit func(k Key, value []byte)) {
+	for _, i := range p.items {
+		visit(i.key, p.buf[i.at:i.at+i.n])
+	}
+}
+
+// eachPut calls visit for each record of encoded records, with the place of its value.
+func eachPut(buf []byte, visit func(k Key, at, n int)) error {
+	e := keys{}
+	for rest := buf[headPuts:]; len(rest) > 0; {
+		k, after, err := e.decode(rest)
+		if err != nil {
+			return err
+		}
+		size, n := binary.Uvarint(after)
+		if n <= 0 || size > uint64(len(after)-n) {
+			return errTruncated
+		}
+		visit(k, len(buf)-len(after)+n, int(size))
+		rest = after[n+int(size):]
+	}
+	return nil
+}
+
+// Drops collects the keys of records that a commit drops.
+type Drops struct {
+	buf  []byte
+	keys keys
+}
+
+// Add adds a key.
+func (d *Drops) Add(k Key) {
+	if len(d.buf) == 0 {
+		d.buf = append(d.buf, format, kindDrops)
+		d.keys = keys{}
+	}
+	d.buf = d.keys.append(d.buf, k)
+}
+
+// Encoded returns the keys for the log, or nil if there are none. It is valid until the next call of a method.
+func (d *Drops) Encoded() []byte {
+	if len(d.buf) == 0 {
+		return nil
+	}
+	return d.buf
+}
+
+// Reset forgets the keys.
+func (d *Drops) Reset() { d.buf = d.buf[:0] }
+
+// Visitor takes what one entry of the log says about records.
+type Visitor struct {
+	// Put takes a record, with the number of its commit. The value is a part of the entry.
+	Put  func(number uint64, k Key, value []byte)
+	Drop func(k Key)
+}
+
+// Decode decodes an entry of the log.
+func Decode(entry []byte, v Visitor) error {
+	if len(entry) < headDrops {
+		return fmt.Errorf("records in the log: %w", errTruncated)
+	}
+	if entry[0] != format {
+		return fmt.Errorf("records in the log have format %d, this program reads format %d: use a newer one", entry[0], format)
+	}
+	var err error
+	switch entry[1] {
+	case kindPuts:
+		if len(entry) < headPuts {
+			return fmt.Errorf("records in the log: %w", errTruncated)
+		}
+		number := binary.BigEndian.Uint64(entry[2:])
+		err = eachPut(entry, func(k Key, at, n int) { v.Put(number, k, entry[at:at+n]) })
+	case kindDrops:
+		e := keys{}
+		for rest := entry[headDrops:]; len(rest) > 0 && err == nil; {
+			var k Key
+			if k, rest, err = e.decode(rest); err == nil {
+				v.Drop(k)
+			}
+		}
+	default:
+		err = fmt.Errorf("kind %d is unknown", entry[1])
+	}
+	if err != nil {
+		return fmt.Errorf("records in the log: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	logrecord "github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+
+	"github.com/pronybench/prony/engine/storage/disk"
+	"github.com/pronybench/prony/engine/storage/record"
+	"github.com/pronybench/prony/engine/storage/young"
+)
+
+// A store that was not closed in order may have young records in its logs. Open recovers them in these steps, while it holds the store's
+// lock, and a crash during any of them is followed by the same steps:
+//
+//  1. It reads the file YOUNG, and then the logs that are newer than those the file is about.
+//  2. It fsyncs these logs, and writes the records to the file YOUNG. From then on Pebble may remove the logs, or begin new ones after a
+//     log whose end a crash cut off: logs up to the newest one are not read again.
+//  3. After Pebble is open, it stores the records that are neither below the floor nor stored.
+//  4. Once these are on the disk, it replaces the file by one without records. The file still says which logs are not read again.
+//
+// The file exists while the store is open, and Close removes it when no record is young. So a store without the file was closed in
+// order, or written by a program without young records: its logs are not read, and the file is made after step 3. PrefixFloor says if
+// the file must be there.
+type recovered struct {
+	young.Saved
+	found bool // the file YOUNG exists
+	read  []string
+}
+
+const youngName = "YOUNG"
+
+// recoverYoung reads the young records of a store. The caller holds the store's lock.
+func recoverYoung(files *disk.Files, dir string) (*recovered, error) {
+	r := &recovered{}
+	if err := r.readFile(files, files.PathJoin(dir, youngName)); err != nil {
+		return nil, err
+	}
+	logs, err := wal.Scan(wal.Dir{FS: files, Dirname: dir})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("look for logs: %w", err)
+	}
+	for i, l := range logs {
+		if number := uint64(l.Num); number > r.Newest {
+			if r.found {
+				if err := r.readLog(files, l, i < len(logs)-1); err != nil {
+					return nil, err
+				}
+			}
+			r.Newest = number
+		}
+	}
+	return r, nil
+}
+
+// readLog reads a log as Pebble does. Only the end of the newest log may be cut off.
+func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (err error) {
+	_, path := l.SegmentLocation(0)
+	r.read = append(r.read, path)
+	from := l.OpenForRead()
+	defer closeAfter(from, &err)
+	damaged := func(err error) error {
+		return errors.Join(&disk.DamagedError{File: path, Problem: "not all of it is what was written: restore a backup"}, err)
+	}
+	var batch bytes.Buffer
+	for {
+		batch.Reset()
+		entry, _, err := from.NextRecord()
+		if err == nil {
+			_, err = batch.ReadFrom(entry)
+		}
+		switch {
+		case err == nil:
+			if err := r.readBatch(batch.Bytes()); err != nil {
+				return fmt.Errorf("read %s: %w", path, err)
+			}
+		case errors.Is(err, io.EOF) && closed: // which may be a cut, too
+			whole, err := files.HasEnd(path, uint64(l.Num))
+			if err == nil && !whole {
+				err = damaged(nil)
+			}
+			return err
+		case errors.Is(err, io.EOF), errors.Is(err, logrecord.ErrUnexpectedEOF) && !closed:
+			return nil
+		default:
+			return damaged(err)
+		}
+	}
+}
+
+// readBatch takes what a batch says about young records: first those that it puts, then those that it drops or stores.
+func (r *recovered) readBatch(batch []byte) error {
+	var ends []young.Key
+	for in := batchrepr.Read(batch); ; {
+		kind, key, _, ok, err := in.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		switch kind {
+		case pebble.InternalKeyKindLogData:
+			err := young.Decode(key, young.Visitor{Put: r.Put, Drop: func(k young.Key) { ends = append(ends, k) }})
+			if err != nil {
+				return err
+			}
+		case pebble.InternalKeyKindSet:
+			if k, ok := youngKey(key); ok {
+				ends = append(ends, k)
+			}
+		}
+	}
+	for _, k := range ends {
+		r.Drop(k)
+	}
+	return nil
+}
+
+func (r *recovered) readFile(fs vfs.FS, path string) (err error) {
+	f, err := fs.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read recovered records: %w", err)
+	}
+	defer closeAfter(f, &err)
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return fmt.Errorf("read recovered records: %w", err)
+	}
+	r.found = true
+	err = r.Decode(b)
+	if errors.Is(err, young.ErrDamaged) {
+		return &disk.DamagedError{File: path, Problem: "it is not what was written: restore a backup"}
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// save writes the records to the file YOUNG.
+func (r *recovered) save(s *Store) error {
+	if err := disk.SyncLogs(s.fs, s.dir, r.read); err != nil {
+		return err
+	}
+	r.read = nil
+	return disk.WriteIn(s.fs, s.dir, youngName, string(r.Encode()))
+}
+
+// restore makes the recovered records a part of the open store.
+func (s *Store) restore(r *recovered) error {
+	floor, err := s.youngFloor()
+	if err != nil {
+		return err
+	}
+	if floor.More && !r.found {
+		return &disk.DamagedError{File: s.fs.PathJoin(s.dir, youngName), Problem: "it is missing: restore a backup"}
+	}
+	y := s.young
+	y.Records, y.floor = young.New(max(floor.Commit, r.Number)), floor
+	if s.readOnly {
+		return s.showYoung(r)
+	}
+	if !r.found { // now that it is known not to be missing
+		return r.save(s)
+	}
+	if err := s.storeRecovered(r); err != nil {
+		return fmt.Errorf("store recovered records: %w", err)
+	}
+	return nil
+}
+
+// left calls visit for the recovered records that are young, in the order of their keys.
+func (s *Store) left(r *recovered, visit func(k young.Key, value []byte) error) error {
+	return r.Each(func(number uint64, k young.Key, value []byte) error {
+		if number <= s.young.floor.Commit {
+			return nil
+		}
+		stored, err := exists(s.live(), appendStoredKey(nil, k))
+		if err != nil || stored {
+			return err
+		}
+		return visit(k, value)
+	})
+}
+
+// showYoung has a store that is only read show the recovered records.
+func (s *Store) showYoung(r *recovered) error {
+	var puts young.Puts
+	err := s.left(r, func(k young.Key, value []byte) error {
+		puts.Add(k, value)
+		return nil
+	})
+	if err == nil && puts.Len() > 0 {
+		s.young.Add(&puts)
+	}
+	return err
+}
+
+// storeRecovered stores the recovered records, and then replaces the file YOUNG by one without records.
+func (s *Store) storeRecovered(r *recovered) error {
+	if r.Len() == 0 && s.young.floor.Commit >= s.young.Number() {
+		return nil
+	}
+	b := s.db.NewBatch()
+	write := func() error {
+		s.flushes.Commit(b.Len())
+		err := s.apply(b)
+		if err == nil {
+			err = errors.Join(b.SyncWait(), b.Close())
+		}
+		b = s.db.NewBatch()
+		return err
+	}
+	err := s.left(r, func(k young.Key, value []byte) error {
+		if err := b.Set(appendStoredKey(nil, k), value, nil); err != nil || b.Len() < storeAtOnceBytes {
+			return err
+		}
+		return write()
+	})
+	s.young.floor = record.Floor{Commit: s.young.Number()}
+	if err == nil {
+		err = b.Set([]byte{record.PrefixFloor}, record.EncodeFloor(s.young.floor), nil)
+	}
+	if err == nil {
+		err = write()
+	}
+	if err == nil {
+		err = s.files.SyncLog()
+	}
+	if err != nil {
+		return err
+	}
+	s.files.Logs().Committing(s.young.Number())
+	s.files.Logs().Stored(s.young.floor.Commit)
+	r.Clear()
+	return r.save(s)
+}
+
+// youngFloor returns the floor that the store has.
+func (s *Store) youngFloor() (floor record.Floor, err error) {
+	v, found, err := get(s.live(), []byte{record.PrefixFloor})
+	if err != nil || !found {
+		return floor, err
+	}
+	if floor, err = record.DecodeFloor(v); err != nil {
+		return floor, fmt.Errorf("which records are in the log only: %w", err)
+	}
+	return floor, nil
+}
+
+// endYoung removes the file YOUNG of a store that is closed, and the logs that were kept: no record is young.
+func (s *Store) endYoung() error {
+	if s.young == nil || s.readOnly {
+		return nil
+	}
+	if err := s.files.SyncLog(); err != nil {
+		return err
+	}
+	if err := s.files.Logs().Finish(); err != nil {
+		return fmt.Errorf("remove the logs that were kept: %w", err)
+	}
+	if err := s.fs.Remove(s.fs.PathJoin(s.dir, youngName)); err != nil {
+		return fmt.Errorf("remove the file of recovered records: %w", err)
+	}
+	return disk.SyncDir(s.fs, s.dir)
+}
