@@ -131,6 +131,13 @@ func TestDamagedCopyIsRefused(t *testing.T) {
 	}
 	require.NoError(t, receive(sent))
 	require.Error(t, receive(sent[:len(sent)/2]))
+	footer := bytes.LastIndex(sent, []byte("\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3")) // ends a table; its format, of 4 bytes, is before it
+	require.Positive(t, footer)
+	for bit := range 32 {
+		flipped := bytes.Clone(sent)
+		flipped[footer-4+bit/8] ^= 1 << (bit % 8)
+		require.ErrorContains(t, receive(flipped), "tables are written in format", "bit %d", bit)
+	}
 	const tarBlock, checksumEnd = 512, 155 // a header's checksum ends with a space, or with nothing
 	rng := rand.New(rand.NewPCG(1, 1))
 	refused := 0

@@ -128,6 +128,13 @@ func checkCopiedManifest(content *io.SectionReader) error {
 
 // checkTable reads every block of a table.
 func checkTable(content *io.SectionReader) (err error) {
+	end, err := lastBytes(content, content.Size())
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(end); err != nil {
+		return err
+	}
 	var o pebble.Options
 	o.EnsureDefaults()
 	r, err := sstable.NewReader(context.Background(), table{content}, o.MakeReaderOptions())

@@ -42,12 +42,20 @@ func checkTables(fs vfs.FS, dir string) error {
 		if err != nil {
 			return fmt.Errorf("read the end of a table: %w", err)
 		}
-		if len(end) < tableEndBytes || string(end[4:]) != tableMagic {
-			continue
+		if err := checkFormat(end); err != nil {
+			return &DamagedError{path, fmt.Sprintf("%v: restore a backup", err)}
 		}
-		if format := binary.LittleEndian.Uint32(end); format != tableFormat {
-			return &DamagedError{path, fmt.Sprintf("its footer says format %d, and tables are written in format %d: restore a backup", format, tableFormat)}
-		}
+	}
+	return nil
+}
+
+// checkFormat checks the format in the last tableEndBytes of a table. Pebble may panic when it reads a table of another format.
+func checkFormat(end []byte) error {
+	if len(end) < tableEndBytes || string(end[4:]) != tableMagic {
+		return nil
+	}
+	if format := binary.LittleEndian.Uint32(end); format != tableFormat {
+		return fmt.Errorf("its footer says format %d, and tables are written in format %d", format, tableFormat)
 	}
 	return nil
 }
@@ -63,8 +71,13 @@ func endOf(fs vfs.FS, path string) (end []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	end = make([]byte, min(int64(tableEndBytes), info.Size()))
-	if _, err := file.ReadAt(end, info.Size()-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
+	return lastBytes(file, info.Size())
+}
+
+// lastBytes returns the last tableEndBytes of a content of some size, or the whole of a shorter one.
+func lastBytes(content io.ReaderAt, size int64) ([]byte, error) {
+	end := make([]byte, min(int64(tableEndBytes), size))
+	if _, err := content.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return end, nil
