@@ -142,6 +142,8 @@ func TestWaitsForWork(t *testing.T) {
 	}{
 		{[]string{"runtime.chanrecv2", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.selectgo", "a/b.(*T).loop", "a/b.New.gowrap1"}, symbols.ForWork},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/storage/disk.(*Space).reclaim", "sync.(*WaitGroup).Go.func1"}, symbols.ForWork},
+		{[]string{"runtime.selectgo", shardPath + "(*Shard).pass", shardPath + "(*Shard).pass-fm", "sync.(*WaitGroup).Go.func1"}, symbols.ForWork},
 		{[]string{"runtime.chansend1", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.selectgo", "github.com/hashicorp/raft.(*netPipeline).AppendEntries", "a/b.loop"}, symbols.ForWork},

@@ -77,15 +77,20 @@ func siteOf(s *profile.Sample) site {
 	}
 	found.function = stack[inner]
 	outer := stack[inner+1:]
-	found.root = len(outer) == 0 || len(outer) == 1 && strings.Contains(outer[0], ".gowrap")
+	found.root = !slices.ContainsFunc(outer, func(f string) bool { return !starts(f) })
 	owner := ownerOf(found.function)
 	for _, f := range outer {
-		if ownerOf(f) != owner && !strings.Contains(f, ".gowrap") && !strings.HasSuffix(f, "-fm") {
+		if ownerOf(f) != owner && !starts(f) {
 			found.from = f
 			break
 		}
 	}
 	return found
+}
+
+// starts reports whether a function only calls the one that a go statement, or a WaitGroup, was given.
+func starts(function string) bool {
+	return strings.Contains(function, ".gowrap") || strings.HasSuffix(function, "-fm") || function == "sync.(*WaitGroup).Go.func1"
 }
 
 // runtimeLock names a lock inside the runtime by the function that gave it up.
