@@ -6,7 +6,8 @@
 // Open opens the Store of a node; Store.Group returns the log and stable store of one Raft group, which implement raft.LogStore and
 // raft.StableStore. Appended entries are as durable as Options.Durability says when StoreLogs returns. A vote, and the term that was stored
 // before it, survives a loss of power in every mode: a node that forgot its vote could vote twice in a term. An election costs each voter
-// one fsync.
+// one fsync, of a small file that holds nothing else (votes.go): what is appended to the logs does not delay the vote. Under interval and
+// none a vote may survive without the entries before it.
 //
 // # Concurrency
 //
@@ -25,6 +26,7 @@
 //	│ group 2 │ 'e' │ index 8 │   an entry of the group's log
 //	│ group 2 │ 'n' │ name    │   a number of the stable store: terms
 //	│ group 2 │ 's' │ name    │   a text of the stable store: the vote
+//	│ group 2 │ 'v' │             how often the stable store has changed
 //
 // The record of an entry; its index is in the key, and the time is when the leader appended it:
 //

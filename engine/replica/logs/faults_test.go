@@ -26,6 +26,14 @@ var (
 	isLogWrite = ofTheLog(errorfs.OpFileWrite)
 )
 
+func isVoteSync(op errorfs.Op) bool {
+	return strings.Contains(op.Path, votesPrefix) && op.Kind == errorfs.OpFileSyncData
+}
+
+func isVoteWrite(op errorfs.Op) bool {
+	return strings.Contains(op.Path, votesPrefix) && op.Kind == errorfs.OpFileWriteAt
+}
+
 // A write or fsync that fails ends the process, and nothing is acknowledged: neither the call under way nor a later one,
 // also when the disk says that it is well again.
 func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
@@ -42,15 +50,16 @@ func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
 		"write of an append under sync":     {storage.Sync, isLogWrite, appendOne, "write raft/"},
 		"write of an append under interval": {storage.Interval, isLogWrite, appendOne, "write raft/"},
 		"write of an append under none":     {storage.None, isLogWrite, appendOne, "write raft/"},
-		"fsync of a vote after its term": {storage.None, isLogSync, func(g *Group) error {
+		"fsync of a vote after its term": {storage.None, isVoteSync, func(g *Group) error {
 			if err := g.SetUint64(term, 2); err != nil {
 				return fmt.Errorf("the term: %w", err)
 			}
 			return vote(g)
 		}, "fsync raft/"},
-		"fsync of a vote under sync":          {storage.Sync, isLogSync, vote, "fsync raft/"},
-		"fsync of a vote under interval":      {storage.Interval, isLogSync, vote, "fsync raft/"},
-		"fsync of a vote under none":          {storage.None, isLogSync, vote, "fsync raft/"},
+		"fsync of a vote under sync":          {storage.Sync, isVoteSync, vote, "fsync raft/VOTE-0000"},
+		"fsync of a vote under interval":      {storage.Interval, isVoteSync, vote, "fsync raft/VOTE-0000"},
+		"fsync of a vote under none":          {storage.None, isVoteSync, vote, "fsync raft/VOTE-0000"},
+		"write of a vote under none":          {storage.None, isVoteWrite, vote, "write raft/VOTE-0000"},
 		"fsync that was asked for under none": {storage.None, isLogSync, func(g *Group) error { return g.store.Persist() }, "fsync raft/"},
 	} {
 		t.Run(name, func(t *testing.T) {

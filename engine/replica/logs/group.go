@@ -19,6 +19,10 @@ type Group struct {
 	n       uint16
 	writing sync.Mutex             // one change of the log at a time; held until it is stored
 	bounds  atomic.Pointer[bounds] // what the log holds; changed with writing held, when the change is stored
+
+	voting sync.Mutex // held while a value of the stable store is stored
+	votes  *votes     // nil until the first value is stored
+	change uint64     // of the stable store, the last one
 }
 
 // bounds are the first and the last index of a log without gaps; both 0 when it is empty.

@@ -10,6 +10,7 @@ const (
 	kindEntry  = 'e'
 	kindNumber = 'n'
 	kindText   = 's'
+	kindChange = 'v'
 
 	prefixLen   = 2 + 1
 	entryKeyLen = prefixLen + 8

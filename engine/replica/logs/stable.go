@@ -1,41 +1,117 @@
 package logs
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Set implements raft.StableStore. It returns when the value, and all that was stored before, survives a loss of power, in every mode.
-func (g *Group) Set(name, value []byte) error {
-	return g.setStable(kindText, name, text(value), func(b *pebble.Batch) error {
-		if err := g.store.commit(b); err != nil {
-			return err
-		}
-		return g.store.files.SyncLog()
-	})
-}
+// Set implements raft.StableStore. It returns when the value, and the group's other values, survive a loss of power, in every mode.
+func (g *Group) Set(name, value []byte) error { return g.setStable(kindText, name, text(value), true) }
 
-// SetUint64 implements raft.StableStore. The number survives if something that was stored later survives: it comes before that in
-// Pebble's log. Raft needs no more for its numbers, which are the term and the term of the vote. A node that votes stores the candidate
-// last, with Set, and counts or grants the vote only then; so the term of each leader is on the disks of a majority. A node that takes over
-// a term without a vote has promised nothing in that term before it stores an entry.
+// SetUint64 implements raft.StableStore. The number survives if something that was stored later survives: an entry, which comes after it in
+// Pebble's log, or a text, which Set stores together with all numbers. Raft needs no more for its numbers, which are the term and the term
+// of the vote. A node that votes stores the candidate last, with Set, and counts or grants the vote only then; so the term of each leader is
+// on the disks of a majority. A node that takes over a term without a vote has promised nothing in that term before it stores an entry.
 func (g *Group) SetUint64(name []byte, value uint64) error {
-	return g.setStable(kindNumber, name, number(value), g.store.write)
+	return g.setStable(kindNumber, name, number(value), false)
 }
 
-func (g *Group) setStable(kind byte, name, record []byte, commit func(*pebble.Batch) error) error {
+func (g *Group) setStable(kind byte, name, record []byte, lasting bool) error {
 	return g.store.use(func() error {
-		b := g.store.db.NewBatch()
-		err := b.Set(stableKey(g.n, kind, name), record, nil)
-		if err == nil {
-			err = commit(b)
-		}
-		if err != nil {
+		g.voting.Lock()
+		defer g.voting.Unlock()
+		if err := g.setStableLocked(kind, name, record, lasting); err != nil {
 			return fmt.Errorf("store %q of group %d: %w", name, g.n, err)
 		}
 		return nil
 	})
+}
+
+// setStableLocked is setStable for a caller that holds voting.
+func (g *Group) setStableLocked(kind byte, name, record []byte, lasting bool) error {
+	if g.votes == nil {
+		var err error
+		if g.votes, err = openVotes(g.store.files, g.store.dir, g.n); err != nil {
+			return g.store.fail(err)
+		}
+	}
+	change := g.change + 1
+	if err := g.writeStable(change, stableValue{kind, name, record}); err != nil {
+		return err
+	}
+	g.change = change
+	if !lasting {
+		return nil
+	}
+	values, err := g.stableValues()
+	if err != nil {
+		return err
+	}
+	place := sealPlace(encodePlace(change, values))
+	if len(place) > placeBytes {
+		return fmt.Errorf("the values take %d bytes, and %d fit", len(place), placeBytes)
+	}
+	if err := g.votes.write(place); err != nil {
+		return g.store.fail(err)
+	}
+	return nil
+}
+
+// writeStable has Pebble store values, and the number of the change that they belong to. A later commit makes them durable.
+func (g *Group) writeStable(change uint64, values ...stableValue) error {
+	b := g.store.db.NewBatch()
+	for _, v := range append(values, stableValue{kind: kindChange, record: number(change)}) {
+		if err := b.Set(stableKey(g.n, v.kind, v.name), v.record, nil); err != nil {
+			return err
+		}
+	}
+	return g.store.write(b)
+}
+
+// stableValues returns all values.
+func (g *Group) stableValues() (values []stableValue, err error) {
+	it, err := g.store.db.NewIter(&pebble.IterOptions{LowerBound: prefix(g.n, kindNumber), UpperBound: prefix(g.n, kindText+1)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		record, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		key := it.Key()
+		if kind := key[prefixLen-1]; kind == kindNumber || kind == kindText {
+			values = append(values, stableValue{kind, bytes.Clone(key[prefixLen:]), bytes.Clone(record)})
+		}
+	}
+	return values, it.Error()
+}
+
+// restoreVotes takes the values of the group's file over into Pebble if they are of a later change: a loss of power took the end of Pebble's
+// log. Open calls it.
+func (g *Group) restoreVotes() error {
+	record, found, err := g.store.get(stableKey(g.n, kindChange, nil))
+	if err == nil && found {
+		g.change, err = readNumber(record)
+	}
+	if err != nil {
+		return fmt.Errorf("read the last change of group %d: %w", g.n, err)
+	}
+	if g.votes, err = openVotes(g.store.files, g.store.dir, g.n); err != nil {
+		return err
+	}
+	if g.votes.change <= g.change {
+		return nil
+	}
+	if err := g.writeStable(g.votes.change, g.votes.values...); err != nil {
+		return fmt.Errorf("take over %s: %w", votesName(g.n), err)
+	}
+	g.change = g.votes.change
+	return nil
 }
 
 // Get implements raft.StableStore. The error is ErrNotFound when nothing was set. The value belongs to the caller.

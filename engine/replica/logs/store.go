@@ -77,6 +77,8 @@ type Store struct {
 	space    *storage.Space
 	flushes  disk.Flushes
 
+	failed atomic.Pointer[error] // the first error of a write or fsync: nothing further is stored
+
 	inUse  sync.RWMutex // read: a call; written: closing
 	closed bool
 
@@ -157,8 +159,12 @@ func (s *Store) open(o Options) error {
 	if s.db, err = disk.Open(s.dir, options); err != nil {
 		return errors.Join(err, s.files.Close())
 	}
-	if err := s.readGroups(); err != nil {
-		return errors.Join(err, s.db.Close(), s.files.Close())
+	err = s.readGroups()
+	if err == nil {
+		err = s.restoreVotes()
+	}
+	if err != nil {
+		return errors.Join(err, s.closeVotes(), s.db.Close(), s.files.Close())
 	}
 	return nil
 }
@@ -188,6 +194,34 @@ func (s *Store) readGroups() (err error) {
 	return it.Error()
 }
 
+// restoreVotes reads the files of the groups.
+func (s *Store) restoreVotes() error {
+	names, err := s.files.List(s.dir)
+	if err != nil {
+		return fmt.Errorf("look for votes: %w", err)
+	}
+	for _, name := range names {
+		if n, is := votesGroup(name); is {
+			if err := s.Group(n).restoreVotes(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// closeVotes closes the files of the groups.
+func (s *Store) closeVotes() (err error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	for _, g := range s.groups {
+		if g.votes != nil {
+			err = errors.Join(err, g.votes.Close())
+		}
+	}
+	return err
+}
+
 // Group returns the log and the stable store of a group, which are empty if the group has none yet. Each call returns the same Group.
 func (s *Store) Group(n uint16) *Group {
 	s.opening.Lock()
@@ -211,7 +245,12 @@ func (s *Store) Counters() Counters {
 
 // Persist returns when everything stored before the call survives a loss of power, in every mode.
 func (s *Store) Persist() error {
-	return s.use(s.files.SyncLog)
+	return s.use(func() error {
+		if err := s.files.SyncLog(); err != nil {
+			return s.fail(err)
+		}
+		return nil
+	})
 }
 
 // Close closes the store, when the calls under way are done. Later ones fail with ErrClosed.
@@ -223,7 +262,10 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := errors.Join(s.db.Close(), s.files.Close())
+	err := errors.Join(s.closeVotes(), s.db.Close(), s.files.Close())
+	if failed := s.failed.Load(); failed != nil {
+		err = errors.Join(*failed, err)
+	}
 	if err == nil {
 		err = disk.Seal(s.fs, s.dir)
 	}
@@ -240,18 +282,26 @@ func (s *Store) use(do func() error) error {
 	if s.closed {
 		return ErrClosed
 	}
+	if err := s.failed.Load(); err != nil {
+		return *err
+	}
 	return do()
 }
 
-// commit applies a batch and returns when it is as durable as the mode says. After a failed commit, all later ones fail: Pebble and its
-// files keep the error.
+// fail keeps the first error: all later calls fail with it. A failed write or fsync has ended the process, unless a test keeps it alive.
+func (s *Store) fail(err error) error {
+	s.failed.CompareAndSwap(nil, &err)
+	return err
+}
+
+// commit applies a batch and returns when it is as durable as the mode says.
 func (s *Store) commit(b *pebble.Batch) error {
 	err := s.apply(b)
 	if err == nil {
 		err = b.SyncWait()
 	}
 	if err != nil {
-		return err
+		return s.fail(err)
 	}
 	return b.Close()
 }

@@ -73,6 +73,11 @@ func (fs *failStopFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCate
 	return fs.wrap("reuse a file as", newname, f, err)
 }
 
+func (fs *failStopFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := fs.FS.OpenReadWrite(name, c, o...)
+	return fs.wrap("open", name, f, err)
+}
+
 func (fs *failStopFS) Rename(oldname, newname string) error {
 	return fs.check("rename a file to", newname, fs.FS.Rename(oldname, newname))
 }
