@@ -2,14 +2,16 @@ package storage
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // scanLeases calls visit for the lease batches from a batch on, each with its extensions, until visit returns false. Refs that
-// were settled after the batch was written still have their attempt: see voidSettled.
+// were settled after the batch was written still have their attempt: see settledRefs.
 func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, from)
@@ -55,6 +57,87 @@ func extendLease(l *queue.RecoveredLease, k, v []byte) error {
 	}
 	l.Refs[place].ExpiresAtMs = untilMs
 	l.Extended = append(l.Extended, place)
+	return nil
+}
+
+// voidSettled sets the attempt of refs to 0 that were settled after their lease was written.
+func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
+	if len(leases) == 0 {
+		return nil
+	}
+	look, err := newSettledRefs(s.live(), &s.count.gets)
+	if err != nil {
+		return err
+	}
+	defer closeAfter(look, &err)
+	for _, l := range leases {
+		if err := look.void(l.Batch, l.Refs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settledRefs finds the refs of lease batches that were settled after their lease was written: the task is gone, or its progress names the
+// lease's token or a later one. A new leader looks all leased tasks up before it answers anything: with a Get for each record, 1,000
+// leases took 20 ms.
+//
+// It reads what the store had when it was made: while a store is recovered, nothing is committed to it.
+type settledRefs struct {
+	from            reader
+	tasks, progress *points // the stored ones
+}
+
+func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
+	tasks, err := pointsOf(from.stored(), record.PrefixTask, gets)
+	if err != nil {
+		return nil, err
+	}
+	progress, err := pointsOf(from.stored(), record.PrefixProgress, gets)
+	if err != nil {
+		return nil, errors.Join(err, tasks.Close())
+	}
+	return &settledRefs{from, tasks, progress}, nil
+}
+
+// Close ends the look-ups.
+func (s *settledRefs) Close() error { return errors.Join(s.tasks.Close(), s.progress.Close()) }
+
+// void sets the attempt of the settled refs of a batch to 0, and the history of the others.
+func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
+	for i := range refs {
+		ref := &refs[i]
+		if ref.Attempt == 0 {
+			continue
+		}
+		key := record.RefKey(record.PrefixTask, ref.Ref)
+		_, found := s.from.young(key)
+		var err error
+		if !found {
+			_, found, err = s.tasks.get(key)
+		}
+		if err != nil {
+			return err
+		}
+		if !found {
+			ref.Attempt = 0
+			continue
+		}
+		v, found, err := s.progress.get(record.RefKey(record.PrefixProgress, ref.Ref))
+		if err != nil {
+			return err
+		}
+		p := queue.Progress{}
+		if found {
+			if p, err = record.DecodeProgress(v); err != nil {
+				return record.Named(err, "progress of task", ref.Ref)
+			}
+		}
+		if found && p.Token >= queue.Token(batch, i) {
+			ref.Attempt = 0
+		}
+		ref.History = p.History
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -84,24 +85,27 @@ func filteredLevels() [7]pebble.LevelOptions {
 }
 
 // points looks up single keys. Unlike Get it uses the filters of the last level of tables, which has most keys. It is for keys that
-// are usually absent, and for several at once: making points costs more than a Get of a key that is in memory.
+// are usually absent, and for several at once: making points costs more than a Get of a key that is in memory, and each look-up costs a
+// fraction of a Get.
 type points struct {
-	store *Store
-	it    *pebble.Iterator
+	gets *atomic.Uint64 // counts the look-ups
+	it   *pebble.Iterator
 }
 
 // points returns the store's keys with a prefix, as they are now.
-func (s *Store) points(prefix byte) (*points, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}, UseL6Filters: true})
+func (s *Store) points(prefix byte) (*points, error) { return pointsOf(s.db, prefix, &s.count.gets) }
+
+func pointsOf(r pebble.Reader, prefix byte, gets *atomic.Uint64) (*points, error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}, UseL6Filters: true})
 	if err != nil {
 		return nil, fmt.Errorf("look up %x: %w", prefix, err)
 	}
-	return &points{s, it}, nil
+	return &points{gets, it}, nil
 }
 
 // get returns the value of a key, which is valid until the next call, or false.
 func (p *points) get(key []byte) (value []byte, found bool, err error) {
-	p.store.count.gets.Add(1)
+	p.gets.Add(1)
 	if !p.it.SeekPrefixGE(key) {
 		if err := p.it.Error(); err != nil {
 			return nil, false, fmt.Errorf("read key %x: %w", key, err)
@@ -256,11 +260,8 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, l := range out.Leases {
-		s.count.gets.Add(2 * uint64(len(l.Refs)))
-		if err := voidSettled(s.live(), l.Batch, l.Refs); err != nil {
-			return out, err
-		}
+	if err := s.voidSettled(out.Leases); err != nil {
+		return out, err
 	}
 	if out.KeyBuckets, err = s.buckets(record.PrefixKey); err != nil {
 		return out, err
@@ -281,40 +282,6 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	}
 	_, out.NextExpiryMs, err = s.Expired(0, 0, 0)
 	return out, err
-}
-
-// voidSettled sets the attempt of refs to 0 that were settled after their lease was written: the task is gone, or its progress
-// names this lease's token or a later one.
-func voidSettled(r reader, batch uint64, refs []queue.LeaseRef) error {
-	for i := range refs {
-		ref := &refs[i]
-		if ref.Attempt == 0 {
-			continue
-		}
-		found, err := exists(r, record.RefKey(record.PrefixTask, ref.Ref))
-		if err != nil {
-			return err
-		}
-		if !found {
-			ref.Attempt = 0
-			continue
-		}
-		v, found, err := get(r, record.RefKey(record.PrefixProgress, ref.Ref))
-		if err != nil {
-			return err
-		}
-		p := queue.Progress{}
-		if found {
-			if p, err = record.DecodeProgress(v); err != nil {
-				return record.Named(err, "progress of task", ref.Ref)
-			}
-		}
-		if found && p.Token >= queue.Token(batch, i) {
-			ref.Attempt = 0
-		}
-		ref.History = p.History
-	}
-	return nil
 }
 
 func readQueues(r reader) (queues []queue.Record, err error) {

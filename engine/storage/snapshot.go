@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -43,9 +44,14 @@ func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
 func (s Snapshot) Queues() ([]queue.Record, error) { return readQueues(s.r) }
 
 // Leases calls visit for each lease batch, until visit returns false. Refs that were settled have no attempt.
-func (s Snapshot) Leases(visit func(queue.RecoveredLease) (bool, error)) error {
+func (s Snapshot) Leases(visit func(queue.RecoveredLease) (bool, error)) (err error) {
+	look, err := newSettledRefs(s.r, new(atomic.Uint64))
+	if err != nil {
+		return err
+	}
+	defer closeAfter(look, &err)
 	return scanLeases(s.r, 0, func(l queue.RecoveredLease) (bool, error) {
-		if err := voidSettled(s.r, l.Batch, l.Refs); err != nil {
+		if err := look.void(l.Batch, l.Refs); err != nil {
 			return false, err
 		}
 		return visit(l)

@@ -1,0 +1,46 @@
+package storage
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// BenchmarkRecover recovers a store with leased tasks, as a new leader does before it answers anything. A hundred tasks were completed for
+// each that is leased.
+func BenchmarkRecover(b *testing.B) {
+	for _, leased := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprintf("leased=%d", leased), func(b *testing.B) {
+			s, err := Open("shard", Options{FS: vfs.NewMem(), Durability: None})
+			require.NoError(b, err)
+			defer func() { require.NoError(b, s.Close()) }()
+			batch := s.NewBatch()
+			const perLease = 100
+			for first := 0; first < 100*leased; first += perLease {
+				refs := make([]queue.LeaseRef, perLease)
+				for i := range refs {
+					refs[i] = queue.LeaseRef{Ref: queue.Ref{Queue: 1, Priority: 4, Seq: uint64(first + i)}, Attempt: 1, LeaseMs: 5_000, ExpiresAtMs: 5_000}
+					batch.PutTask(refs[i].Ref, queue.Task{Payload: make([]byte, 64)})
+				}
+				batch.PutLease(uint64(1+first/perLease), refs)
+				if first < 99*leased {
+					for i := range refs {
+						batch.DropTask(refs[i].Ref)
+					}
+					batch.DropLease(uint64(1 + first/perLease))
+				}
+				_, err := batch.Submit()
+				require.NoError(b, err)
+			}
+			for b.Loop() {
+				got, err := s.Recover()
+				require.NoError(b, err)
+				require.Len(b, got.Leases, leased/perLease)
+			}
+		})
+	}
+}
