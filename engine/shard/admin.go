@@ -14,9 +14,13 @@ type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
 	refused func(error) (T, error) // the answer to a change if the disk has no space for it; nil for a command that only reads
 	reply   func(T, error)
+	stale   bool // the answer may be that of a node that has just lost leadership: no majority is asked
 	out     T
 	err     error
 }
+
+// mayBeStale implements answersStale.
+func (c *query[T]) mayBeStale() bool { return c.stale }
 
 func (c *query[T]) decide(s *Shard, nowMs int64) { c.out, c.err = c.decided(s, nowMs) }
 

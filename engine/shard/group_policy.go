@@ -46,8 +46,8 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 	return err
 }
 
-// policies requests the policies of all queues. The other figures may be incomplete, because policies does not read the store: a new
-// leader must not wait for that.
+// policies requests the policies of all queues. The other figures may be incomplete, because policies does not read the store, and in a
+// cluster another node may lead by now: a new leader must wait neither for the store nor for the others before it serves the shard.
 func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	return put(s, &query[[]queue.Stats]{
 		decided: func(s *Shard, nowMs int64) (out []queue.Stats, err error) {
@@ -58,7 +58,7 @@ func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 			}
 			return out, nil
 		},
-		reply: reply,
+		reply: reply, stale: true,
 	})
 }
 

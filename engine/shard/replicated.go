@@ -53,6 +53,9 @@ func (*endSubscription) decide(*Shard, int64) {}
 
 func (c *endSubscription) publish(_ *Shard, err error) { c.sub.fail(err) }
 
+// answersStale is a command whose answer may be that of a node that has just lost leadership.
+type answersStale interface{ mayBeStale() bool }
+
 // answers reports whether an answer to the commands depends on the state, so that this node must lead.
 func answers(commands []command) bool {
 	for _, c := range commands {
@@ -61,6 +64,10 @@ func answers(commands []command) bool {
 		case *begin:
 			if !c.looks {
 				return true // it found no task to look at
+			}
+		case answersStale:
+			if !c.mayBeStale() {
+				return true
 			}
 		default:
 			return true

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 
@@ -19,6 +20,7 @@ type fakeLog struct {
 	term  uint64
 
 	mu       sync.Mutex
+	silent   bool // no majority confirms that the node leads
 	hold     bool // entries wait for the test
 	index    uint64
 	proposed []*fakeProposal
@@ -74,7 +76,13 @@ func (l *fakeLog) apply(entry []byte) error {
 
 // Verify says that the node leads.
 func (l *fakeLog) Verify() storage.Proposal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	p := &fakeProposal{done: make(chan struct{})}
+	if l.silent {
+		l.proposed = append(l.proposed, p)
+		return p
+	}
 	p.answer(nil)
 	return p
 }
@@ -249,4 +257,27 @@ func TestLaterTermIssuesOtherNumbers(t *testing.T) {
 	ref, token := numbers(1 << 60) // nothing overflows
 	require.Greater(t, ref.Seq, lastRef.Seq)
 	require.Greater(t, token, lastToken)
+}
+
+// A new leader serves its shard without asking a majority first. What it answers then needs one.
+func TestANewLeaderServesAtOnce(t *testing.T) {
+	f, log := replicated(t)
+	defer func() {
+		f.Lose()
+		require.NoError(t, f.store.Close())
+	}()
+	log.mu.Lock()
+	log.silent = true
+	log.mu.Unlock()
+	g, err := NewClusterGroup(1, f.nowMs.Load, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, g.Lead(0, f.Shard))
+	require.Equal(t, []int{0}, g.Led())
+	require.Zero(t, log.held())
+	answered := make(chan error, 1)
+	require.NoError(t, f.Stats(func(_ []queue.Stats, err error) { answered <- err }))
+	require.Eventually(t, func() bool { return log.held() == 1 }, waitMost, waitStep)
+	require.Empty(t, answered)
+	log.proposed[0].answer(nil)
+	require.NoError(t, <-answered)
 }
