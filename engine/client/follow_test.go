@@ -544,3 +544,21 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	}
 	require.NoError(t, p.Close(ctx))
 }
+
+// A few answers in a row are followed by the next question at once, many by one question in watchEvery.
+func TestAnswersInARowAreFollowedAtOnce(t *testing.T) {
+	var p watchPace
+	now := time.Unix(1_000, 0)
+	for range 3 { // after a calm time all over again
+		for i := range 10 {
+			want := max(0, time.Duration(i+2-watchAtOnce)*watchEvery)
+			require.Equal(t, want, max(0, p.rest(now)), "answer %d", i)
+		}
+		now = now.Add(time.Second)
+	}
+	p = watchPace{}
+	for range 50 { // a pause after each answer, as long as it asks for
+		now = now.Add(max(0, p.rest(now)))
+	}
+	require.Equal(t, time.Unix(1_003, 0).Add((50+1-watchAtOnce)*watchEvery), now)
+}

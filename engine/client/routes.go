@@ -354,8 +354,24 @@ func (r *routing) watch(ctx context.Context) {
 	}
 }
 
-// watchEvery is the shortest time between two questions to a node that is watched.
-const watchEvery = 10 * time.Millisecond
+// watchEvery is the shortest mean time between two questions to a node that is watched. Up to watchAtOnce questions come without a pause: a
+// change of leader changes the routes several times within milliseconds, and the client waits for the last change.
+const (
+	watchEvery  = 10 * time.Millisecond
+	watchAtOnce = 4
+)
+
+// watchPace says when a node may be asked again.
+type watchPace struct{ next time.Time }
+
+// rest returns how long to wait after an answer.
+func (p *watchPace) rest(now time.Time) time.Duration {
+	if earliest := now.Add(-(watchAtOnce - 1) * watchEvery); p.next.Before(earliest) {
+		p.next = earliest
+	}
+	p.next = p.next.Add(watchEvery)
+	return p.next.Sub(now)
+}
 
 // watchPeer asks one node again and again until ctx ends or the client forgets the node. The node answers when its routes change, or after
 // askEvery. The calls keep the connection to the node open.
@@ -363,6 +379,7 @@ func (r *routing) watchPeer(ctx context.Context, p *peer) {
 	timing := &r.client.timing
 	pace := pace{of: timing}
 	var version uint64
+	var answers watchPace
 	for ctx.Err() == nil && slices.Contains(r.client.known(), p) {
 		began := time.Now()
 		asked, cancel := context.WithTimeout(ctx, timing.askEvery+timing.askMax)
@@ -383,7 +400,7 @@ func (r *routing) watchPeer(ctx context.Context, p *peer) {
 		} else {
 			version, pace.wait = says.GetVersion(), 0
 			r.learn(func() { r.answers[p] = says })
-			rest = watchEvery - time.Since(began)
+			rest = answers.rest(time.Now())
 			if version == 0 { // a server that does not wait
 				rest = timing.askEvery - time.Since(began)
 			}
