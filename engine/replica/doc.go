@@ -13,7 +13,8 @@
 //	             each member: machine.ApplyBatch ──▶ storage.Store.Apply
 //
 // The leader decides before an entry is agreed on, and answers after. An entry takes effect only in the tenure that decided it:
-// storage.ErrSkipped. Restart ends a tenure whose state is ahead of the store and begins another one; Transfer hands leadership over.
+// storage.ErrSkipped. Restart ends a tenure whose state is ahead of the store and begins another one; Transfer hands leadership over once a
+// successor is ready (handover.go).
 //
 // A read needs leave: questions asks a majority of the voters whether this node still leads, after the read arrived. Once the leader's
 // process is gone, replaceLeader has a follower stand for election without waiting for the election timeout.

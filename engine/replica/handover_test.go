@@ -1,8 +1,13 @@
 package replica
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -13,4 +18,177 @@ func TestALeadThatNobodyTakesIsKept(t *testing.T) {
 	leader := g.members["n1"]
 	require.Error(t, leader.Transfer(""))
 	g.fill(10, "n1")
+}
+
+// appendGate holds back what a member appends to its log, as a slow disk does.
+type appendGate struct {
+	Logs
+
+	mu   sync.Mutex
+	open chan struct{} // nil: nothing is held back
+}
+
+func (l *appendGate) StoreLogs(entries []*raft.Log) error {
+	l.mu.Lock()
+	open := l.open
+	l.mu.Unlock()
+	if open != nil {
+		<-open
+	}
+	return l.Logs.StoreLogs(entries)
+}
+
+// hold holds back what the member appends from now on, until the returned function is called.
+func (l *appendGate) hold() (release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := make(chan struct{})
+	l.open = open
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open = nil
+		close(open)
+	})
+}
+
+// newSlowGroup starts a group of three that n1 leads. The gate is that of n2.
+func newSlowGroup(t *testing.T) (g *group, leader *member, gate *appendGate) {
+	gate = &appendGate{}
+	g = newGroup(t, func(o *Options) {
+		slowElections(o)
+		if o.Node == "n2" {
+			gate.Logs = o.Logs
+			o.Logs = gate
+		}
+	})
+	leader = g.elect()
+	g.fill(3, leader.id)
+	g.caughtUp(g.members["n2"], leader)
+	g.caughtUp(g.members["n3"], leader)
+	return g, leader, gate
+}
+
+func (m *member) voters(t *testing.T, ids ...string) (voters []raft.Server) {
+	t.Helper()
+	for _, s := range m.members() {
+		for _, id := range ids {
+			if string(s.ID) == id {
+				voters = append(voters, s)
+			}
+		}
+	}
+	require.Len(t, voters, len(ids))
+	return voters
+}
+
+// A follower whose log ends before what is committed would not be elected, and one whose disk hangs would elect nobody.
+func TestTheSuccessorHasAllThatIsCommitted(t *testing.T) {
+	g, leader, gate := newSlowGroup(t)
+	release := gate.hold()
+	defer release()
+	g.fill(3, leader.id)
+	first, ready, answered := leader.readyVoters(t.Context(), leader.voters(t, "n2"))
+	require.Empty(t, first)
+	require.Equal(t, []int{0, 1}, []int{ready, answered})
+	require.NoError(t, leader.Transfer(""))
+	next := g.leader(g.others(leader)...)
+	require.Equal(t, "n3", next.id)
+	release()
+	g.fill(1, next.id)
+	g.same()
+}
+
+// A leader waits until the only possible successor is ready.
+func TestTheSuccessorIsReadyOnceItHasCaughtUp(t *testing.T) {
+	g, leader, gate := newSlowGroup(t)
+	release := gate.hold()
+	defer release()
+	g.fill(3, leader.id)
+	release()
+	voters := leader.voters(t, "n2", "n3")
+	require.Eventually(t, func() bool {
+		_, ready, answered := leader.readyVoters(t.Context(), voters)
+		return ready == 2 && answered == 2
+	}, patience, step)
+	back := g.kill(g.members["n3"])
+	defer back()
+	require.Eventually(t, func() bool {
+		to, ready, answered := leader.readyVoters(t.Context(), voters)
+		return to.ID == "n2" && ready == 1 && answered == 1
+	}, patience, step, "a voter that is down is not waited for")
+}
+
+// A node that led takes part until its successor's tenure has begun: the other voter may be slow.
+func TestWhoHandsOverRemainsUntilTheSuccessorHasBegun(t *testing.T) {
+	g, leader, gate := newSlowGroup(t)
+	defer gate.hold()()
+	g.fill(1, leader.id)
+	require.NoError(t, leader.Transfer("n3"))
+	next := g.members["n3"]
+	require.Equal(t, next.Term(), leader.Store().Position().Term, "it has applied the first entry")
+	g.fill(3, next.id)
+}
+
+// The transfer begins once the successor has the last entries.
+func TestTheSuccessorGetsTheLastEntries(t *testing.T) {
+	g, leader, gate := newSlowGroup(t)
+	release := gate.hold()
+	defer release()
+	g.fill(3, leader.id)
+	waited := make(chan uint64, 1)
+	to := leader.voters(t, "n2")[0]
+	go func() {
+		leader.awaitLastEntries(to)
+		waited <- g.members["n2"].raft.LastIndex()
+	}()
+	select {
+	case <-waited:
+		require.Fail(t, "it did not wait")
+	case <-time.After(lastEntriesMax / 10):
+	}
+	release()
+	assert.GreaterOrEqual(t, <-waited, leader.raft.LastIndex())
+}
+
+// slowPermission allows this node to lead once the first entry of the tenure is applied.
+type slowPermission struct {
+	at func() *Replica
+}
+
+func (slowPermission) Refused() error { return nil }
+
+func (p slowPermission) Renew(ctx context.Context) error {
+	for r := p.at(); r == nil || r.Store().Position().Term < r.Term(); r = p.at() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(step):
+		}
+	}
+	return nil
+}
+
+func (slowPermission) Successor([]string) (string, bool) { return "", true }
+
+// The question whether a node may lead and the first entry of its tenure both wait for other nodes. Neither waits for the other one.
+func TestATenureBeginsWhileItsPermissionIsRenewed(t *testing.T) {
+	var g *group
+	var mu sync.Mutex
+	at := func(id string) func() *Replica {
+		return func() *Replica {
+			mu.Lock()
+			defer mu.Unlock()
+			if g == nil {
+				return nil
+			}
+			return g.members[id].Replica
+		}
+	}
+	started := newGroup(t, func(o *Options) { o.Permission = slowPermission{at(o.Node)} })
+	mu.Lock()
+	g = started
+	mu.Unlock()
+	g.fill(1)
+	g.same()
 }

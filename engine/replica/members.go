@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -127,14 +128,16 @@ func (r *Replica) Transfer(node string) error {
 		if !ok {
 			return r.changed("hand over to", "any", errNoSuccessor)
 		}
-		if node = string(to.ID); node == "" {
-			return r.changed("hand over to", "any", r.handOverAfterTenure(func() raft.Future { return r.raft.LeadershipTransfer() }))
+		node = string(to.ID)
+	}
+	var voters []raft.Server
+	for _, m := range s.Members {
+		if m.Suffrage == raft.Voter && string(m.ID) != r.o.Node && (node == "" || string(m.ID) == node) {
+			voters = append(voters, m)
 		}
 	}
-	for _, m := range s.Members {
-		if string(m.ID) == node && m.Suffrage == raft.Voter {
-			return r.changed("hand over to", node, r.handOverAfterTenure(func() raft.Future { return r.raft.LeadershipTransferToServer(m.ID, m.Address) }))
-		}
+	if len(voters) > 0 || node == "" {
+		return r.changed("hand over to", cmp.Or(node, "any"), r.requestHandOver(voters))
 	}
 	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // a transfer would end the tenure in vain
 }

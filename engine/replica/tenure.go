@@ -37,12 +37,7 @@ func (r *Replica) lead() {
 			}
 		case <-retry:
 		case h := <-r.handOvers: // Lose waits for the commits under way; a transfer without it would leave their outcomes unknown
-			began := time.Now()
-			r.lose()
-			answered := time.Since(began)
-			err := h.transfer().Error()
-			r.o.Log.Info("handing leadership over", "last_answers", answered, "transfer", time.Since(began)-answered, "error", err)
-			h.done <- err
+			h.done <- r.handOver(h.voters)
 		}
 		r.lose()
 		retry = nil
@@ -50,60 +45,48 @@ func (r *Replica) lead() {
 			r.silent.Store(false)
 			continue
 		}
-		if why := r.renew(); why != nil {
+		var begun bool
+		var why error
+		if current, begun, why = r.begin(); why != nil {
 			r.stepAside(why)
 			retry = time.After(refusedPause)
-			continue
-		}
-		r.silent.Store(false)
-		var begun bool
-		if current, begun = r.begin(); !begun {
+		} else if !begun {
 			retry = time.After(tenureRetry)
 		}
 	}
 }
 
-// handOver is a request to hand leadership over.
-type handOver struct {
-	transfer func() raft.Future
-	done     chan error // takes one
-}
-
-// handOverAfterTenure ends the tenure and then transfers leadership. If the transfer fails, this node begins another tenure.
-func (r *Replica) handOverAfterTenure(transfer func() raft.Future) error {
-	h := handOver{transfer, make(chan error, 1)}
-	select {
-	case r.handOvers <- h:
-		return <-h.done
-	case <-r.stop:
-		return raft.ErrRaftShutdown
-	}
-}
-
-// begin begins a tenure. It returns false if the tenure could not begin.
-func (r *Replica) begin() (storage.Tenure, bool) {
+// begin begins a tenure. It returns false if the tenure could not begin, and why if this node must not lead.
+func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
 	l := newTenureLog(r, storage.Tenure{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
 	began := time.Now()
-	if err := l.Propose(l.tenure.Begin()).Wait(); err != nil {
-		r.o.Log.Debug("the tenure could not begin", "term", l.tenure.Term, "error", err)
-		close(l.over)
-		return l.tenure, false
+	allowed := make(chan error, 1)
+	r.asking.Go(func() { allowed <- r.renew() }) // beside the first entry: both wait for other nodes
+	err := l.Propose(l.tenure.Begin()).Wait()
+	if err == nil {
+		why = <-allowed
 	}
+	if err != nil || why != nil {
+		r.o.Log.Debug("the tenure could not begin", "term", l.tenure.Term, "refused", why, "error", err)
+		close(l.over)
+		return l.tenure, false, why
+	}
+	r.silent.Store(false)
 	r.count.tenures.Add(1)
 	committed := time.Since(began)
 	r.inUse.RLock()
 	r.tenure.Store(l)
-	err := r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.tenure)
+	err = r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.tenure)
 	switch {
 	case err == nil:
 		r.o.Log.Info("leading", "term", l.tenure.Term, "first_entry", committed, "recovery", time.Since(began)-committed)
-		return l.tenure, true
+		return l.tenure, true, nil
 	case errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) || errors.Is(err, shard.ErrClosed):
 		r.lose()
 	default:
 		r.o.Host.Failed(r.o.Shard, err)
 	}
-	return l.tenure, false
+	return l.tenure, false, nil
 }
 
 // lose ends the tenure, after all commands under way are answered.
