@@ -66,6 +66,9 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	if applied.System {
 		r.o.Host.SystemChanged(r.o.Shard)
 	}
+	if r.sinceSkip.Add(bytes) >= skipBytes {
+		signal.Send(r.skip)
+	}
 	if r.sinceSnap.Add(bytes) >= r.o.SnapshotBytes {
 		signal.Send(r.cut)
 	}

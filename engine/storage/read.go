@@ -253,7 +253,7 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	if out.Queues, err = readQueues(s.live()); err != nil {
 		return out, err
 	}
-	err = scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
+	err = scanLeases(s.live(), s.firstLease.Load(), func(l queue.RecoveredLease) (bool, error) {
 		out.Leases = append(out.Leases, l)
 		return true, nil
 	})

@@ -44,3 +44,44 @@ func BenchmarkRecover(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRecoverAfterLeases recovers a store in which leases ended, all since its last flush, with and without having skipped them.
+func BenchmarkRecoverAfterLeases(b *testing.B) {
+	for _, skipped := range []bool{false, true} {
+		b.Run(fmt.Sprintf("skipped=%t", skipped), func(b *testing.B) {
+			s, err := Open("shard", Options{FS: vfs.NewMem(), Durability: None, Replicated: true})
+			require.NoError(b, err)
+			defer func() { require.NoError(b, s.Close()) }()
+			var index uint64
+			apply := func(do func(*Batch)) {
+				p := &paper{}
+				batch := s.NewReplicatedBatch(p, Tenure{Term: 1, ID: 1})
+				batch.head.seq = index
+				do(batch)
+				_, err := batch.Submit()
+				require.NoError(b, err)
+				index++
+				_, err = s.Apply([]LogEntry{{Index: index + 1, Term: 1, Data: p.entries[0]}})
+				require.NoError(b, err)
+			}
+			_, err = s.Apply([]LogEntry{{Index: 1, Term: 1, Data: Tenure{Term: 1, ID: 1}.Begin()}})
+			require.NoError(b, err)
+			const ended = 100_000
+			for id := uint64(1); id <= ended; id++ {
+				ref := queue.LeaseRef{Ref: queue.Ref{Queue: 1, Priority: 4, Seq: id}, Attempt: 1, LeaseMs: 5_000, ExpiresAtMs: 5_000}
+				apply(func(batch *Batch) { batch.PutLease(id, []queue.LeaseRef{ref}) })
+				if id < ended {
+					apply(func(batch *Batch) { batch.DropLease(id) })
+				}
+			}
+			if skipped {
+				require.NoError(b, s.SkipEndedLeases())
+			}
+			for b.Loop() {
+				got, err := s.Recover()
+				require.NoError(b, err)
+				require.Len(b, got.Leases, 1)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -205,6 +206,29 @@ func decodePosition(v []byte) (p Position, err error) {
 		*n = binary.BigEndian.Uint64(v[1+8*i:])
 	}
 	return p, nil
+}
+
+// SkipEndedLeases finds the first lease batch that is stored, and Recover begins there: batches have growing numbers, and a batch that has ended
+// is not stored again. Without it Recover steps over all that ended since the last flush, some 100,000 under load, which clients wait for.
+// Each call steps over what ended since the one before. It is safe for concurrent use.
+func (s *Store) SkipEndedLeases() error {
+	was := s.firstLease.Load()
+	first := make([]byte, record.IDKeyLen)
+	record.PutIDKey(first, record.PrefixLease, was)
+	it, err := iterate(s.db, first, []byte{record.PrefixLease + 1})
+	if err != nil {
+		return fmt.Errorf("look for the first lease: %w", err)
+	}
+	if it.First() {
+		if len(it.Key()) < record.IDKeyLen {
+			return errors.Join(fmt.Errorf("key %x of a lease has %d bytes, not %d", it.Key(), len(it.Key()), record.IDKeyLen), it.Close())
+		}
+		s.firstLease.CompareAndSwap(was, record.IDOf(it.Key()))
+	}
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return fmt.Errorf("look for the first lease: %w", err)
+	}
+	return nil
 }
 
 // Flush returns when everything that was applied before the call is on disk.

@@ -231,3 +231,66 @@ func FuzzEntry(f *testing.F) {
 		}
 	})
 }
+
+// Recover finds the same leases whether ended ones were skipped or not, and those that begin later.
+func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	p := &paper{entries: [][]byte{Tenure{Term: 1, ID: 7}.Begin()}}
+	b := s.NewReplicatedBatch(p, Tenure{Term: 1, ID: 7})
+	index := uint64(0)
+	apply := func() {
+		t.Helper()
+		if !b.Empty() {
+			_, err := b.Submit()
+			require.NoError(t, err)
+		}
+		for _, e := range p.entries {
+			index++
+			out, err := s.Apply([]LogEntry{{Index: index, Term: 1, Data: e}})
+			require.NoError(t, err)
+			require.Equal(t, []bool{false}, out.Skipped)
+		}
+		p.entries = nil
+	}
+	lease := func(id uint64) {
+		ref := queue.Ref{Queue: 1, Seq: id}
+		b.PutTask(ref, queue.Task{})
+		b.PutLease(id, []queue.LeaseRef{{Ref: ref, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}})
+	}
+	requireLeases := func(first uint64, want ...uint64) {
+		t.Helper()
+		require.NoError(t, s.SkipEndedLeases())
+		require.Equal(t, first, s.firstLease.Load(), "where the next look begins")
+		got, err := s.Recover()
+		require.NoError(t, err)
+		var ids []uint64
+		for _, l := range got.Leases {
+			ids = append(ids, l.Batch)
+		}
+		require.Equal(t, want, ids)
+	}
+	apply()
+	requireLeases(0)
+	for id := range uint64(5) {
+		lease(id + 1)
+	}
+	apply()
+	requireLeases(1, 1, 2, 3, 4, 5)
+	b.DropLease(1)
+	b.DropLease(2)
+	b.DropLease(4)
+	apply()
+	requireLeases(3, 3, 5)
+	b.PutExtension(3, 0, 200)
+	apply()
+	requireLeases(3, 3, 5)
+	b.DropExtension(3, 0)
+	b.DropLease(3)
+	b.DropLease(5)
+	apply()
+	requireLeases(3) // none is stored: the next one may have any later number
+	lease(6)
+	apply()
+	requireLeases(6, 6)
+}

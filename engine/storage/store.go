@@ -100,7 +100,8 @@ type Store struct {
 	count      counters
 	stalls     writeStalls
 	position   atomic.Pointer[Position]
-	filter     *keyFilter // of idempotency keys; nil in a store that is read only
+	firstLease atomic.Uint64 // no lease batch before it is stored, now or later: see SkipEndedLeases
+	filter     *keyFilter    // of idempotency keys; nil in a store that is read only
 	space      *Space
 	flushes    disk.Flushes
 	young      *youngRecords // nil in a replicated store

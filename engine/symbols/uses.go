@@ -182,6 +182,7 @@ var Uses = map[string]Use{
 	"engine/replica.(*Replica).pause":                 {Receives: []string{"replica.Replica.stop"}},
 	"engine/replica.(*Replica).replaceLeader":         {Receives: []string{"replica.Replica.leaders"}},
 	"engine/replica.(*Replica).requestHandOver":       {Sends: []string{"replica.Replica.handOvers"}, Receives: []string{"replica.Replica.stop", "replica.handOver.done"}},
+	"engine/replica.(*Replica).skipEndedLeases":       {Locks: []string{"replica.Replica.inUse"}, Receives: []string{"replica.Replica.skip", "replica.Replica.stop"}},
 	"engine/replica.(*Replica).watchLeader":           {Receives: []string{"replica.Replica.leaders", "replica.Replica.lost", "replica.Replica.stop"}},
 	"engine/replica.(*Replica).yieldLeadership":       {Receives: []string{"replica.Replica.damaged", "replica.Replica.stop"}},
 	"engine/replica.(*copying).Close":                 {Receives: []string{"replica.copying.done"}},
