@@ -188,19 +188,27 @@ func (r *Replica) wouldWin() bool {
 }
 
 // votersBefore returns how many voters should stand before this node does: those with a longer log, and of those with as long a log the
-// ones whose ids are smaller. A voter that does not answer is not among them. It returns false if this node has no vote.
+// ones whose ids are smaller. A voter that does not answer is not among them. A node that has just started and would be a slow leader lets
+// all with as long a log stand first, and leaves them time for one more, since they wait for this node if its id is smaller. votersBefore
+// returns false if this node has no vote.
 func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	own, self := r.raft.LastIndex(), raft.ServerID(r.o.Node)
 	votes = slices.ContainsFunc(r.members(), func(m raft.Server) bool { return m.ID == self && m.Suffrage == raft.Voter })
-	var comeBefore atomic.Int32
+	var comeBefore, equal atomic.Int32
 	r.askVoters(leader, func(m raft.Server) bool {
 		its, err := r.standing(m)
 		if err == nil && (its.LastLog > own || its.LastLog == own && m.ID < self) {
 			comeBefore.Add(1)
 		}
+		if err == nil && its.LastLog == own {
+			equal.Add(1)
+		}
 		return false
 	}, standAsk, func(int, int) bool { return false })
-	return int(comeBefore.Load()), votes
+	if before = int(comeBefore.Load()); equal.Load() > 0 && !r.knowsKeys() {
+		before = max(before, int(equal.Load())+1)
+	}
+	return before, votes
 }
 
 // standing asks a voter for its term and the length of its log, with a heartbeat of the first term, which has no effect: the leader's term

@@ -115,6 +115,10 @@ func (f *keyFilter) absent(name []byte) bool {
 	return true
 }
 
+// KnowsKeys reports whether the store tells new idempotency keys from its memory. After it was opened, it reads its tables for each of them until
+// the filter has all keys, which takes seconds with millions of keys.
+func (s *Store) KnowsKeys() bool { return s.filter == nil || s.filter.ready.Load() }
+
 // add adds a key of a bucket, before reads of the store see it.
 func (f *keyFilter) add(name []byte, bucket int64) {
 	if f == nil {
