@@ -128,13 +128,9 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 		s.LogMemTableBytes = part(tables, 2<<20, logMemTableBytes*logMemTablesMax) / logMemTablesMax
 	}
 	share := part(tables, 0, 1<<50) / n / memTablesMax
-	if !clustered {
-		share = share * memTablesMax * youngPart / (memTablesMax*youngPart + 1)
-	}
+	share = share * memTablesMax * youngPart / (memTablesMax*youngPart + 1)
 	s.MemTableBytes = max(min(share, memTableBytes/n), min(share, memTableSmall), memTableLeast)
-	if !clustered {
-		s.YoungBytes = s.MemTableBytes / youngPart
-	}
+	s.YoungBytes = s.MemTableBytes / youngPart
 	s.BlockCacheBytes = part(partBlockCache, 1<<20, blockCacheBytes)
 	s.KeyFilterBytes = part(partKeyFilters, 0, keyFilterBytes)
 	s.PayloadBytes = part(partPayloads, 1<<20, payloadBytes)

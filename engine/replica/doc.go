@@ -21,7 +21,8 @@
 //
 // # Snapshots
 //
-// The store is the snapshot. cutLog flushes the store when Options.SnapshotBytes were applied, and then cuts the log. A follower that
+// The store is the snapshot. cutLog flushes the store when Options.SnapshotBytes were applied, and then cuts the log. Before that it stores the
+// tasks and leases that only the entries have that are to go; spaceLog keeps entries that the store still needs. A follower that
 // needs older entries gets a copy of the leader's whole store (install.go), checked before it is installed.
 //
 // # Concurrency

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,7 @@ type member struct {
 	*Replica // nil while it is down
 
 	id, dir string
+	files   *vfs.MemFS // has the store and the logs; nil: they are in dir
 	logs    *logs.Store
 
 	shard  atomic.Pointer[shard.Shard]
@@ -61,9 +63,15 @@ type member struct {
 // newGroup starts a group of three.
 func newGroup(t testing.TB, change func(*Options)) *group {
 	t.Helper()
+	return newGroupOn(t, change, func() *vfs.MemFS { return nil })
+}
+
+// newGroupOn starts a group of three whose stores and logs are in memory.
+func newGroupOn(t testing.TB, change func(*Options), files func() *vfs.MemFS) *group {
+	t.Helper()
 	g := &group{TB: t, net: netproxy.New(), members: map[string]*member{}, change: change}
 	for _, id := range []string{"n1", "n2", "n3"} {
-		g.members[id] = &member{TB: t, id: id, dir: t.TempDir()}
+		g.members[id] = &member{TB: t, id: id, dir: t.TempDir(), files: files()}
 	}
 	t.Cleanup(func() { // before the folders go
 		for _, m := range g.members {
@@ -126,7 +134,11 @@ func (g *group) start(m *member) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(g, err)
 	m.stalls = stalls.New()
-	m.logs, err = logs.Open(filepath.Join(m.dir, "raft"), logs.Options{Durability: storage.None, Stalls: m.stalls})
+	var files vfs.FS
+	if m.files != nil {
+		files = m.files
+	}
+	m.logs, err = logs.Open(filepath.Join(m.dir, "raft"), logs.Options{Durability: storage.None, Stalls: m.stalls, FS: files})
 	require.NoError(g, err)
 	var members []raft.Server
 	for _, id := range []string{"n1", "n2", "n3"} {
@@ -135,7 +147,7 @@ func (g *group) start(m *member) {
 	o := Options{
 		Shard: 0, Node: m.id, Dir: filepath.Join(m.dir, "store"), Snapshots: filepath.Join(m.dir, "snapshots"), Logs: m.logs.Group(0),
 		Stream: stream{l}, Addresses: addresses{g, m.id}, Bootstrap: members, Host: m, ElectionTimeout: 300 * time.Millisecond,
-		Store: storage.Options{Durability: storage.None, Stalls: m.stalls},
+		Store: storage.Options{Durability: storage.None, Stalls: m.stalls, FS: files},
 	}
 	if testing.Verbose() {
 		o.Log = slog.New(slog.NewTextHandler(g.Output(), nil)).With("node", m.id)

@@ -37,6 +37,8 @@ type Host interface {
 type Logs interface {
 	raft.LogStore
 	raft.StableStore
+	// Persist returns when everything stored before the call survives a loss of power.
+	Persist() error
 }
 
 // Options configure a replica. Zero durations and sizes mean the defaults.
@@ -193,11 +195,31 @@ func (r *Replica) openStore() error {
 }
 
 func (r *Replica) reopen() error {
-	store, err := storage.Open(r.o.Dir, r.o.Store)
+	o := r.o.Store
+	o.Entries, o.SyncLog = r.entries, r.o.Logs.Persist
+	store, err := storage.Open(r.o.Dir, o)
 	if err != nil {
 		return err
 	}
 	r.store.Store(store)
+	return nil
+}
+
+// entries calls visit for the entries of the log from one index to another that change the store, or begin a tenure.
+func (r *Replica) entries(from, to uint64, visit func(storage.LogEntry) error) error {
+	for i := from; i <= to; i++ {
+		var l raft.Log
+		err := r.o.Logs.GetLog(i, &l)
+		if errors.Is(err, raft.ErrLogNotFound) {
+			return fmt.Errorf("the log lacks entry %d of the entries %d to %d: remove this node's data folder, and let it join again", i, from, to)
+		}
+		if err == nil && l.Type == raft.LogCommand {
+			err = visit(storage.LogEntry{Index: l.Index, Term: l.Term, Data: l.Data})
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -272,7 +294,10 @@ func (r *Replica) startRaft() error {
 	c.NoSnapshotRestoreOnStart = true
 	c.ShutdownOnRemove = false
 	c.NoLegacyTelemetry = true
-	stored := &spaceLog{Logs: r.o.Logs, space: r.o.Store.Space, leading: func() bool { return r.tenure.Load() != nil }}
+	stored := &spaceLog{
+		Logs: r.o.Logs, space: r.o.Store.Space, leading: func() bool { return r.tenure.Load() != nil },
+		kept: func() uint64 { return r.store.Load().Kept() },
+	}
 	cached, err := raft.NewLogCache(logCacheEntries, stored)
 	if err != nil {
 		return fmt.Errorf("make the log's cache: %w", err)
@@ -367,8 +392,11 @@ func (r *Replica) cutLog() {
 		}
 		r.sinceSnap.Store(0)
 		now := r.Counters()
-		err := r.keepTrailing(now.Entries-before.Entries, now.EntryBytes-before.EntryBytes)
+		trailing, err := r.keepTrailing(now.Entries-before.Entries, now.EntryBytes-before.EntryBytes)
 		before = now
+		if err == nil {
+			err = r.storeYoung(trailing)
+		}
 		if err == nil {
 			err = r.Snapshot()
 		}
@@ -379,16 +407,29 @@ func (r *Replica) cutLog() {
 }
 
 // keepTrailing sets how many entries stay in the log: as many as make up the trailing bytes, at the average size of recent entries.
-func (r *Replica) keepTrailing(entries, bytes uint64) error {
-	if bytes == 0 {
-		return nil
-	}
+func (r *Replica) keepTrailing(entries, bytes uint64) (trailing uint64, err error) {
 	c := r.raft.ReloadableConfig()
+	if bytes == 0 {
+		return c.TrailingLogs, nil
+	}
 	c.TrailingLogs = min(max(r.o.TrailingBytes*entries/bytes, trailingEntriesMin), trailingEntriesMax)
 	if err := r.raft.ReloadConfig(c); err != nil {
-		return fmt.Errorf("keep the last %d entries of the log: %w", c.TrailingLogs, err)
+		return 0, fmt.Errorf("keep the last %d entries of the log: %w", c.TrailingLogs, err)
 	}
-	return nil
+	return c.TrailingLogs, nil
+}
+
+// storeYoung stores the tasks and leases that only those entries have that are to be removed from the log.
+func (r *Replica) storeYoung(trailing uint64) error {
+	r.inUse.RLock()
+	defer r.inUse.RUnlock()
+	store := r.store.Load()
+	at := store.Position().Index
+	err := store.StoreYoung(at - min(at, trailing))
+	if err != nil { // the store lacks what it was to store
+		r.o.Host.Failed(r.o.Shard, err)
+	}
+	return err
 }
 
 // Snapshot flushes the applied entries to disk and cuts the log.

@@ -26,13 +26,14 @@ func (r *Replica) reluctant() bool {
 
 // spaceLog is a log that refuses changes while the member's disk is exhausted. The leader learns that they were not stored and sends
 // them again later; a majority continues without this member. The log always accepts entries without changes, which elect and confirm
-// a leader, since they are only a few bytes.
+// a leader, since they are only a few bytes. Raft cuts the log up to a snapshot; spaceLog keeps the entries that a restart of the store needs.
 type spaceLog struct {
 	Logs
 
 	space   *storage.Space
-	leading func() bool // whether this member leads: a leader must store what it proposed before its disk was exhausted
-	cut     atomic.Bool // the end of the log was just removed: Raft relies on the next entries being stored
+	leading func() bool   // whether this member leads: a leader must store what it proposed before its disk was exhausted
+	kept    func() uint64 // returns an index: entries after it are needed, unless the end of the log is removed
+	cut     atomic.Bool   // the end of the log was just removed: Raft relies on the next entries being stored
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.
@@ -46,6 +47,11 @@ func (l *spaceLog) DeleteRange(first, last uint64) error {
 	end, err := l.LastIndex()
 	if err != nil {
 		return err
+	}
+	if last < end { // Raft cuts the log
+		if last = min(last, l.kept()); last < first {
+			return nil
+		}
 	}
 	if err := l.Logs.DeleteRange(first, last); err != nil {
 		return err

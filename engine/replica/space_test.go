@@ -60,7 +60,8 @@ func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	var leading atomic.Bool
-	l := &spaceLog{Logs: store.Group(0), space: space, leading: leading.Load}
+	kept := uint64(2)
+	l := &spaceLog{Logs: store.Group(0), space: space, leading: leading.Load, kept: func() uint64 { return kept }}
 	require.True(t, l.IsMonotonic())
 	change := func(index uint64) *raft.Log {
 		return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: append(storage.Tenure{}.Begin(), "change"...)}
@@ -82,7 +83,10 @@ func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 		{Index: 5, Term: 1, Type: raft.LogNoop}, {Index: 6, Term: 1, Type: raft.LogCommand, Data: storage.Tenure{}.Begin()}, {Index: 7, Term: 1, Type: raft.LogBarrier},
 	}), "leaders are elected and confirmed")
 	require.Error(t, l.StoreLog(change(8)))
-	require.NoError(t, l.DeleteRange(1, 2), "the beginning is cut")
+	require.NoError(t, l.DeleteRange(1, 3), "the beginning is cut")
+	first, err := l.FirstIndex()
+	require.NoError(t, err)
+	require.EqualValues(t, 3, first, "the store needs entry 3")
 	require.Error(t, l.StoreLog(change(8)))
 	require.NoError(t, l.DeleteRange(6, 7))
 	require.NoError(t, l.StoreLog(change(6)))

@@ -95,7 +95,7 @@ func (b *Batch) addUp() {
 
 // commit applies a batch.
 func (s *Store) commit(b *Batch) error {
-	if s.young != nil {
+	if !s.replicated {
 		return s.commitYoung(b)
 	}
 	b.addUp()
@@ -177,7 +177,7 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
-// PutFresh implements queue.Journal. The task is in the log only, if the store is not replicated and has room.
+// PutFresh implements queue.Journal. The task is in the log only, if the store has room; of a replicated store, Apply sees to that.
 func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	record.EncodeTask(&b.enc, t)
 	if b.logsYoung() {
@@ -189,7 +189,7 @@ func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 }
 
 // logsYoung reports whether the batch may put records that are in the log only.
-func (b *Batch) logsYoung() bool { return b.log == nil && b.store.young != nil }
+func (b *Batch) logsYoung() bool { return !b.store.replicated }
 
 // DropTask implements queue.Journal. The key was set at most once, so a single delete suffices: both vanish when they meet.
 func (b *Batch) DropTask(ref queue.Ref) {

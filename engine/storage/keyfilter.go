@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 	"github.com/greatroar/blobloom"
 
 	"github.com/pronybench/prony/engine/memory"
@@ -298,8 +299,8 @@ func (f *keyFilter) close() {
 
 // added adds the keys of a batch that is about to be applied. It returns the last of the buckets that this batch and those before it
 // drop, as far as no key was put there again, or 0.
-func (f *keyFilter) added(batch *pebble.Batch, dropped int64) (int64, error) {
-	for r := batch.Reader(); ; {
+func (f *keyFilter) added(batch []byte, dropped int64) (int64, error) {
+	for r := batchrepr.Read(batch); ; {
 		kind, key, end, ok, err := r.Next()
 		if err != nil || !ok {
 			return dropped, err

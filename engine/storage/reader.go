@@ -34,9 +34,6 @@ func (l live) stored() pebble.Reader { return l.db }
 
 func (l live) young(key []byte) (value []byte, found bool) {
 	y := l.Store.young
-	if y == nil {
-		return nil, false
-	}
 	k, may := youngKey(key)
 	if !may {
 		return nil, false
@@ -48,7 +45,7 @@ func (l live) young(key []byte) (value []byte, found bool) {
 
 func (l live) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
 	y := l.Store.young
-	if y == nil || !mayBeYoung(from, to) {
+	if !mayBeYoung(from, to) {
 		it, err := iterate(l.db, from, to)
 		return it, nil, err
 	}
@@ -106,9 +103,6 @@ func (s *Store) frozenTasks(refs []queue.Ref) frozen {
 
 func (s *Store) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
 	y := s.young
-	if y == nil {
-		return frozen{snap: s.db.NewSnapshot()}
-	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return frozen{s.db.NewSnapshot(), recent(y)}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage/record"
@@ -59,18 +60,41 @@ const (
 type entryHead struct {
 	system, noKeys    bool
 	term, tenure, seq uint64
+	batch             []byte // what follows the head
 }
 
-func parseEntry(b []byte) (h entryHead, batch []byte, err error) {
+func parseEntry(b []byte) (h entryHead, err error) {
 	if len(b) < entryHeadLen {
-		return h, nil, fmt.Errorf("it has %d bytes, and its head alone %d", len(b), entryHeadLen)
+		return h, fmt.Errorf("it has %d bytes, and its head alone %d", len(b), entryHeadLen)
 	}
 	if b[0] != entryFormat {
-		return h, nil, fmt.Errorf("it has format %d, this program reads format %d: use a newer one", b[0], entryFormat)
+		return h, fmt.Errorf("it has format %d, this program reads format %d: use a newer one", b[0], entryFormat)
 	}
 	h.system, h.noKeys = b[1]&entrySystem != 0, b[1]&entryNoKeys != 0
 	h.term, h.tenure, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
-	return h, b[entryHeadLen:], nil
+	if h.batch = b[entryHeadLen:]; len(h.batch) > 0 && len(h.batch) < batchrepr.HeaderLen {
+		return h, fmt.Errorf("its batch has %d bytes, and the head of that alone %d", len(h.batch), batchrepr.HeaderLen)
+	}
+	return h, nil
+}
+
+// next moves the position to the next entry. applies reports whether the entry takes effect.
+func (p *Position) next(e LogEntry) (h entryHead, applies bool, err error) {
+	if h, err = parseEntry(e.Data); err != nil {
+		return h, false, err
+	}
+	p.Index, p.Term = e.Index, e.Term
+	switch {
+	case h.term != e.Term:
+		return h, false, nil
+	case h.seq == 0:
+		p.Tenure, p.Seq = h.tenure, 0
+	case h.tenure != p.Tenure || h.seq != p.Seq+1:
+		return h, false, nil
+	default:
+		p.Seq = h.seq
+	}
+	return h, true, nil
 }
 
 // ChangesStore reports whether an entry of the log changes the store. The first entry of a tenure does not.
@@ -120,50 +144,43 @@ type Applied struct {
 }
 
 // Apply applies entries of the log in their order. It ignores entries up to the store's position, which were applied before.
-// The effects survive a crash once Flush returned. After an error the store must not be used. One goroutine at a time may call
+// The effects survive a crash once Flush returned, while the log has the entries after Kept. The store keeps the entries' bytes. After an error the store must not be used. One goroutine at a time may call
 // Apply.
 func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
+	y := s.young
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	at := s.Position()
+	for len(entries) > len(out.Skipped) && entries[len(out.Skipped)].Index <= at.Index {
+		out.Skipped = append(out.Skipped, false)
+	}
+	fresh := entries[len(out.Skipped):]
+	if len(fresh) == 0 {
+		return out, nil
+	}
 	b := s.db.NewBatch()
 	defer closeAfter(b, &err)
-	out.Skipped = make([]bool, len(entries))
-	changed, dropped := false, int64(0)
-	for i, e := range entries {
-		if e.Index <= at.Index {
-			continue
+	if err := y.makeRoomLocked(fresh, b); err != nil {
+		return out, err
+	}
+	dropped := int64(0)
+	for _, e := range fresh {
+		h, applies, err := at.next(e)
+		if err == nil && applies && len(h.batch) > 0 {
+			out.System = out.System || h.system
+			err = y.applyLocked(e, b)
+			if err == nil && s.filter != nil && !h.noKeys {
+				dropped, err = s.filter.added(h.batch, dropped)
+			}
 		}
-		h, batch, err := parseEntry(e.Data)
 		if err != nil {
 			return out, fmt.Errorf("log entry %d: %w", e.Index, err)
 		}
-		at.Index, at.Term, changed = e.Index, e.Term, true
-		switch {
-		case h.term != e.Term:
-			out.Skipped[i] = true
-		case h.seq == 0:
-			at.Tenure, at.Seq = h.tenure, 0
-		case h.tenure != at.Tenure || h.seq != at.Seq+1:
-			out.Skipped[i] = true
-		default:
-			at.Seq = h.seq
-			out.System = out.System || h.system
-			var one pebble.Batch
-			if err = one.SetRepr(batch); err == nil {
-				err = b.Apply(&one, nil)
-			}
-			if err == nil && s.filter != nil && !h.noKeys {
-				dropped, err = s.filter.added(&one, dropped)
-			}
-			if err != nil {
-				return out, fmt.Errorf("log entry %d: %w", e.Index, err)
-			}
-		}
+		out.Skipped = append(out.Skipped, !applies)
+		y.applied.markLocked(at, len(e.Data))
 	}
-	if !changed {
-		return out, nil
-	}
-	if err := b.Set([]byte{record.PrefixPosition}, at.encode(), nil); err != nil {
-		return out, fmt.Errorf("note the position: %w", err)
+	if err := y.setPositionLocked(at, b); err != nil {
+		return out, err
 	}
 	s.flushes.Commit(b.Len())
 	if err := s.db.Apply(b, pebble.NoSync); err != nil {
@@ -174,48 +191,79 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 		s.filter.drop(dropped)
 	}
 	s.position.Store(&at)
+	y.noteLocked()
 	return out, nil
 }
 
 // Position returns how far the log is applied; the zero value before the first entry.
 func (s *Store) Position() Position { return *s.position.Load() }
 
-func (s *Store) readPosition() error {
+// readPosition returns the position's floor as well.
+func (s *Store) readPosition() (floor Position, err error) {
 	var p Position
 	v, found, err := get(s.live(), []byte{record.PrefixPosition})
 	if err == nil && found {
-		p, err = decodePosition(v)
+		p, floor, err = decodePosition(v)
 	}
 	s.position.Store(&p)
-	return err
+	return floor, err
 }
 
-func (p Position) encode() []byte {
-	b := append(make([]byte, 0, positionBytes), record.Format)
+// encode encodes a position with its floor:
+//
+//	format 1 byte │ index 8 │ term 8 │ tenure 8 │ seq 8 │ the same of the floor
+//
+// with integers in big-endian order. A position that is its own floor has only the first five fields, in the format of before.
+func (p Position) encode(floor Position) []byte {
+	b := append(make([]byte, 0, 2*positionBytes), record.Format)
+	b = p.appendFields(b)
+	if floor.Index < p.Index {
+		b[0] = record.FormatNewest
+		b = floor.appendFields(b)
+	}
+	return b
+}
+
+func (p Position) appendFields(b []byte) []byte {
 	for _, n := range []uint64{p.Index, p.Term, p.Tenure, p.Seq} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	return b
 }
 
-func decodePosition(v []byte) (p Position, err error) {
-	if len(v) != positionBytes || v[0] != record.Format {
-		return p, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
+func decodePosition(v []byte) (p, floor Position, err error) {
+	switch {
+	case len(v) == positionBytes && v[0] == record.Format:
+		p = positionOf(v[1:])
+		return p, p, nil
+	case len(v) == 2*positionBytes-1 && v[0] == record.FormatNewest:
+		p, floor = positionOf(v[1:]), positionOf(v[positionBytes:])
+		if floor.Index < p.Index {
+			return p, floor, nil
+		}
 	}
-	for i, n := range []*uint64{&p.Index, &p.Term, &p.Tenure, &p.Seq} {
-		*n = binary.BigEndian.Uint64(v[1+8*i:])
-	}
-	return p, nil
+	return p, floor, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
 }
 
-// SkipEndedLeases finds the first lease batch that is stored, and Recover begins there: batches have growing numbers, and a batch that has ended
-// is not stored again. Without it Recover steps over all that ended since the last flush, some 100,000 under load, which clients wait for.
+func positionOf(v []byte) (p Position) {
+	for i, n := range []*uint64{&p.Index, &p.Term, &p.Tenure, &p.Seq} {
+		*n = binary.BigEndian.Uint64(v[8*i:])
+	}
+	return p
+}
+
+// SkipEndedLeases finds the first lease batch that exists, and Recover begins there: batches have growing numbers, and a batch that has ended
+// does not exist again. Without it Recover steps over all stored ones that ended since the last flush, which clients wait for.
 // Each call steps over what ended since the one before. It is safe for concurrent use.
 func (s *Store) SkipEndedLeases() error {
 	was := s.firstLease.Load()
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, was)
+	y := s.young
+	y.mu.Lock() // a record is young or stored, and not neither in between
 	it, err := iterate(s.db, first, []byte{record.PrefixLease + 1})
+	next, found := y.First(leaseKey(was))
+	y.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("look for the first lease: %w", err)
 	}
@@ -223,19 +271,31 @@ func (s *Store) SkipEndedLeases() error {
 		if len(it.Key()) < record.IDKeyLen {
 			return errors.Join(fmt.Errorf("key %x of a lease has %d bytes, not %d", it.Key(), len(it.Key()), record.IDKeyLen), it.Close())
 		}
-		s.firstLease.CompareAndSwap(was, record.IDOf(it.Key()))
+		if stored := record.IDOf(it.Key()); !found || stored < next.Seq {
+			next, found = leaseKey(stored), true
+		}
 	}
 	if err := errors.Join(it.Error(), it.Close()); err != nil {
 		return fmt.Errorf("look for the first lease: %w", err)
 	}
+	if found {
+		s.firstLease.CompareAndSwap(was, next.Seq)
+	}
 	return nil
 }
 
-// Flush returns when everything that was applied before the call is on disk.
+// Flush returns when everything that was applied before the call is on disk. Of a replicated store, the entries after Kept are a part of that.
 func (s *Store) Flush() error {
+	a := &s.young.applied
+	s.young.mu.Lock()
+	floor := a.written
+	s.young.mu.Unlock()
 	if err := s.db.Flush(); err != nil {
 		return fmt.Errorf("flush the store: %w", err)
 	}
+	s.young.mu.Lock()
+	a.durable = max(a.durable, floor)
+	s.young.mu.Unlock()
 	return nil
 }
 

@@ -130,7 +130,15 @@ func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
 	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
 	require.NoError(t, s.Close())
 
-	s = openReplicated(t, crashed)
+	s, err := Open("shard", Options{FS: crashed, Durability: None, Replicated: true, Entries: func(from, to uint64, visit func(LogEntry) error) error {
+		for i := from; i <= to; i++ {
+			if err := visit(LogEntry{Index: i, Term: 1, Data: entries[i-1]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	require.NoError(t, err)
 	assert.Equal(t, Position{Index: 3, Term: 1, Tenure: 7, Seq: 2}, s.Position())
 	assert.False(t, has(t, s, 3))
 	apply(s, 0, 4)
@@ -208,14 +216,25 @@ func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
 			tenure: rapid.Uint64().Draw(t, "tenure"), seq: rapid.Uint64().Draw(t, "seq"),
 		}
 		batch := rapid.SliceOf(rapid.Byte()).Draw(t, "batch")
-		got, rest, err := parseEntry(h.append(batch))
+		got, err := parseEntry(h.append(batch))
+		if n := len(batch); n > 0 && n < 12 {
+			require.ErrorContains(t, err, "the head of that alone 12")
+			return
+		}
 		require.NoError(t, err)
+		assert.Equal(t, len(batch), len(got.batch))
+		got.batch = nil
 		assert.Equal(t, h, got)
-		assert.Equal(t, len(batch), len(rest))
 		p := Position{Index: h.seq, Term: h.term, Tenure: h.tenure, Seq: h.term}
-		back, err := decodePosition(p.encode())
+		floor := Position{Index: rapid.Uint64Range(0, h.seq).Draw(t, "floor"), Term: h.tenure, Tenure: h.seq, Seq: 3}
+		back, floorBack, err := decodePosition(p.encode(floor))
 		require.NoError(t, err)
 		assert.Equal(t, p, back)
+		if floor.Index == p.Index {
+			floor = p
+			assert.Len(t, p.encode(floor), 33, "as a program without young records writes it")
+		}
+		assert.Equal(t, floor, floorBack)
 	})
 }
 
@@ -291,6 +310,18 @@ func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
 	apply()
 	requireLeases(3) // none is stored: the next one may have any later number
 	lease(6)
+	lease(7)
 	apply()
-	requireLeases(6, 6)
+	requireLeases(6, 6, 7)
+	b.ReplaceLease(7, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 7}, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}})
+	apply()
+	requireLeases(6, 6, 7) // the first is in the log only, the other one is stored
+	require.NoError(t, s.StoreYoung(index))
+	lease(8)
+	apply()
+	requireLeases(6, 6, 7, 8) // now the last one is in the log only
+	b.DropLease(6)
+	b.DropLease(7)
+	apply()
+	requireLeases(8, 8)
 }

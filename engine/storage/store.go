@@ -39,6 +39,12 @@ type Options struct {
 	// Replicated opens a store without a write-ahead log: Apply writes the entries of the log that the nodes share.
 	// Durability then is that log's.
 	Replicated bool
+	// Entries calls visit for the entries of the log from one index to another, until visit fails. It returns an error if one is missing.
+	// Open calls it for a replicated store if some tasks and leases are in the log only. visit keeps the entries' bytes.
+	Entries func(from, to uint64, visit func(LogEntry) error) error
+	// SyncLog, if not nil, returns when the log of a replicated store survives a loss of power, up to what was applied. Pebble calls it
+	// before it says that effects of the log are on the disk.
+	SyncLog func() error
 	// ReadOnly opens an existing store for reading. Open reads its log into memory, and writes the lock file only. NewBatch
 	// must not be called.
 	ReadOnly bool
@@ -104,8 +110,8 @@ type Store struct {
 	filter     *keyFilter    // of idempotency keys; nil in a store that is read only
 	space      *Space
 	flushes    disk.Flushes
-	young      *youngRecords // nil in a replicated store
-	reclaimed  uint64        // bytes committed when space was last reclaimed; Reclaim's
+	young      *youngRecords
+	reclaimed  uint64 // bytes committed when space was last reclaimed; Reclaim's
 }
 
 type counters struct {
@@ -182,6 +188,11 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := disk.BreakSeal(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
+	if o.Replicated {
+		if err := endSingle(fs, dir, o); err != nil {
+			return nil, errors.Join(err, s.files.Close())
+		}
+	}
 	lock, err := disk.Lock(dir, s.files)
 	if o.ReadOnly && errors.Is(err, os.ErrNotExist) {
 		err = nil // Pebble says that there is no store
@@ -195,14 +206,17 @@ func Open(dir string, o Options) (*Store, error) {
 		DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
 		FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
 	}
+	if o.YoungBytes == 0 {
+		o.YoungBytes = DefaultYoungBytes
+	}
+	if o.YoungLogBytes == 0 {
+		o.YoungLogBytes = int64(o.MemTableBytes)
+	}
+	s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: o.YoungLogBytes}
+	if o.SyncLog != nil {
+		listener.FlushBegin = s.syncBefore(o.SyncLog)
+	}
 	if !o.Replicated {
-		if o.YoungBytes == 0 {
-			o.YoungBytes = DefaultYoungBytes
-		}
-		if o.YoungLogBytes == 0 {
-			o.YoungLogBytes = int64(o.MemTableBytes)
-		}
-		s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: o.YoungLogBytes}
 		s.files.KeepLogs()
 		if left, err = recoverYoung(s.files, dir); err == nil && !o.ReadOnly && left.found {
 			err = left.save(s)
@@ -240,8 +254,15 @@ func Open(dir string, o Options) (*Store, error) {
 			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
 		}
 	}
-	if err := s.readPosition(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
+	floor, err := s.readPosition()
+	if err == nil && o.Replicated {
+		err = s.singleEnded()
+	}
+	if err == nil && (o.Replicated || floor != s.Position()) {
+		err = s.replay(floor, o.Entries)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
 	}
 	if !o.ReadOnly {
 		if o.KeyFilters == nil {
@@ -267,13 +288,7 @@ func (s *Store) NewBatch() *Batch {
 // copy must not be used.
 func (s *Store) Checkpoint(dir string) error {
 	synced := s.files.SyncedLog()
-	var err error
-	if s.replicated { // without a log, a checkpoint has the tables only
-		err = s.Flush()
-	}
-	if err == nil {
-		err = s.checkpoint(dir)
-	}
+	err := s.checkpoint(dir)
 	if err == nil {
 		err = synced.Check(s.fs, dir)
 	}
@@ -296,6 +311,11 @@ func (s *Store) checkpoint(dir string) error {
 		return err
 	}
 	defer release()
+	if s.replicated { // without a log, a checkpoint has the tables only
+		if err := s.Flush(); err != nil {
+			return err
+		}
+	}
 	return s.db.Checkpoint(dir, pebble.WithFlushedWAL())
 }
 
@@ -303,12 +323,11 @@ func (s *Store) checkpoint(dir string) error {
 func (s *Store) Close() error {
 	s.space.Leave(s)
 	s.filter.close()
-	var err error
-	if s.replicated && !s.readOnly { // the next start has few entries to apply again
+	_, err := s.storeYoung()
+	if err == nil && s.replicated && !s.readOnly { // the next start has few entries to apply again
 		err = s.Flush()
 	}
-	_, storeErr := s.storeYoung()
-	err = errors.Join(err, storeErr, s.db.Close())
+	err = errors.Join(err, s.db.Close())
 	if err == nil {
 		err = s.endYoung()
 	}

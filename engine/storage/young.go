@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -24,7 +25,7 @@ import (
 //  4. When the log with that commit is whole on the disk, and Pebble begins another one, the logs of step 1 may go.
 //
 // Records are numbered by their commits. PrefixFloor has the number up to which none is young any more, and says whether later ones may be.
-// youngrecover.go says what happens after a crash.
+// youngrecover.go says what happens after a crash, and youngapply.go what is different in a replicated store.
 type youngRecords struct {
 	mu sync.Mutex // held during a commit
 	*young.Records
@@ -35,6 +36,7 @@ type youngRecords struct {
 	begun    uint64       // logs that Pebble had begun at the last commit
 	logBytes int64        // committed since then
 	logMax   int64
+	applied  appliedLog // of a replicated store
 
 	puts, stored, retirements atomic.Uint64
 	live, bytes               atomic.Int64 // after the last commit
@@ -218,7 +220,7 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 // storeYoung stores all young records. Until release is called no record is young.
 func (s *Store) storeYoung() (release func(), err error) {
 	y := s.young
-	if y == nil || s.readOnly {
+	if s.readOnly {
 		return func() {}, nil
 	}
 	y.mu.Lock()
@@ -229,8 +231,12 @@ func (s *Store) storeYoung() (release func(), err error) {
 		y.direct--
 		y.mu.Unlock()
 	}
+	store := s.storePiece
+	if s.replicated {
+		store = func() (bool, error) { return s.storeApplied(math.MaxUint64) }
+	}
 	for more := true; more; {
-		if more, err = s.storePiece(); err != nil {
+		if more, err = store(); err != nil {
 			release()
 			return nil, fmt.Errorf("store the records that are in the log only: %w", err)
 		}
@@ -282,11 +288,12 @@ type Young struct {
 // Young returns the records that are in the log only.
 func (s *Store) Young() Young {
 	y := s.young
-	if y == nil || s.readOnly {
+	if s.readOnly {
 		return Young{}
 	}
-	return Young{
-		Records: y.live.Load(), Bytes: y.bytes.Load(), Put: y.puts.Load(), Stored: y.stored.Load(), Retirements: y.retirements.Load(),
-		LogsKept: s.files.Logs().Kept(),
+	out := Young{Records: y.live.Load(), Bytes: y.bytes.Load(), Put: y.puts.Load(), Stored: y.stored.Load(), Retirements: y.retirements.Load()}
+	if !s.replicated {
+		out.LogsKept = s.files.Logs().Kept()
 	}
+	return out
 }

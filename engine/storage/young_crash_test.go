@@ -311,7 +311,7 @@ func TestYoungRecordsSurviveCrashes(t *testing.T) {
 				moments += len(m.moments)
 			}
 			require.Greater(t, moments, 10*int(seeds))
-			require.Greater(t, retired, 20*seeds)
+			require.Greater(t, retired, 5*seeds) // how many depends on how soon Pebble flushes
 			require.Greater(t, stored, 20*seeds)
 			t.Logf("in all: %d moments, %d retirements, %d records stored", moments, retired, stored)
 		})

@@ -262,7 +262,7 @@ func (s *Store) youngFloor() (floor record.Floor, err error) {
 
 // endYoung removes the file YOUNG of a store that is closed, and the logs that were kept: no record is young.
 func (s *Store) endYoung() error {
-	if s.young == nil || s.readOnly {
+	if s.replicated || s.readOnly {
 		return nil
 	}
 	if err := s.files.SyncLog(); err != nil {
@@ -275,4 +275,30 @@ func (s *Store) endYoung() error {
 		return fmt.Errorf("remove the file of recovered records: %w", err)
 	}
 	return disk.SyncDir(s.fs, s.dir)
+}
+
+// endSingle closes the store of a single server in order, before it begins to be replicated: Pebble's logs may have young records.
+func endSingle(fs vfs.FS, dir string, o Options) error {
+	_, err := fs.Stat(fs.PathJoin(dir, youngName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for records of a single server: %w", err)
+	}
+	o.Replicated, o.Durability, o.Stalls = false, Sync, nil
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// singleEnded returns an error if a replicated store lacks the young records of a single server.
+func (s *Store) singleEnded() error {
+	floor, err := s.youngFloor()
+	if err == nil && floor.More {
+		err = &disk.DamagedError{File: s.fs.PathJoin(s.dir, youngName), Problem: "it is missing: restore a backup"}
+	}
+	return err
 }

@@ -74,6 +74,9 @@ func (g *Group) FirstIndex() (uint64, error) { return g.bounds.Load().first, nil
 // LastIndex implements raft.LogStore: 0 for an empty log. It reads memory.
 func (g *Group) LastIndex() (uint64, error) { return g.bounds.Load().last, nil }
 
+// Persist returns when everything stored before the call survives a loss of power, in every mode.
+func (g *Group) Persist() error { return g.store.Persist() }
+
 // GetLog implements raft.LogStore. The error is raft.ErrLogNotFound when the log does not hold the index.
 func (g *Group) GetLog(index uint64, log *raft.Log) error {
 	if b := g.bounds.Load(); b.empty() || index < b.first || index > b.last {

@@ -33,6 +33,7 @@
 // name (pending.go), which the next start resolves. View shows a store with pending logs to a reader that changes nothing.
 //
 // A store may keep logs that Pebble does not need any more (KeptLogs). Then the manifest is written after the closed logs are on the disk.
+// The same holds for a log that is not Pebble's (BeforeManifest).
 //
 // # Concurrency
 //

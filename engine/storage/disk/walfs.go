@@ -44,7 +44,7 @@ func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	if !fs.isLog(name) {
 		f, err := fs.FS.Create(name, c)
 		if err == nil && fs.logsFirst && fs.PathDir(name) == fs.dir && strings.HasPrefix(fs.PathBase(name), manifestPrefix) {
-			return lateManifest{f, fs.deferred}, nil
+			return lateManifest{f, func() error { return fs.deferred.settle(false) }}, nil
 		}
 		return f, err
 	}
@@ -115,20 +115,6 @@ type settledLock struct {
 }
 
 func (l settledLock) Close() error { return errors.Join(l.deferred.settle(false), l.Closer.Close()) }
-
-// lateManifest is a manifest that is written after the closed logs are on the disk. Pebble writes it in the background, or when it opens
-// a store.
-type lateManifest struct {
-	vfs.File
-	deferred *deferredSync
-}
-
-func (f lateManifest) Write(b []byte) (int, error) {
-	if err := f.deferred.settle(false); err != nil {
-		return 0, err
-	}
-	return f.File.Write(b)
-}
 
 // walFolder is a handle of the store's folder.
 type walFolder struct {

@@ -18,10 +18,18 @@ type Records struct {
 	ended int   // parts without a live record, among those from head on
 	bytes int64 // of all parts with a live record
 
-	number uint64 // of the last part
+	number uint64 // of the last commit
 	live   int
 	checks uint64 // calls of Fits
+
+	each Each
+	buf  []byte // of the commit that was begun
+	part *part  // of this commit; nil before its first record
 }
+
+// Each calls visit for each record that a commit put, with the place of its value in the commit's buffer. It may also visit keys that are
+// not held, and a key twice.
+type Each func(buf []byte, visit func(k Key, at, n int)) error
 
 // part is the records of one commit.
 type part struct {
@@ -47,8 +55,11 @@ type slot struct {
 }
 
 // New returns no records. The number of the next commit is beyond a number.
-func New(beyond uint64) *Records {
-	return &Records{runs: map[Key]*run{}, number: beyond}
+func New(beyond uint64) *Records { return NewIn(beyond, eachPut) }
+
+// NewIn is New for records that lie in buffers of the caller's, see Begin.
+func NewIn(beyond uint64, each Each) *Records {
+	return &Records{runs: map[Key]*run{}, number: beyond, each: each}
 }
 
 // Len returns the number of records.
@@ -98,6 +109,34 @@ func (r *Records) Add(p *Puts) (encoded []byte) {
 	return p.buf
 }
 
+// Begin begins a commit whose number is greater than those of all commits before. Its records lie in a buffer, which nobody may change
+// any more.
+func (r *Records) Begin(number uint64, buf []byte) { r.number, r.buf, r.part = number, buf, nil }
+
+// Put adds a record of the commit that was begun. It reports false if the record cannot be held: the keys of each run must ascend, over all
+// calls of Put and Pass.
+func (r *Records) Put(k Key, at, n int) bool {
+	of := r.at(k)
+	if k.Seq < of.next {
+		return false
+	}
+	if r.part == nil || r.part.live == 0 {
+		r.part = &part{number: r.number, buf: r.buf}
+		r.parts = append(r.parts, r.part)
+		r.bytes += int64(len(r.buf))
+	}
+	of.push(slot{k.Seq, r.part, uint32(at), uint32(n)})
+	r.part.live++
+	r.live++
+	return true
+}
+
+// Pass notes a record that is not held. Its key, and lower keys of its run, cannot be put later.
+func (r *Records) Pass(k Key) {
+	of := r.at(k)
+	of.next = max(of.next, k.Seq+1)
+}
+
 // at returns the run of a key, and makes it if it does not exist.
 func (r *Records) at(k Key) *run {
 	if of := k.run(); r.last == nil || r.of != of {
@@ -135,6 +174,23 @@ func (r *Records) Get(k Key) (value []byte, found bool) {
 		return nil, false
 	}
 	return s.value(), true
+}
+
+// First returns the key of the first record of a run, at or after a key.
+func (r *Records) First(from Key) (first Key, found bool) {
+	of := r.runs[from.run()]
+	if of == nil || of.live == 0 {
+		return first, false
+	}
+	slots := of.slots[of.head:]
+	i := sort.Search(len(slots), func(i int) bool { return slots[i].seq >= from.Seq })
+	for ; i < len(slots); i++ {
+		if slots[i].part != nil {
+			from.Seq = slots[i].seq
+			return from, true
+		}
+	}
+	return first, false
 }
 
 // Drop ends a record, and reports whether there was one.
@@ -194,7 +250,7 @@ func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []
 		p := r.parts[r.head]
 		if p.live > 0 {
 			buf := p.buf
-			_ = eachPut(buf, func(k Key, at, n int) { // Puts encoded it
+			_ = r.each(buf, func(k Key, at, n int) { // which was read before
 				if of, s := r.find(k); s != nil && s.part == p {
 					store(k, buf[at:at+n])
 					retired += int64(n)

@@ -14,6 +14,8 @@
 //	records.Retire(upTo, most, store)  // the oldest ones
 //	err := young.Decode(logged, visitor)
 //
+// Records that lie in a buffer of the caller's, such as an entry of a Raft log, are added with Begin and Put; see NewIn.
+//
 // Saved are the records that a later program found in the log.
 //
 // # Memory

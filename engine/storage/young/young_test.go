@@ -168,3 +168,42 @@ func TestPartsWithoutARecordAreRemoved(t *testing.T) {
 	require.Equal(t, r.Number(), r.Floor())
 	require.Empty(t, r.parts)
 }
+
+// Records may lie in a buffer of the caller's. Each visits also records that are not held.
+func TestRecordsLieInBuffersOfTheCaller(t *testing.T) {
+	key := func(seq uint64) Key { return Key{Prefix: 't', Queue: 1, Seq: seq} }
+	r := NewIn(0, func(buf []byte, visit func(k Key, at, n int)) error { // each byte is a record, and its seq
+		for at, seq := range buf {
+			visit(key(uint64(seq)), at, 1)
+		}
+		return nil
+	})
+	r.Begin(3, []byte{5, 6, 9, 8})
+	require.True(t, r.Put(key(5), 0, 1))
+	require.True(t, r.Drop(key(5)))
+	require.Zero(t, r.Bytes())
+	require.False(t, r.Put(key(5), 0, 1), "once")
+	require.True(t, r.Put(key(6), 1, 1), "after all records of the commit ended")
+	r.Pass(key(8))
+	require.False(t, r.Put(key(8), 3, 1), "it is stored elsewhere")
+	require.True(t, r.Put(key(9), 2, 1))
+	require.EqualValues(t, 4, r.Bytes(), "a buffer counts once")
+	r.Begin(7, []byte{11})
+	require.True(t, r.Put(key(11), 0, 1))
+	require.EqualValues(t, 2, r.Floor())
+	value, found := r.Get(key(9))
+	require.True(t, found)
+	require.Equal(t, []byte{9}, value)
+	var stored []uint64
+	store := func(k Key, value []byte) {
+		require.Equal(t, []byte{byte(k.Seq)}, value)
+		stored = append(stored, k.Seq)
+	}
+	r.Retire(6, 100, store)
+	require.Equal(t, []uint64{6, 9}, stored)
+	require.EqualValues(t, 6, r.Floor())
+	r.Retire(7, 100, store)
+	require.Equal(t, []uint64{6, 9, 11}, stored)
+	require.Zero(t, r.Len())
+	require.EqualValues(t, 7, r.Floor())
+}

@@ -1,0 +1,221 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+
+	"github.com/pronybench/prony/engine/storage/record"
+	"github.com/pronybench/prony/engine/storage/young"
+)
+
+// A replicated store has young records, too. Its log is that of the nodes, which has each task and each lease in the entry that puts it:
+// Apply does not insert them into Pebble's memtable, but holds them in memory as parts of these entries. The entries are the same with and
+// without young records. Which records are young is each node's own affair: its tables differ from those of other nodes, its contents do not.
+//
+// Two positions in the log say what a restart needs. The record PrefixPosition has both, and is set in each batch for Pebble:
+//
+//	… removed …  │ entries that are kept                      │ entries that Raft applies again
+//	             F: the records of earlier entries            P: the position. The tables have the effects of all earlier
+//	                are in tables, or have ended                 entries, except for young records
+//
+// This is how they are used:
+//
+//  1. The log is cut only up to an F that is on the disk (Kept). StoreYoung stores the records of old entries, so that F advances.
+//  2. Open, before Raft starts, reads the entries after F up to P. It holds the tasks and leases that they put, and drops those that they
+//     delete, without a write.
+//  3. Records that the tables have, because they were stored since, are dropped as well. The others are those that were young at P.
+//
+// P may be on the disk only when the log is, up to P: Options.SyncLog is called before Pebble writes that a memtable is in tables.
+//
+// Copies of the store, and a store that was closed, have no young records: they need no log.
+//
+// F is among the positions of marks, since a restart needs to know the tenure at F to skip what Apply skipped. If no record is young, F is P,
+// and the record PrefixPosition is as a program without young records writes it.
+type appliedLog struct {
+	marks   []Position // ascending; the first is F, unless no record is young
+	since   int64      // bytes of entries since the last mark
+	written uint64     // F as the last batch has it
+	durable uint64     // F as the disk has it
+}
+
+const (
+	// markBytes is how many bytes of entries come between two marks.
+	markBytes = 64 << 10
+	// appliedPieceBytes is about how many bytes of young records are stored between two calls of Apply.
+	appliedPieceBytes = 64 << 10
+)
+
+// eachSet visits the records that an entry sets, for young.Records.
+func eachSet(entry []byte, visit func(k young.Key, at, n int)) error {
+	for rest := batchrepr.Read(entry[entryHeadLen:]); ; {
+		kind, key, value, ok, err := rest.Next()
+		if err != nil || !ok {
+			return err
+		}
+		if kind != pebble.InternalKeyKindSet {
+			continue
+		}
+		if k, may := youngKey(key); may {
+			visit(k, len(entry)-len(rest)-len(value), len(value))
+		}
+	}
+}
+
+// applyLocked holds the tasks and leases of an entry, and adds the other effects of the entry to a batch.
+func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
+	y.Begin(e.Index, e.Data)
+	room := y.direct == 0 && y.Bytes()+int64(len(e.Data)) <= y.bytesMax
+	for rest := batchrepr.Read(e.Data[entryHeadLen:]); ; {
+		kind, key, value, ok, err := rest.Next()
+		if err != nil || !ok {
+			return err
+		}
+		k, may := youngKey(key)
+		switch kind {
+		case pebble.InternalKeyKindSet:
+			if may {
+				if !y.Drop(k) && room && y.Put(k, len(e.Data)-len(rest)-len(value), len(value)) {
+					y.puts.Add(1)
+					continue
+				}
+				y.Pass(k)
+			}
+			err = to.Set(key, value, nil)
+		case pebble.InternalKeyKindDelete:
+			if !may || !y.Drop(k) {
+				err = to.Delete(key, nil)
+			}
+		case pebble.InternalKeyKindSingleDelete:
+			if !may || !y.Drop(k) {
+				err = to.SingleDelete(key, nil)
+			}
+		case pebble.InternalKeyKindRangeDelete:
+			if mayBeYoung(key, value) {
+				return fmt.Errorf("it deletes the tasks or leases from %x to %x, which no program does", key, value)
+			}
+			err = to.DeleteRange(key, value, nil)
+		default:
+			return fmt.Errorf("it has a mutation of kind %d, which no program writes", kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// makeRoomLocked stores the oldest records, if the entries that come do not fit.
+func (y *youngRecords) makeRoomLocked(entries []LogEntry, to *pebble.Batch) error {
+	var own int64
+	for _, e := range entries {
+		own += int64(len(e.Data))
+	}
+	if y.Bytes()+own <= y.bytesMax {
+		return nil
+	}
+	return y.storeToLocked(to, math.MaxUint64, max(storeBytes, storeAhead*own))
+}
+
+// storeToLocked stores the records of entries up to an index, and at most about so many bytes.
+func (y *youngRecords) storeToLocked(to *pebble.Batch, upTo uint64, bytes int64) (err error) {
+	var key []byte
+	y.Retire(upTo, bytes, func(k young.Key, value []byte) {
+		y.stored.Add(1)
+		key = appendStoredKey(key[:0], k)
+		err = errors.Join(err, to.Set(key, value, nil))
+	})
+	return err
+}
+
+// markLocked notes that an entry was applied.
+func (a *appliedLog) markLocked(at Position, bytes int) {
+	if a.since += int64(bytes); a.since >= markBytes {
+		a.since, a.marks = 0, append(a.marks, at)
+	}
+}
+
+// setPositionLocked has a batch state how far the log is applied.
+func (y *youngRecords) setPositionLocked(at Position, to *pebble.Batch) error {
+	a := &y.applied
+	if y.Len() == 0 {
+		a.marks = append(a.marks[:0], at)
+	}
+	for upTo := y.Floor(); len(a.marks) > 1 && a.marks[1].Index <= upTo; {
+		a.marks = a.marks[1:]
+	}
+	a.written = a.marks[0].Index
+	if err := to.Set([]byte{record.PrefixPosition}, at.encode(a.marks[0]), nil); err != nil {
+		return fmt.Errorf("note the position: %w", err)
+	}
+	return nil
+}
+
+// StoreYoung stores the tasks and leases that are in the log only and were put by entries up to an index. It does so in pieces, between
+// calls of Apply. Kept returns at least about the index after the next Flush.
+func (s *Store) StoreYoung(upTo uint64) error {
+	for more := true; more; {
+		var err error
+		if more, err = s.storeApplied(upTo); err != nil {
+			return fmt.Errorf("store the records that are in the log only: %w", err)
+		}
+	}
+	return nil
+}
+
+// storeApplied stores a piece of the young records of entries up to an index. more reports whether some may be left.
+func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
+	y := s.young
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	at := s.Position()
+	if y.Len() > 0 && y.Floor() >= upTo || y.Len() == 0 && y.applied.written == at.Index {
+		return false, nil
+	}
+	b := s.db.NewBatch()
+	defer closeAfter(b, &err)
+	if err := y.storeToLocked(b, upTo, appliedPieceBytes); err != nil {
+		return false, err
+	}
+	if err := y.setPositionLocked(at, b); err != nil {
+		return false, err
+	}
+	if y.Len() == 0 || y.Floor() >= upTo {
+		y.retirements.Add(1)
+		y.Trim(record.PrefixTask)
+	}
+	s.flushes.Commit(b.Len())
+	y.noteLocked()
+	return true, s.db.Apply(b, pebble.NoSync)
+}
+
+// Kept returns an index of a replicated store's log: a restart needs the entries after it.
+func (s *Store) Kept() uint64 {
+	s.young.mu.Lock()
+	defer s.young.mu.Unlock()
+	return s.young.applied.durable
+}
+
+// syncBefore has the log be on the disk before Pebble writes that a memtable is in tables. It returns what a flush begins with. Compactions
+// change nothing that depends on the log.
+func (s *Store) syncBefore(syncLog func() error) (flushBegin func(pebble.FlushInfo)) {
+	var flushes atomic.Bool               // since the log was on the disk
+	s.files.BeforeManifest(func() error { // Pebble calls it for one write at a time
+		if !flushes.Swap(false) {
+			return nil
+		}
+		err := syncLog()
+		if err != nil {
+			flushes.Store(true)
+			return fmt.Errorf("sync the log before tables that depend on it: %w", err)
+		}
+		return nil
+	})
+	return func(info pebble.FlushInfo) {
+		flushes.Store(true)
+		s.flushes.Begin(info)
+	}
+}

@@ -1,0 +1,378 @@
+package storage
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// sharedLog is a log of the nodes, as one node has it.
+type sharedLog struct {
+	first, last uint64 // the entries that the node has
+	synced      uint64 // what survives a loss of power
+}
+
+// logModel applies a log to a store, and knows what the store has after each entry.
+type logModel struct {
+	rnd     *rand.Rand
+	entries []LogEntry   // all of the log, from index 1 on; never changed
+	states  []youngState // by index; the first is the empty store
+
+	mu      sync.Mutex
+	log     sharedLog
+	flushed uint64 // the position that the disk has at least
+	disk    *vfs.MemFS
+	moments []logMoment
+	per     int // of how many write operations about one is followed by a crash; 0 means none
+}
+
+// logMoment is what a node's disk holds at some moment.
+type logMoment struct {
+	fs      *vfs.MemFS
+	log     sharedLog
+	flushed uint64
+	kill    bool
+}
+
+// newLogModel writes a log of random entries, of several tenures. Entries of earlier tenures come later, and take no effect.
+func newLogModel(t *testing.T, seed uint64, entries int) *logModel {
+	m := &logModel{rnd: rand.New(rand.NewPCG(seed, 13)), states: []youngState{{map[uint64]string{}, map[uint64]uint32{}}}}
+	s, err := Open("writer", Options{FS: vfs.NewMem(), Durability: None, Replicated: true})
+	require.NoError(t, err)
+	w := logWriter{logModel: m, paper: &paper{}}
+	for len(m.entries) < entries {
+		w.write(t, s)
+	}
+	require.NoError(t, s.Close())
+	return m
+}
+
+type logWriter struct {
+	*logModel
+
+	paper               *paper
+	term                uint64
+	batch               *Batch
+	stale               *Batch // of the tenure before
+	nextTask, nextLease uint64
+}
+
+func (w *logWriter) add(entry []byte, now youngState) {
+	w.entries = append(w.entries, LogEntry{Index: uint64(len(w.entries) + 1), Term: w.term, Data: entry})
+	w.states = append(w.states, now)
+}
+
+func (w *logWriter) propose(t *testing.T, b *Batch) []byte {
+	_, err := b.Submit()
+	require.NoError(t, err)
+	return w.paper.entries[len(w.paper.entries)-1]
+}
+
+// write adds an entry to the log.
+func (w *logWriter) write(t *testing.T, s *Store) {
+	was := w.states[len(w.states)-1]
+	if w.batch == nil || w.rnd.IntN(15) == 0 {
+		w.term++
+		tenure := Tenure{Term: w.term, ID: w.rnd.Uint64()}
+		w.stale, w.batch = w.batch, s.NewReplicatedBatch(w.paper, tenure)
+		w.add(tenure.Begin(), was)
+		return
+	}
+	if w.stale != nil && w.rnd.IntN(10) == 0 { // a skipped entry would lose tasks, and put some that another entry puts later
+		for seq := range was.tasks {
+			w.stale.DropTask(seqRef(seq))
+		}
+		w.stale.PutFresh(seqRef(w.nextTask+1), queue.Task{Payload: []byte("stale")})
+		w.stale.PutLease(w.nextLease+1, []queue.LeaseRef{{Ref: seqRef(1), Attempt: 100}})
+		w.add(w.propose(t, w.stale), was)
+		return
+	}
+	now := youngState{maps.Clone(was.tasks), maps.Clone(was.leases)}
+	for range w.rnd.IntN(8) {
+		w.nextTask++
+		task := queue.Task{Payload: fmt.Appendf(nil, "payload of %d %s", w.nextTask, strings.Repeat("x", w.rnd.IntN(60)))}
+		w.batch.PutFresh(seqRef(w.nextTask), task)
+		now.tasks[w.nextTask] = string(task.Payload)
+	}
+	for _, seq := range slices.Sorted(maps.Keys(was.tasks)) {
+		if seq%17 != 0 && w.rnd.IntN(4) > 0 || w.rnd.IntN(40) == 0 {
+			w.batch.DropTask(seqRef(seq))
+			delete(now.tasks, seq)
+		}
+	}
+	if w.rnd.IntN(2) == 0 {
+		w.nextLease++
+		w.batch.PutLease(w.nextLease, []queue.LeaseRef{{Ref: seqRef(w.nextLease), Attempt: 1}})
+		now.leases[w.nextLease] = 1
+	}
+	for _, id := range slices.Sorted(maps.Keys(was.leases)) {
+		switch w.rnd.IntN(12) {
+		case 0, 1, 2:
+			w.batch.DropLease(id)
+			delete(now.leases, id)
+		case 3:
+			now.leases[id]++
+			w.batch.ReplaceLease(id, []queue.LeaseRef{{Ref: seqRef(id), Attempt: now.leases[id]}})
+		}
+	}
+	if w.rnd.IntN(3) > 0 || w.batch.Empty() {
+		w.batch.PutMeta(queue.Meta{NextBatch: uint64(len(w.states))})
+	}
+	w.add(w.propose(t, w.batch), now)
+}
+
+// files returns the files of a disk, which remembers some moments.
+func (m *logModel) files(disk *vfs.MemFS) vfs.FS {
+	m.disk = disk
+	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+			return nil
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.per > 0 && m.rnd.IntN(m.per) == 0 {
+			m.crashLocked()
+		}
+		return nil
+	}))
+}
+
+// crashLocked remembers what the disk holds after a kill of the process, which has memtables in its memory, or a loss of power.
+func (m *logModel) crashLocked() {
+	at := logMoment{kill: m.rnd.IntN(2) == 0, log: m.log, flushed: m.flushed}
+	percent := 100
+	if !at.kill {
+		percent = []int{0, 50, 90}[m.rnd.IntN(3)]
+		at.log.last = m.log.synced + m.rnd.Uint64N(m.log.last-m.log.synced+1)
+	}
+	at.fs = m.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: m.rnd})
+	m.moments = append(m.moments, at)
+}
+
+func (m *logModel) intN(n int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rnd.IntN(n)
+}
+
+// entriesOf returns Options.Entries for a log.
+func (m *logModel) entriesOf(log *sharedLog) func(from, to uint64, visit func(LogEntry) error) error {
+	return func(from, to uint64, visit func(LogEntry) error) error {
+		for i := from; i <= to; i++ {
+			if i < log.first || i > log.last {
+				return fmt.Errorf("entry %d is missing of %d to %d: the log has %d to %d", i, from, to, log.first, log.last)
+			}
+			if err := visit(m.entries[i-1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (m *logModel) options(fs vfs.FS) Options {
+	return Options{
+		FS: fs, Durability: None, Fatal: func(problem string) { panic(problem) }, Replicated: true, MemTableBytes: 16 << 10,
+		YoungBytes: int64(2<<10 + m.intN(10<<10)), Entries: m.entriesOf(&m.log),
+		SyncLog: func() error {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.log.synced = m.log.last
+			return nil
+		},
+	}
+}
+
+// applied requires that a store has exactly what the entries up to its position left.
+func (m *logModel) applied(t *testing.T, s *Store, what string) uint64 {
+	n := s.Position().Index
+	what = fmt.Sprintf("%s: entry %d", what, n)
+	want, got := m.states[n], youngState{map[uint64]string{}, map[uint64]uint32{}}
+	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Priority: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
+	require.NoError(t, err, what)
+	for _, one := range fresh {
+		got.tasks[one.Seq] = string(one.Task.Payload)
+	}
+	require.NoError(t, scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
+		got.leases[l.Batch] = l.Refs[0].Attempt
+		return true, nil
+	}))
+	require.Equal(t, want, got, what)
+	for seq, text := range want.tasks {
+		task, found, err := s.Task(seqRef(seq))
+		require.NoError(t, err)
+		require.True(t, found)
+		require.Equal(t, text, string(task.Payload))
+	}
+	return n
+}
+
+// apply applies some entries, which the log has then.
+func (m *logModel) apply(t *testing.T, s *Store, most int) {
+	at := int(s.Position().Index)
+	to := min(len(m.entries), at+1+m.intN(most))
+	m.mu.Lock()
+	m.log.last = max(m.log.last, uint64(to))
+	m.mu.Unlock()
+	_, err := s.Apply(m.entries[at:to])
+	require.NoError(t, err)
+}
+
+// cut has the log lack all entries that the store says are not needed.
+func (m *logModel) cut(t *testing.T, s *Store) {
+	m.mu.Lock()
+	at := s.Position().Index
+	m.mu.Unlock()
+	require.NoError(t, s.Flush())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.flushed = max(m.flushed, at)
+	m.log.first = max(m.log.first, s.Kept()+1)
+	m.log.synced = max(m.log.synced, m.log.first-1)
+}
+
+// copied opens a copy of a store, without a log, and applies more of the log to it.
+func (m *logModel) copied(t *testing.T, s *Store, mem *vfs.MemFS) {
+	require.NoError(t, mem.RemoveAll("copy"))
+	m.mu.Lock()
+	per := m.per
+	m.per = 0
+	m.mu.Unlock()
+	require.NoError(t, s.Checkpoint("copy"))
+	viewer, err := Open("copy", Options{FS: mem, Durability: Sync, ReadOnly: true})
+	require.NoError(t, err)
+	require.Equal(t, s.Position().Index, m.applied(t, viewer, "a copy, for reading"))
+	require.NoError(t, viewer.Close())
+	other, err := Open("copy", Options{FS: mem, Durability: None, Replicated: true})
+	require.NoError(t, err)
+	require.Equal(t, s.Position().Index, m.applied(t, other, "a copy"))
+	_, err = other.Apply(m.entries[other.Position().Index:min(len(m.entries), int(other.Position().Index)+20)])
+	require.NoError(t, err)
+	m.applied(t, other, "a copy, later")
+	require.NoError(t, other.Close())
+	m.mu.Lock()
+	m.per = per
+	m.mu.Unlock()
+}
+
+// recover opens what a disk held at a moment, and goes on with the log. It crashes again meanwhile.
+func (m *logModel) recover(t *testing.T, at logMoment, what string, crashes int) {
+	again := &logModel{rnd: rand.New(rand.NewPCG(uint64(m.intN(1<<30)), 17)), entries: m.entries, states: m.states, log: at.log, flushed: at.flushed}
+	if crashes > 0 {
+		again.per = 15
+	}
+	s, err := Open("shard", again.options(again.files(at.fs)))
+	require.NoError(t, err, what)
+	n := again.applied(t, s, what)
+	require.GreaterOrEqual(t, n, at.flushed, what)
+	require.LessOrEqual(t, n, at.log.last, what)
+	if len(m.entries) > int(n) {
+		for range 4 {
+			again.apply(t, s, 8)
+			again.applied(t, s, what+", later")
+		}
+		require.NoError(t, s.StoreYoung(s.Position().Index-uint64(again.intN(4))))
+		again.cut(t, s)
+		again.apply(t, s, 8)
+	}
+	n = again.applied(t, s, what+", to be closed")
+	require.NoError(t, s.Close(), what)
+	s, err = Open("shard", Options{FS: at.fs, Durability: None, Replicated: true}) // no log
+	require.NoError(t, err, what)
+	require.Equal(t, n, again.applied(t, s, what+", closed"))
+	require.NoError(t, s.Close(), what)
+	for i, one := range again.moments {
+		m.recover(t, one, fmt.Sprintf("%s, then moment %d of %d (kill %v)", what, i, len(again.moments), one.kill), crashes-1)
+	}
+}
+
+// TestYoungRecordsOfAReplicatedStoreSurviveCrashes applies a log, with memtables and bounds that are full often, cuts the log as far as the
+// store allows, and crashes at random moments: also while records are stored, while a copy is made, while the store is opened and closed, and
+// again in what follows. A loss of power takes the end of the log, unless the store asked for it to be on the disk. What a disk then holds is
+// exactly what the entries up to its position left.
+func TestYoungRecordsOfAReplicatedStoreSurviveCrashes(t *testing.T) {
+	seeds := uint64(6)
+	if longtest.Asked(t) {
+		seeds = 400
+	}
+	moments, replayed, stored := 0, 0, uint64(0)
+	for seed := range seeds {
+		m := newLogModel(t, seed, 900)
+		mem := vfs.NewCrashableMem()
+		m.log.first = 1
+		fs := m.files(mem)
+		m.per = 60
+		for range 4 {
+			s, err := Open("shard", m.options(fs))
+			require.NoError(t, err)
+			m.applied(t, s, "opened")
+			for range 20 + m.intN(40) {
+				m.apply(t, s, 10)
+				switch m.intN(25) {
+				case 0:
+					m.mu.Lock()
+					m.crashLocked()
+					m.mu.Unlock()
+				case 1, 2:
+					m.cut(t, s)
+				case 3, 4:
+					require.NoError(t, s.StoreYoung(s.Position().Index-min(s.Position().Index, uint64(m.intN(30)))))
+					m.cut(t, s)
+				case 5:
+					m.copied(t, s, mem)
+				case 6:
+					m.applied(t, s, "applied")
+				}
+			}
+			stored += s.Young().Stored
+			require.LessOrEqual(t, s.Young().Bytes, s.young.bytesMax)
+			require.NoError(t, s.Close())
+			m.mu.Lock()
+			m.flushed = s.Position().Index
+			m.mu.Unlock()
+		}
+		m.mu.Lock()
+		m.per = 0
+		m.mu.Unlock()
+		for i, at := range m.moments {
+			if names, err := at.fs.List("shard"); at.flushed == 0 && (err != nil || !strings.Contains(strings.Join(names, " "), "marker.manifest")) {
+				continue // the store was not made yet
+			}
+			if floor, position := floorOf(t, at.fs); floor < position {
+				replayed++
+			}
+			m.recover(t, at, fmt.Sprintf("seed %d, moment %d (kill %v)", seed, i, at.kill), 1)
+		}
+		moments += len(m.moments)
+	}
+	require.Greater(t, moments, 10*int(seeds))
+	require.Greater(t, replayed, 3*int(seeds))
+	require.Greater(t, stored, 20*seeds)
+	t.Logf("in all: %d moments, %d with records in the log only, %d records stored", moments, replayed, stored)
+}
+
+// floorOf returns the floor and the position of a store that a crash left.
+func floorOf(t *testing.T, fs *vfs.MemFS) (floor, position uint64) {
+	m := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	s, err := Open("shard", Options{FS: m, Durability: None, Replicated: true, Entries: func(from, to uint64, _ func(LogEntry) error) error {
+		floor, position = from-1, to
+		return errStop
+	}})
+	if err == nil {
+		require.NoError(t, s.Close())
+		return 0, 0
+	}
+	require.ErrorIs(t, err, errStop)
+	return floor, position
+}

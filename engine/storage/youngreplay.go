@@ -1,0 +1,135 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+
+	"github.com/pronybench/prony/engine/storage/record"
+	"github.com/pronybench/prony/engine/storage/young"
+)
+
+// replay makes those records young that were young at the position: youngapply.go says how. Its memory is bounded by the length of the log.
+type replay struct {
+	young *youngRecords
+	// stored has the records that are in tables, since Apply did not hold them: replaced leases.
+	stored map[young.Key]bool
+}
+
+const joinAgain = "remove this node's data folder, and let it join again"
+
+// replay reads the entries after the floor.
+func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(LogEntry) error) error) error {
+	y, at := s.young, s.Position()
+	y.mu.Lock() // nobody else has the store yet
+	defer y.mu.Unlock()
+	y.Records = young.NewIn(floor.Index, eachSet)
+	y.applied = appliedLog{marks: []Position{floor}, written: floor.Index, durable: floor.Index}
+	if floor.Index == at.Index {
+		return s.passLeasesLocked()
+	}
+	if entries == nil {
+		return fmt.Errorf("tasks and leases of the log entries %d to %d are in the node's Raft log only: start the node, and stop it in order", floor.Index+1, at.Index)
+	}
+	r, now := replay{y, map[young.Key]bool{}}, floor
+	err := entries(floor.Index+1, at.Index, func(e LogEntry) error {
+		h, applies, err := now.next(e)
+		if err == nil && applies {
+			err = r.entryLocked(e, h.batch)
+		}
+		if err != nil {
+			return fmt.Errorf("log entry %d: %w", e.Index, err)
+		}
+		y.applied.markLocked(now, len(e.Data))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read tasks and leases that are in the log only: %w", err)
+	}
+	if now != at {
+		return fmt.Errorf("the log is not the one that was applied: its entries lead from %+v to %+v, and the store is at %+v: %s", floor, now, at, joinAgain)
+	}
+	if err := r.settleLocked(s); err != nil {
+		return err
+	}
+	y.noteLocked()
+	return s.passLeasesLocked()
+}
+
+// entryLocked does with the tasks and leases of an entry what applyLocked did.
+func (r *replay) entryLocked(e LogEntry, batch []byte) error {
+	y := r.young
+	y.Begin(e.Index, e.Data)
+	for rest := batchrepr.Read(batch); ; {
+		kind, key, value, ok, err := rest.Next()
+		if err != nil || !ok {
+			return err
+		}
+		k, may := youngKey(key)
+		if !may {
+			continue
+		}
+		switch kind {
+		case pebble.InternalKeyKindSet:
+			if y.Drop(k) || !y.Put(k, len(e.Data)-len(rest)-len(value), len(value)) {
+				y.Pass(k)
+				r.stored[k] = true
+			}
+		case pebble.InternalKeyKindDelete, pebble.InternalKeyKindSingleDelete:
+			y.Drop(k)
+			delete(r.stored, k)
+		}
+	}
+}
+
+// settleLocked drops the records that the tables have. The tables must have those that Apply did not hold.
+func (r *replay) settleLocked(s *Store) error {
+	for _, held := range r.young.Range(young.Key{}, young.Key{Prefix: math.MaxUint8}) {
+		stored, err := inTables(s.db, held.Key)
+		if err != nil {
+			return err
+		}
+		if stored {
+			r.young.Drop(held.Key)
+		}
+	}
+	for k := range r.stored {
+		stored, err := inTables(s.db, k)
+		if err != nil {
+			return err
+		}
+		if !stored {
+			return fmt.Errorf("the log has the record %x, and the tables do not: %s", appendStoredKey(nil, k), joinAgain)
+		}
+	}
+	return nil
+}
+
+// inTables reports whether Pebble has a record under its key.
+func inTables(db *pebble.DB, k young.Key) (bool, error) {
+	_, closer, err := db.Get(appendStoredKey(nil, k))
+	switch {
+	case err == nil:
+		return true, closer.Close()
+	case errors.Is(err, pebble.ErrNotFound):
+		return false, nil
+	default:
+		return false, fmt.Errorf("look for a record of the log in tables: %w", err)
+	}
+}
+
+// passLeasesLocked notes the leases that are in tables: an entry that replaces one must not make it young.
+func (s *Store) passLeasesLocked() (err error) {
+	it, err := iterate(s.db, []byte{record.PrefixLease}, []byte{record.PrefixLease + 1})
+	if err != nil {
+		return fmt.Errorf("look for leases: %w", err)
+	}
+	defer closeAfter(it, &err)
+	if it.Last() && len(it.Key()) >= record.IDKeyLen {
+		s.young.Pass(leaseKey(record.IDOf(it.Key())))
+	}
+	return it.Error()
+}
