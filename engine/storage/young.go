@@ -244,8 +244,8 @@ func (s *Store) storeYoung() (release func(), err error) {
 	return release, nil
 }
 
-// storePiece stores the oldest young records, while no more are put. more reports whether some are left, or the floor does not say yet
-// that there are none.
+// storePiece stores the oldest young records. The caller has raised direct, so that no new ones are added. more reports whether the
+// caller must call it again: it returns false once no record is young and the stored floor says so.
 func (s *Store) storePiece() (more bool, err error) {
 	y := s.young
 	y.mu.Lock()

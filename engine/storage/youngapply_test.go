@@ -71,7 +71,7 @@ func (l *youngLog) read(from, to uint64, visit func(LogEntry) error) error {
 	return nil
 }
 
-// killed returns a flushed store that was not closed, of which tasks 1 and 3 are in the log only.
+// killed returns the files of a store whose process was killed after a flush. Tasks 1 and 3 are in the log only.
 func killed(t *testing.T) (vfs.FS, *youngLog) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()

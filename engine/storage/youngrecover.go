@@ -96,7 +96,8 @@ func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (e
 	}
 }
 
-// readBatch takes what a batch says about young records: first those that it puts, then those that it drops or stores.
+// readBatch applies a batch of the log to the recovered records: it adds the young records that the batch puts, and then removes those
+// that the batch drops or stores under their keys.
 func (r *recovered) readBatch(batch []byte) error {
 	var ends []young.Key
 	for in := batchrepr.Read(batch); ; {

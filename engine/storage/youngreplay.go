@@ -24,7 +24,7 @@ const joinAgain = "remove this node's data folder, and let it join again"
 // replay reads the entries after the floor.
 func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(LogEntry) error) error) error {
 	y, at := s.young, s.Position()
-	y.mu.Lock() // nobody else has the store yet
+	y.mu.Lock() // for the functions that require it: the store is not shared yet
 	defer y.mu.Unlock()
 	y.Records = young.NewIn(floor.Index, eachSet)
 	y.applied = appliedLog{marks: []Position{floor}, written: floor.Index, durable: floor.Index}

@@ -123,7 +123,7 @@ func (k *KeptLogs) keepsLocked(path string) bool {
 	return false
 }
 
-// beginLocked notes that Pebble has closed its log and begins another one, and gives up the logs that nobody needs.
+// beginLocked is called when Pebble has closed its log and begins another one. It removes the logs that are no longer needed.
 func (k *KeptLogs) beginLocked(path string) {
 	if n := len(k.logs); n > 0 {
 		last := &k.logs[n-1]
