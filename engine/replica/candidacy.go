@@ -188,9 +188,9 @@ func (r *Replica) wouldWin() bool {
 }
 
 // votersBefore returns how many voters should stand before this node does: those with a longer log, and of those with as long a log the
-// ones whose ids are smaller. A voter that does not answer is not among them. A node that has just started and would be a slow leader lets
-// all with as long a log stand first, and leaves them time for one more, since they wait for this node if its id is smaller. votersBefore
-// returns false if this node has no vote.
+// ones whose ids are smaller. A voter that does not answer is not among them. A node that has just started would be a slow leader: it counts
+// all voters with as long a log once more, and one besides, since they wait for this node if its id is smaller. So two such nodes keep the
+// order of their ids. votersBefore returns false if this node has no vote.
 func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	own, self := r.raft.LastIndex(), raft.ServerID(r.o.Node)
 	votes = slices.ContainsFunc(r.members(), func(m raft.Server) bool { return m.ID == self && m.Suffrage == raft.Voter })
@@ -206,7 +206,7 @@ func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 		return false
 	}, standAsk, func(int, int) bool { return false })
 	if before = int(comeBefore.Load()); equal.Load() > 0 && !r.knowsKeys() {
-		before = max(before, int(equal.Load())+1)
+		before += int(equal.Load()) + 1
 	}
 	return before, votes
 }

@@ -188,6 +188,8 @@ func TestWhoKnowsTheKeysStandsFirst(t *testing.T) {
 	require.True(t, first.knowsKeys())
 	first.knowsKeys = func() bool { return false }
 	assert.Equal(t, []int{2, 1}, []int{before(first), before(second)}, "the second still waits for the first one")
+	second.knowsKeys = func() bool { return false }
+	assert.Equal(t, []int{2, 3}, []int{before(first), before(second)}, "two that stand at once split the votes")
 	g.net.Drop(old.id, second.id)
 	g.fill(1, old.id)
 	require.Eventually(t, asLong(first), patience, step)
