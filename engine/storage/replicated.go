@@ -260,7 +260,7 @@ func (s *Store) SkipEndedLeases() error {
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, was)
 	y := s.young
-	y.mu.Lock() // a record is young or stored, and not neither in between
+	y.mu.Lock() // no record may be stored between the two looks
 	it, err := iterate(s.db, first, []byte{record.PrefixLease + 1})
 	next, found := y.First(leaseKey(was))
 	y.mu.Unlock()

@@ -24,6 +24,28 @@ type youngState struct {
 	leases map[uint64]uint32 // attempts by batch
 }
 
+// require requires that a store has exactly these tasks and leases.
+func (want youngState) require(t *testing.T, s *Store, what string) {
+	t.Helper()
+	got := youngState{map[uint64]string{}, map[uint64]uint32{}}
+	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Priority: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
+	require.NoError(t, err, what)
+	for _, one := range fresh {
+		got.tasks[one.Seq] = string(one.Task.Payload)
+	}
+	require.NoError(t, scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
+		got.leases[l.Batch] = l.Refs[0].Attempt
+		return true, nil
+	}), what)
+	require.Equal(t, want, got, what)
+	for seq, text := range want.tasks {
+		task, found, err := s.Task(seqRef(seq))
+		require.NoError(t, err, what)
+		require.True(t, found, what)
+		require.Equal(t, text, string(task.Payload), what)
+	}
+}
+
 // moment is what a disk holds at some moment, and which commits it must have.
 type moment struct {
 	fs          *vfs.MemFS
@@ -173,23 +195,7 @@ func (m *youngModel) found(t *testing.T, s *Store, what string) int {
 		n = max(n, of)
 	}
 	require.LessOrEqual(t, n, m.committed(), what)
-	want, got := m.states[n], youngState{map[uint64]string{}, map[uint64]uint32{}}
-	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Priority: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
-	require.NoError(t, err)
-	for _, one := range fresh {
-		got.tasks[one.Seq] = string(one.Task.Payload)
-	}
-	require.NoError(t, scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
-		got.leases[l.Batch] = l.Refs[0].Attempt
-		return true, nil
-	}))
-	require.Equal(t, want, got, "%s: commit %d of %d", what, n, m.committed())
-	for seq, text := range want.tasks {
-		task, found, err := s.Task(seqRef(seq))
-		require.NoError(t, err)
-		require.True(t, found)
-		require.Equal(t, text, string(task.Payload))
-	}
+	m.states[n].require(t, s, fmt.Sprintf("%s: commit %d of %d", what, n, m.committed()))
 	return n
 }
 

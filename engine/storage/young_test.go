@@ -231,7 +231,7 @@ func olderStore(t *testing.T, fs vfs.FS) *pebble.DB {
 	return db
 }
 
-// A store of an older program opens, also if that program was killed twice: then an older log may have a torn end, which nobody needs.
+// A store of an older program opens, also if that program was killed twice: then a log that is no longer needed may have a torn end.
 func TestAStoreOfAnOlderProgramOpens(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	require.NoError(t, fs.MkdirAll("shard", 0o700))

@@ -197,24 +197,7 @@ func (m *logModel) options(fs vfs.FS) Options {
 // applied requires that a store has exactly what the entries up to its position left.
 func (m *logModel) applied(t *testing.T, s *Store, what string) uint64 {
 	n := s.Position().Index
-	what = fmt.Sprintf("%s: entry %d", what, n)
-	want, got := m.states[n], youngState{map[uint64]string{}, map[uint64]uint32{}}
-	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Priority: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
-	require.NoError(t, err, what)
-	for _, one := range fresh {
-		got.tasks[one.Seq] = string(one.Task.Payload)
-	}
-	require.NoError(t, scanLeases(s.live(), 0, func(l queue.RecoveredLease) (bool, error) {
-		got.leases[l.Batch] = l.Refs[0].Attempt
-		return true, nil
-	}))
-	require.Equal(t, want, got, what)
-	for seq, text := range want.tasks {
-		task, found, err := s.Task(seqRef(seq))
-		require.NoError(t, err)
-		require.True(t, found)
-		require.Equal(t, text, string(task.Payload))
-	}
+	m.states[n].require(t, s, fmt.Sprintf("%s: entry %d", what, n))
 	return n
 }
 

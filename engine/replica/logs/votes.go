@@ -20,10 +20,10 @@ import (
 //	value          │ kind 1 │ length: uvarint │ name │ length: uvarint │ record │
 //
 // with integers in big-endian order. A vote is in the file, and fsynced, before it is given. Its space was taken when the file was made, so
-// that the fsync waits neither for log data nor for the file system's journal. Under load the fsync of Pebble's log takes ten times as long.
+// that the fsync waits neither for log data nor for the file system's journal. Under load the fsync of Pebble's log takes far longer.
 //
-// A place that cannot be read is one whose writing a crash cut off: nobody has been given that vote, and the other place has the values
-// before it. Pebble has each change, too, and its number; whichever has the later change is right, see restoreVotes.
+// A crash can cut off the writing of one place. The vote in it was not answered yet, and the other place still has the values before it.
+// Pebble has each change, too, and its number; whichever has the later change is right, see restoreVotes.
 const (
 	votesPrefix = "VOTE-"
 	placeBytes  = 4096

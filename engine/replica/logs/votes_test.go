@@ -91,7 +91,7 @@ func TestVotesOutliveTheLog(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A crash may cut the writing of a vote off, which nobody was given then. The vote before it holds, wherever it is.
+// A crash that cuts off the writing of a vote leaves the vote before it, in either place: the new one was not answered yet.
 func TestAVoteThatWasCutOffIsNone(t *testing.T) {
 	for name, percent := range map[string]int{"Pebble has the vote before": 100, "only the file has it": 0} {
 		t.Run(name, func(t *testing.T) {

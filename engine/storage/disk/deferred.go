@@ -145,7 +145,7 @@ func (d *deferredSync) enter(f *walFile) error {
 	return nil
 }
 
-// discard removes a log that nobody needs. A log that cannot be removed stays until the store is opened again: that loses nothing.
+// discard removes a log that is no longer needed. If that fails, the log stays until the store is opened again, which loses nothing.
 func (d *deferredSync) discard(name string) { _ = d.fs.Remove(name) }
 
 // rename gives a log its own name.

@@ -29,7 +29,7 @@ type KeptLogs struct {
 	mu      sync.Mutex // held while files are removed, reused and created
 	logs    []keptLog  // the oldest first; the last is being written
 	durable uint64     // everything up to this number is stored on the disk
-	spare   string     // a log that nobody needs, for reuse; or ""
+	spare   string     // a log that is no longer needed and may be overwritten; or ""
 }
 
 type keptLog struct {
@@ -159,7 +159,7 @@ func (k *KeptLogs) releaseLocked() {
 	}
 }
 
-// Finish removes what nobody needs after Pebble was closed, when everything is stored on the disk.
+// Finish removes the kept logs. It is called after Pebble was closed, when everything is stored on the disk.
 func (k *KeptLogs) Finish() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
