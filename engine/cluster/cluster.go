@@ -195,7 +195,7 @@ func (k *Cluster) listen() error {
 func (k *Cluster) openReplicas() error {
 	defer close(k.opened)
 	o := &k.config
-	k.cache = storage.NewCache(o.CacheBytes)
+	k.cache = storage.NewCache(o.CacheBytes, o.Store.MemTableBytes, len(k.replicas))
 	store := o.Store
 	store.Cache = k.cache
 	servers := k.firstMembers()

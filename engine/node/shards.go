@@ -50,7 +50,7 @@ func (n *Node) shardOptions(c Config, i int) shard.Options {
 
 func (n *Node) openStores(c Config) error {
 	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, Stalls: n.stalls}
-	o.Cache = storage.NewCache(n.shares.BlockCacheBytes)
+	o.Cache = storage.NewCache(n.shares.BlockCacheBytes, uint64(n.shares.MemTableBytes), c.Shards)
 	defer o.Cache.Close()
 	o.KeyFilters = storage.NewKeyFilters(n.shares.KeyFilterBytes)
 	o.MemTableBytes, o.OpenTablesMax = uint64(n.shares.MemTableBytes), n.files.stores

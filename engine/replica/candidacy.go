@@ -188,27 +188,19 @@ func (r *Replica) wouldWin() bool {
 }
 
 // votersBefore returns how many voters should stand before this node does: those with a longer log, and of those with as long a log the
-// ones whose ids are smaller. A voter that does not answer is not among them. A node that has just started would be a slow leader: it counts
-// all voters with as long a log once more, and one besides, since they wait for this node if its id is smaller. So two such nodes keep the
-// order of their ids. votersBefore returns false if this node has no vote.
+// ones whose ids are smaller. A voter that does not answer is not among them. It returns false if this node has no vote.
 func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	own, self := r.raft.LastIndex(), raft.ServerID(r.o.Node)
 	votes = slices.ContainsFunc(r.members(), func(m raft.Server) bool { return m.ID == self && m.Suffrage == raft.Voter })
-	var comeBefore, equal atomic.Int32
+	var comeBefore atomic.Int32
 	r.askVoters(leader, func(m raft.Server) bool {
 		its, err := r.standing(m)
 		if err == nil && (its.LastLog > own || its.LastLog == own && m.ID < self) {
 			comeBefore.Add(1)
 		}
-		if err == nil && its.LastLog == own {
-			equal.Add(1)
-		}
 		return false
 	}, standAsk, func(int, int) bool { return false })
-	if before = int(comeBefore.Load()); equal.Load() > 0 && !r.knowsKeys() {
-		before += int(equal.Load()) + 1
-	}
-	return before, votes
+	return int(comeBefore.Load()), votes
 }
 
 // standing asks a voter for its term and the length of its log, with a heartbeat of the first term, which has no effect: the leader's term

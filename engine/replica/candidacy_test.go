@@ -169,34 +169,6 @@ func TestTheLongerLogStandsFirst(t *testing.T) {
 	g.net.Heal()
 }
 
-// A follower whose store still reads its tables for each new key would be a slow leader: one with as long a log stands first.
-func TestWhoKnowsTheKeysStandsFirst(t *testing.T) {
-	g := newGroup(t, slowElections)
-	old := g.elect()
-	first, second := g.members["n2"], g.members["n3"]
-	asLong := func(m *member) func() bool {
-		return func() bool { return m.raft.LastIndex() == old.raft.LastIndex() }
-	}
-	g.fill(1, old.id)
-	require.Eventually(t, asLong(first), patience, step)
-	require.Eventually(t, asLong(second), patience, step)
-	before := func(m *member) int {
-		n, votes := m.votersBefore(raft.ServerID(old.id))
-		require.True(t, votes)
-		return n
-	}
-	require.True(t, first.knowsKeys())
-	first.knowsKeys = func() bool { return false }
-	assert.Equal(t, []int{2, 1}, []int{before(first), before(second)}, "the second still waits for the first one")
-	second.knowsKeys = func() bool { return false }
-	assert.Equal(t, []int{2, 3}, []int{before(first), before(second)}, "two that stand at once split the votes")
-	g.net.Drop(old.id, second.id)
-	g.fill(1, old.id)
-	require.Eventually(t, asLong(first), patience, step)
-	assert.Zero(t, before(first), "the second one would not be elected")
-	g.net.Heal()
-}
-
 // Two followers that stand at once split the votes. The one that would win stands again before the election timeout.
 func TestAnElectionThatFailedIsRepeated(t *testing.T) {
 	g := newGroup(t, slowElections)

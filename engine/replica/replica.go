@@ -103,7 +103,6 @@ type Replica struct {
 	configured atomic.Pointer[configured] // the members of the last such entry that was applied; nil: none was
 	sinceSnap  atomic.Uint64              // bytes of entries since the log was cut
 	sinceSkip  atomic.Uint64              // bytes of entries since ended leases were skipped
-	knowsKeys  func() bool                // see storage.Store.KnowsKeys; set by tests only after Open
 	skip       chan struct{}              // has an element when they are to be skipped again
 	cut        chan struct{}              // has an element when it is to be cut again
 
@@ -131,7 +130,6 @@ func Open(o Options) (_ *Replica, err error) {
 		o: o, cut: make(chan struct{}, 1), skip: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handOvers: make(chan handOver), damaged: make(chan struct{}, 1),
 		lost: make(chan struct{}, 1), leaders: make(chan raft.Observation, 16), stop: make(chan struct{}),
 	}
-	r.knowsKeys = func() bool { return r.store.Load().KnowsKeys() }
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {

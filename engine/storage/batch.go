@@ -375,7 +375,7 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	b.nameKey(queueID, key)
 	count := &b.store.count
-	if b.store.filter.absent(b.name) {
+	if b.store.filter.absent(b.name, buckets) {
 		count.keysNew.Add(1)
 		return k, false
 	}

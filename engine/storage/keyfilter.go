@@ -2,20 +2,18 @@ package storage
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/maphash"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/greatroar/blobloom"
 
 	"github.com/pronybench/prony/engine/memory"
-	"github.com/pronybench/prony/engine/storage/disk"
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
@@ -34,11 +32,11 @@ const (
 	falseRate = 0.003
 	// askAgainKeys is how many keys a full section takes until it asks again whether the bound has room for the next section.
 	askAgainKeys = 1 << 10
+	// keyKeyStack is more than the store's key of an idempotency key takes.
+	keyKeyStack = 160
 	// growth is for how many times the keys of the filter the next section has room. Each section costs a look-up a miss of the
 	// processor's caches.
 	growth = 3
-	// fillKeys is how many keys of the store are read at a time.
-	fillKeys = 1 << 11
 )
 
 // KeyFilters bounds the memory of the filters of idempotency keys of one or several stores.
@@ -55,22 +53,19 @@ func NewKeyFilters(bytes int64) *KeyFilters {
 }
 
 // keyFilter knows of most idempotency keys that are not in the store that they are not there, so that the store need not be read. It
-// never hides a key. For other keys, and until the keys that were in the store at its opening are added, the store is read.
+// never hides a key. For other keys the store is read.
 //
-// A filter is a list of sections. A section is a blocked Bloom filter that takes keys until it is full. It goes when the last of the
-// buckets is dropped that it has keys of. A nil filter knows nothing.
+// Keys that the store had at its opening are in its opened tables. Keys that are put later are in a list of sections. A section is a blocked Bloom
+// filter that takes keys until it is full. It goes when the last of the buckets is dropped that it has keys of. A nil filter knows nothing.
 type keyFilter struct {
 	bound    *KeyFilters
 	seed     maphash.Seed
-	ready    atomic.Bool // all keys of the store are added
+	opened   atomic.Pointer[openedTables]
 	sections atomic.Pointer[[]*section]
 
-	mu      sync.Mutex
-	put     *section // takes keys as they are put or applied
-	opening *section // takes the keys that were in the store at its opening, which expire earlier
-	keys    uint64   // in all sections
-
-	stop, done chan struct{} // of fill
+	mu   sync.Mutex
+	put  *section // takes keys as they are put or applied
+	keys uint64   // in all sections
 }
 
 // section has its fields but bits guarded by keyFilter.mu.
@@ -82,12 +77,27 @@ type section struct {
 	last  int64  // the last bucket that the section has a key of
 }
 
+// openKeyFilter returns the filter of a store that was just opened: no key has been written since. Under a nil bound the store has one of
+// DefaultKeyFilterBytes. With an error the filter can be used, and the store is read for all keys of the buckets that the error is about.
+func openKeyFilter(bound *KeyFilters, db *pebble.DB, fs vfs.FS, dir string) (*keyFilter, error) {
+	if bound == nil {
+		bound = NewKeyFilters(DefaultKeyFilterBytes)
+	}
+	f := newKeyFilter(bound)
+	if f == nil {
+		return nil, nil
+	}
+	opened, err := readOpenedTables(db, fs, dir, bound.budget)
+	f.opened.Store(opened)
+	return f, err
+}
+
 // newKeyFilter returns an empty filter, or nil if the bound has no room for one.
 func newKeyFilter(bound *KeyFilters) *keyFilter {
 	if bound.keysMax < sectionKeysMin {
 		return nil
 	}
-	f := &keyFilter{bound: bound, seed: maphash.MakeSeed(), stop: make(chan struct{}), done: make(chan struct{})}
+	f := &keyFilter{bound: bound, seed: maphash.MakeSeed()}
 	f.sections.Store(&[]*section{})
 	return f
 }
@@ -102,9 +112,9 @@ func sectionBytes(keys uint64) int64 {
 	return int64(bits / 8)
 }
 
-// absent reports that no bucket of the store has a key, and none was put. record.AppendKeyName makes names.
-func (f *keyFilter) absent(name []byte) bool {
-	if f == nil || !f.ready.Load() {
+// absent reports that none of the buckets of the store has a key, and that none was put. record.AppendKeyName makes names.
+func (f *keyFilter) absent(name []byte, buckets []int64) bool {
+	if f == nil {
 		return false
 	}
 	hash := maphash.Bytes(f.seed, name)
@@ -113,12 +123,16 @@ func (f *keyFilter) absent(name []byte) bool {
 			return false
 		}
 	}
+	if t := f.opened.Load(); t != nil {
+		var stack [keyKeyStack]byte
+		for _, bucket := range buckets {
+			if bucket <= t.last && t.mayHave(record.AppendKeyKey(stack[:0], bucket, name)) {
+				return false
+			}
+		}
+	}
 	return true
 }
-
-// KnowsKeys reports whether the store tells new idempotency keys from its memory. After it was opened, it reads its tables for each of them until
-// the filter has all keys, which takes seconds with millions of keys.
-func (s *Store) KnowsKeys() bool { return s.filter == nil || s.filter.ready.Load() }
 
 // add adds a key of a bucket, before reads of the store see it.
 func (f *keyFilter) add(name []byte, bucket int64) {
@@ -128,18 +142,14 @@ func (f *keyFilter) add(name []byte, bucket int64) {
 	hash := maphash.Bytes(f.seed, name)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.addLocked(&f.put, hash, bucket)
-}
-
-func (f *keyFilter) addLocked(to **section, hash uint64, bucket int64) {
-	if s := *to; s == nil || s.keys >= s.full {
+	if s := f.put; s == nil || s.keys >= s.full {
 		if next := f.growLocked(s == nil); next != nil {
-			*to = next
+			f.put = next
 		} else { // beyond its capacity a section has more false hits
 			s.full = s.keys + askAgainKeys
 		}
 	}
-	s := *to
+	s := f.put
 	s.last = max(s.last, bucket)
 	if s.bits.Has(hash) {
 		return
@@ -177,10 +187,6 @@ func (f *keyFilter) drop(bucket int64) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dropLocked(bucket)
-}
-
-func (f *keyFilter) dropLocked(bucket int64) {
 	kept := slices.DeleteFunc(slices.Clone(*f.sections.Load()), func(s *section) bool {
 		if s.last > bucket {
 			return false
@@ -190,15 +196,13 @@ func (f *keyFilter) dropLocked(bucket int64) {
 		if s == f.put {
 			f.put = nil
 		}
-		if s == f.opening {
-			f.opening = nil
-		}
 		return true
 	})
 	f.sections.Store(&kept)
+	f.opened.Store(f.opened.Load().without(bucket, f.bound.budget))
 }
 
-// size returns the memory of the sections, and how many keys they have.
+// size returns the memory of the filter, and how many keys its sections have.
 func (f *keyFilter) size() (bytes, keys uint64) {
 	if f == nil {
 		return 0, 0
@@ -208,94 +212,14 @@ func (f *keyFilter) size() (bytes, keys uint64) {
 	for _, s := range *f.sections.Load() {
 		bytes += uint64(s.bytes)
 	}
+	if t := f.opened.Load(); t != nil {
+		bytes += uint64(t.bytes)
+	}
 	return bytes, f.keys
 }
 
-// begin adds the keys that a store has. It reads the first ones itself and begins a goroutine for the others, which close ends.
-func (f *keyFilter) begin(db *pebble.DB, log disk.Log) {
-	if f == nil {
-		return
-	}
-	from, err := f.fillSome(db, []byte{record.PrefixKey})
-	if from == nil || err != nil {
-		f.filled(log, err)
-		return
-	}
-	go func() { f.filled(log, f.fill(db, from)) }()
-}
-
-// filled ends the filling.
-func (f *keyFilter) filled(log disk.Log, err error) {
-	if err != nil {
-		log.Errorf("the filter of idempotency keys could not be filled, and is not used: %v", err)
-	}
-	close(f.done)
-}
-
-// fill adds the keys of the store from one on. It takes half of a processor at most, because the store may be in use.
-func (f *keyFilter) fill(db *pebble.DB, from []byte) (err error) {
-	for from != nil {
-		began := time.Now()
-		if from, err = f.fillSome(db, from); err != nil {
-			return err
-		}
-		select {
-		case <-f.stop:
-			return nil
-		case <-time.After(time.Since(began)):
-		}
-	}
-	return nil
-}
-
-// fillSome adds some keys of the store, and returns the next one to begin from. After the last key it returns nil, and the filter is
-// ready. A key that is put meanwhile was added already.
-func (f *keyFilter) fillSome(db *pebble.DB, from []byte) (next []byte, err error) {
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: record.PrefixEnd([]byte{record.PrefixKey})})
-	if err != nil {
-		return nil, fmt.Errorf("scan %x: %w", from, err)
-	}
-	defer closeAfter(it, &err)
-	type found struct {
-		hash   uint64
-		bucket int64
-	}
-	some := make([]found, 0, fillKeys)
-	ok := it.First()
-	for ; ok && len(some) < fillKeys; ok = it.Next() {
-		bucket, name, err := record.ParseKeyKey(it.Key())
-		if err != nil {
-			return nil, err
-		}
-		some = append(some, found{maphash.Bytes(f.seed, name), bucket})
-	}
-	if ok {
-		next = slices.Clone(it.Key())
-	}
-	if err := it.Error(); err != nil {
-		return nil, fmt.Errorf("scan %x: %w", from, err)
-	}
-	for _, k := range some {
-		f.mu.Lock() // for one key: the deciding goroutine must not wait for many
-		f.addLocked(&f.opening, k.hash, k.bucket)
-		f.mu.Unlock()
-	}
-	if next == nil {
-		f.ready.Store(true)
-	}
-	return next, nil
-}
-
-// close ends the filling, and gives the memory back.
-func (f *keyFilter) close() {
-	if f == nil {
-		return
-	}
-	close(f.stop)
-	<-f.done
-	f.ready.Store(false)
-	f.drop(math.MaxInt64)
-}
+// close gives the memory back.
+func (f *keyFilter) close() { f.drop(math.MaxInt64) }
 
 // added adds the keys of a batch that is about to be applied. It returns the last of the buckets that this batch and those before it
 // drop, as far as no key was put there again, or 0.

@@ -22,6 +22,8 @@ type PebbleMetrics struct {
 	TableBytes        uint64
 	Tombstones        uint64 // in tables and memtables, estimated
 	ReadAmplification int    // tables and levels that a lookup may read
+	// CacheHits and CacheMisses count reads of blocks of tables, filters included, by all stores that share the cache.
+	CacheHits, CacheMisses uint64
 	// WriteStalls counts the times that commits waited because flushes or compactions did not keep up. StallSeconds is their
 	// total time, including a stall that has not ended.
 	WriteStalls  uint64
@@ -40,6 +42,7 @@ func (s *Store) PebbleMetrics() PebbleMetrics {
 		MemTableBytes: m.MemTable.Size, MemTables: nonNegative(m.MemTable.Count),
 		Tables: nonNegative(total.TablesCount), TableBytes: nonNegative(total.TablesSize),
 		Tombstones: m.Keys.TombstoneCount, ReadAmplification: m.ReadAmp(),
+		CacheHits: nonNegative(m.BlockCache.Hits), CacheMisses: nonNegative(m.BlockCache.Misses),
 	}
 	if !s.replicated {
 		p.LogBytes = m.WAL.BytesWritten

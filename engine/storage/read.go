@@ -74,13 +74,13 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	return tasks, nextSeq, err
 }
 
-// tableFilterBits is the size per key of a table's Bloom filter: one look-up in a hundred reads a table in vain.
-const tableFilterBits = 10
+// tableFilter makes the Bloom filters of tables, of 10 bits for each key: one look-up in a hundred reads a table in vain.
+const tableFilter = bloom.FilterPolicy(10)
 
 // filteredLevels returns the options of the levels of tables.
 func filteredLevels() [7]pebble.LevelOptions {
 	var o pebble.Options
-	o.Levels[0].FilterPolicy = bloom.FilterPolicy(tableFilterBits) // the other levels take it over
+	o.Levels[0].FilterPolicy = tableFilter // the other levels take it over
 	return o.Levels
 }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ type Options struct {
 	// Fatal is called with the problem when a write or fsync of the log fails. In a server it must not return; nil means:
 	// log the problem and exit with status 1.
 	Fatal func(problem string)
-	// Cache holds blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
+	// Cache keeps blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
 	Cache *Cache
 	// KeyFilters bounds the memory of the filter of idempotency keys; nil means DefaultKeyFilterBytes for this store alone.
 	KeyFilters *KeyFilters
@@ -72,8 +73,11 @@ type Options struct {
 // Cache is a block cache that stores share. Close it when all of them are open: each store keeps it until the store closes.
 type Cache struct{ c *pebble.Cache }
 
-// NewCache returns a cache of a size.
-func NewCache(bytes int64) *Cache { return &Cache{pebble.NewCache(bytes)} }
+// NewCache returns a cache of blocks for a number of stores with memtables of a size, where 0 means DefaultMemTableBytes. disk.NewCache says
+// what bytes bounds.
+func NewCache(bytes int64, memTableBytes uint64, stores int) *Cache {
+	return &Cache{disk.NewCache(bytes, cmp.Or(memTableBytes, DefaultMemTableBytes), stores)}
+}
 
 // Close gives up the caller's hold on the cache.
 func (c *Cache) Close() { c.c.Unref() }
@@ -85,7 +89,7 @@ const (
 	// DefaultMemTableBytes is large: a task's set and its single delete then meet in memory, so that most tasks that are
 	// completed quickly never reach a table.
 	DefaultMemTableBytes = 64 << 20
-	// DefaultCacheBytes is the size of a store's own block cache.
+	// DefaultCacheBytes is how many bytes of blocks a store's own cache keeps.
 	DefaultCacheBytes = 32 << 20
 
 	memTablesStop = 4
@@ -134,9 +138,9 @@ type Counters struct {
 	// FsyncTime is the time of all fsyncs together. Some are in the background.
 	FsyncTime time.Duration
 	// KeysNew counts the look-ups of idempotency keys that the filter in memory answered: the key is new. KeysFound counts those that found
-	// the key, and KeysInVain those that read the store and found none: the filter was mistaken, full, or not filled yet.
+	// the key, and KeysInVain those that read the store and found none: the filter was mistaken, full, or had no memory for that part.
 	KeysNew, KeysFound, KeysInVain uint64
-	// KeyFilterBytes and KeyFilterKeys are the current size of the filter.
+	// KeyFilterBytes is the memory of the filter. KeyFilterKeys is how many keys it took since the opening.
 	KeyFilterBytes, KeyFilterKeys uint64
 }
 
@@ -174,12 +178,10 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	cache := o.Cache
 	if cache == nil {
-		cache = NewCache(DefaultCacheBytes)
+		cache = NewCache(DefaultCacheBytes, o.MemTableBytes, 1)
 		defer cache.Close()
 	}
-	if o.MemTableBytes == 0 {
-		o.MemTableBytes = DefaultMemTableBytes
-	}
+	o.MemTableBytes = cmp.Or(o.MemTableBytes, DefaultMemTableBytes)
 	if !o.ReadOnly {
 		if err := disk.MakeFolder(s.fs, dir); err != nil {
 			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
@@ -265,11 +267,9 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
 	}
 	if !o.ReadOnly {
-		if o.KeyFilters == nil {
-			o.KeyFilters = NewKeyFilters(DefaultKeyFilterBytes)
+		if s.filter, err = openKeyFilter(o.KeyFilters, db, s.files, dir); err != nil {
+			logger.Errorf("new idempotency keys are looked up in the tables of %s: %v", dir, err)
 		}
-		s.filter = newKeyFilter(o.KeyFilters)
-		s.filter.begin(s.db, logger)
 	}
 	s.space.Join(s)
 	return s, nil

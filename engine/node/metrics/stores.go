@@ -31,10 +31,10 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 		func(c storage.Counters) uint64 { return c.KeysNew })
 	counter("prony_key_filter_hits_total", "Idempotency keys that were found, in memory or in the store.",
 		func(c storage.Counters) uint64 { return c.KeysFound })
-	counter("prony_key_filter_false_hits_total", "Idempotency keys that were new and read from the store in vain: the filter was mistaken, or not filled yet.",
+	counter("prony_key_filter_false_hits_total", "Idempotency keys that were new and read from the store in vain: the filter was mistaken, full, or had no memory for a table.",
 		func(c storage.Counters) uint64 { return c.KeysInVain })
 	m.gauge("prony_key_filter_bytes", "Memory of the filter of idempotency keys.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterBytes) })
-	m.gauge("prony_key_filter_keys", "Idempotency keys that the filter has.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterKeys) })
+	m.gauge("prony_key_filter_keys", "Idempotency keys that were put since the start and that the filter has.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterKeys) })
 }
 
 // pebbleCollector shows what Pebble says of the shards' stores.
@@ -75,6 +75,8 @@ func newPebbleCollector(stores func() []storage.PebbleMetrics) *pebbleCollector 
 	add(gauge, "table_bytes", "Bytes of tables.", func(m *storage.PebbleMetrics) float64 { return float64(m.TableBytes) })
 	add(gauge, "tombstones", "Deletions that have not met what they delete, estimated.", func(m *storage.PebbleMetrics) float64 { return float64(m.Tombstones) })
 	add(gauge, "read_amplification", "Tables and levels that a lookup may have to ask.", func(m *storage.PebbleMetrics) float64 { return float64(m.ReadAmplification) })
+	add(counter, "cache_hits_total", "Blocks of tables that were in the cache when they were read, for all shards together.", func(m *storage.PebbleMetrics) float64 { return float64(m.CacheHits) })
+	add(counter, "cache_misses_total", "Blocks of tables that were read from their file, for all shards together.", func(m *storage.PebbleMetrics) float64 { return float64(m.CacheMisses) })
 	add(counter, "write_stalls_total", "Times that commits were held up by flushes or compactions.", func(m *storage.PebbleMetrics) float64 { return float64(m.WriteStalls) })
 	add(counter, "write_stall_seconds_total", "Time that commits were held up.", func(m *storage.PebbleMetrics) float64 { return m.StallSeconds })
 	young(gauge, "records", "Tasks and leases that are in the log only.", func(y *storage.Young) float64 { return float64(y.Records) })

@@ -105,9 +105,16 @@ func AttemptKey(ref queue.Ref, attempt uint32) []byte {
 
 // KeyKey returns the key of an idempotency key.
 func KeyKey(bucket int64, queueID uint32, key string) []byte {
-	k := make([]byte, 0, keyKeyMin+len(key))
-	k = binary.BigEndian.AppendUint64(append(k, PrefixKey), uint64(bucket))
-	return AppendKeyName(k, queueID, key)
+	return AppendKeyName(appendKeyBucket(make([]byte, 0, keyKeyMin+len(key)), bucket), queueID, key)
+}
+
+// AppendKeyKey appends the key of an idempotency key that AppendKeyName named.
+func AppendKeyKey(k []byte, bucket int64, name []byte) []byte {
+	return append(appendKeyBucket(k, bucket), name...)
+}
+
+func appendKeyBucket(k []byte, bucket int64) []byte {
+	return binary.BigEndian.AppendUint64(append(k, PrefixKey), uint64(bucket))
 }
 
 // AppendKeyName appends an idempotency key with its queue, which is the end of its key in each bucket.

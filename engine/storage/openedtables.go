@@ -1,0 +1,187 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sort"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/sstable/block/blockkind"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/storage/record"
+)
+
+// listTries bounds how often the tables are listed again because a compaction removed one before it was read.
+const listTries = 10
+
+// filterBlock is the name that a table gives the block of its Bloom filter.
+var filterBlock = "fullfilter." + tableFilter.Name()
+
+// openedTables are the tables of idempotency keys that a store had when it was opened, with the Bloom filters of these tables in memory. Each
+// key of the store was in one of them: at its opening a store has no other records. Compactions that follow do not change that. So a new process
+// tells new keys from old ones at once, however many the store has.
+//
+// openedTables do not change. A nil openedTables has no table.
+type openedTables struct {
+	// levels are those of Pebble. Tables of level 0 may overlap, tables of other levels are sorted and do not.
+	levels [][]openedTable
+	bytes  int64 // of the filters, as taken from the budget
+	last   int64 // the last bucket that a table may have a key of
+}
+
+// openedTable is one table. Its filter is nil if the budget had no room for it, or if the table has none.
+type openedTable struct {
+	smallest, largest []byte
+	filter            []byte
+	last              int64 // the last bucket that the table may have a key of
+}
+
+// anyKey returns tables that may have every key of the buckets up to one.
+func anyKey(last int64) *openedTables {
+	all := openedTable{smallest: []byte{record.PrefixKey}, largest: []byte{record.PrefixKey + 1}, last: last}
+	return &openedTables{levels: [][]openedTable{{all}}, last: last}
+}
+
+// readOpenedTables returns the tables that have keys. The database must have no keys in memtables. Of the filters readOpenedTables keeps as many as
+// the budget has room for. If a filter cannot be read, readOpenedTables returns tables that may have every key, and the error.
+func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budget) (*openedTables, error) {
+	last, err := lastKeyBucket(db)
+	if err != nil {
+		return anyKey(math.MaxInt64), err
+	}
+	if last == 0 {
+		return nil, nil
+	}
+	t, err := &openedTables{last: last}, os.ErrNotExist
+	for try := 0; try < listTries && errors.Is(err, os.ErrNotExist); try++ {
+		budget.Give(t.bytes)
+		t.levels, t.bytes = nil, 0
+		err = t.read(db, fs, dir, budget)
+	}
+	if err != nil {
+		budget.Give(t.bytes)
+		return anyKey(last), fmt.Errorf("read the filters of tables: %w", err)
+	}
+	return t, nil
+}
+
+// lastKeyBucket returns the last bucket that has an idempotency key, or 0.
+func lastKeyBucket(db *pebble.DB) (last int64, err error) {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{record.PrefixKey}, UpperBound: []byte{record.PrefixKey + 1}})
+	if err != nil {
+		return 0, fmt.Errorf("look for idempotency keys: %w", err)
+	}
+	defer closeAfter(it, &err)
+	if !it.Last() {
+		return 0, it.Error()
+	}
+	last, _, err = record.ParseKeyKey(it.Key())
+	return last, err
+}
+
+func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budget) error {
+	levels, err := db.SSTables(pebble.WithKeyRangeFilter([]byte{record.PrefixKey}, []byte{record.PrefixKey + 1}))
+	if err != nil {
+		return err
+	}
+	for _, tables := range levels {
+		level := make([]openedTable, 0, len(tables))
+		for _, info := range tables {
+			one := openedTable{smallest: info.Smallest.UserKey, largest: info.Largest.UserKey, last: t.last}
+			if len(one.largest) > 8 && one.largest[0] == record.PrefixKey {
+				one.last = min(one.last, int64(binary.BigEndian.Uint64(one.largest[1:])))
+			}
+			path := fs.PathJoin(dir, fmt.Sprintf("%s.sst", info.BackingSSTNum))
+			if one.filter, err = readTableFilter(fs, path, budget); err != nil {
+				return err
+			}
+			t.bytes += int64(len(one.filter))
+			level = append(level, one)
+		}
+		t.levels = append(t.levels, level)
+	}
+	return nil
+}
+
+// readTableFilter returns the Bloom filter of a table, or nil if the table has none or the budget has no room.
+func readTableFilter(fs vfs.FS, path string, budget *memory.Budget) (filter []byte, err error) {
+	file, err := fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	readable, err := sstable.NewSimpleReadable(file)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
+	}
+	ctx := context.Background()
+	table, err := sstable.NewReader(ctx, readable, sstable.ReaderOptions{})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), readable.Close())
+	}
+	defer closeAfter(table, &err)
+	layout, err := table.Layout()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	at := slices.IndexFunc(layout.Filter, func(h sstable.NamedBlockHandle) bool { return h.Name == filterBlock })
+	if at < 0 || !budget.Take(int64(layout.Filter[at].Length)) {
+		return nil, nil
+	}
+	handle, err := table.BlockReader().Read(ctx, block.NoReadEnv, nil, layout.Filter[at].Handle, blockkind.Filter, func(*block.Metadata, []byte) error { return nil })
+	if err != nil {
+		budget.Give(int64(layout.Filter[at].Length))
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	defer handle.Release()
+	return slices.Clone(handle.BlockData()), nil
+}
+
+// mayHave reports whether one of the tables may have a key.
+func (t *openedTables) mayHave(key []byte) bool {
+	for i, level := range t.levels {
+		first := 0
+		if i > 0 {
+			first = sort.Search(len(level), func(n int) bool { return bytes.Compare(level[n].largest, key) >= 0 })
+		}
+		for n := first; n < len(level); n++ {
+			one := &level[n]
+			if bytes.Compare(key, one.smallest) < 0 {
+				if i > 0 {
+					break
+				}
+				continue
+			}
+			if bytes.Compare(key, one.largest) <= 0 && (one.filter == nil || tableFilter.MayContain(pebble.TableFilter, one.filter, key)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// without returns the tables that may have keys of buckets after one, and gives the memory of the others back.
+func (t *openedTables) without(bucket int64, budget *memory.Budget) *openedTables {
+	if t == nil {
+		return nil
+	}
+	kept := &openedTables{last: t.last}
+	for _, level := range t.levels {
+		level = slices.DeleteFunc(slices.Clone(level), func(one openedTable) bool { return one.last <= bucket })
+		for _, one := range level {
+			kept.bytes += int64(len(one.filter))
+		}
+		kept.levels = append(kept.levels, level)
+	}
+	budget.Give(t.bytes - kept.bytes)
+	return kept
+}
