@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
@@ -72,16 +71,6 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	s.count.read.Add(uint64(read))
 	s.count.payloads.Add(uint64(kept))
 	return tasks, nextSeq, err
-}
-
-// tableFilter makes the Bloom filters of tables, of 10 bits for each key: one look-up in a hundred reads a table in vain.
-const tableFilter = bloom.FilterPolicy(10)
-
-// filteredLevels returns the options of the levels of tables.
-func filteredLevels() [7]pebble.LevelOptions {
-	var o pebble.Options
-	o.Levels[0].FilterPolicy = tableFilter // the other levels take it over
-	return o.Levels
 }
 
 // points looks up single keys. Unlike Get it uses the filters of the last level of tables, which has most keys. It is for keys that

@@ -235,7 +235,7 @@ func Open(dir string, o Options) (*Store, error) {
 		// Not FormatWALSyncChunks, with which Pebble records how far the log was synced: disk/synced.go says why.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache.c,
-		Levels:                      filteredLevels(),
+		Levels:                      tableFilter.levels(),
 		MemTableSize:                o.MemTableBytes,
 		MaxOpenFiles:                o.OpenTablesMax,
 		MemTableStopWritesThreshold: memTablesStop,

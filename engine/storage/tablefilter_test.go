@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"runtime"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,4 +62,31 @@ func TestAbsentKeysAreRuledOutByTheFiltersOfTables(t *testing.T) {
 	found, gets := lookUp(t, b, 0, n, 5, 10)
 	assert.Equal(t, n, found)
 	assert.Equal(t, uint64(2*n), gets)
+}
+
+// While a table is written, other goroutines run.
+func TestWritingATableYieldsTheProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	w := tableFilter.NewWriter(pebble.TableFilter)
+	ran := 0
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				ran++
+				runtime.Gosched()
+			}
+		}
+	}()
+	for range 100 * yieldKeys {
+		w.AddKey([]byte("key"))
+	}
+	close(stop)
+	<-ended
+	assert.GreaterOrEqual(t, ran, 50)
 }

@@ -225,7 +225,7 @@ func olderStore(t *testing.T, fs vfs.FS) *pebble.DB {
 	t.Helper()
 	files, err := disk.Guard(fs, "shard", disk.Sync, 0, disk.NewLog(nil, nil))
 	require.NoError(t, err)
-	db, err := disk.Open("shard", &pebble.Options{FS: files, FormatMajorVersion: pebble.FormatColumnarBlocks, Levels: filteredLevels(), Logger: disk.NewLog(nil, nil)})
+	db, err := disk.Open("shard", &pebble.Options{FS: files, FormatMajorVersion: pebble.FormatColumnarBlocks, Levels: tableFilter.levels(), Logger: disk.NewLog(nil, nil)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(db.Close(), files.Close())) })
 	return db
