@@ -47,6 +47,7 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	args = recorded(args)
 	root.AddCommand(runCommand(args), checkCommand(), baselineCommand(), reportCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), gateCommand(args))
