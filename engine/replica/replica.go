@@ -64,18 +64,20 @@ type Options struct {
 
 	// ElectionTimeout is how long a follower hears nothing from the leader before it requests an election; default 500 ms.
 	ElectionTimeout time.Duration
-	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 64 MiB.
+	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 32 MiB.
 	SnapshotBytes uint64
-	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 16 MiB. A follower that is
+	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 48 MiB. A follower that is
 	// further behind is sent the whole store.
 	TrailingBytes uint64
 }
 
 const (
 	defaultElectionTimeout = 500 * time.Millisecond
-	defaultSnapshotBytes   = 64 << 20
-	// With defaultSnapshotBytes the whole log is smaller than a memtable of the logs, so that little of it is written twice.
-	defaultTrailingBytes = 16 << 20
+	defaultSnapshotBytes   = 32 << 20
+	// A node that is killed and restarted at once misses some 2 s of entries. It must find them in the log of any leader: a copy of
+	// the store takes seconds of two nodes. With defaultSnapshotBytes the whole log is smaller than a memtable of the logs, so that little of
+	// it is written twice.
+	defaultTrailingBytes = 48 << 20
 	// trailingEntriesMin and trailingEntriesMax bound how many entries stay in the log.
 	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
