@@ -2,7 +2,6 @@ package storage
 
 import (
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/assert"
@@ -22,7 +21,7 @@ func TestMemTablesLeaveRoomInTheCache(t *testing.T) {
 		putKeys(t, b, 10, i, n)
 	}
 	require.NoError(t, s.Flush())
-	require.Eventually(t, func() bool { m := s.db.Metrics(); return m.MemTable.Count == 1 && m.MemTable.ZombieCount <= 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { m := s.db.Metrics(); return m.MemTable.Count == 1 && m.MemTable.ZombieCount <= 1 }, waitMost, waitStep)
 	require.GreaterOrEqual(t, s.PebbleMetrics().MemTableBytes, uint64(memTableBytes), "a memtable has its full size")
 	look := func() {
 		for i := range n {

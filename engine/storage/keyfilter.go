@@ -10,7 +10,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/greatroar/blobloom"
 
 	"github.com/pronybench/prony/engine/memory"
@@ -77,19 +76,26 @@ type section struct {
 	last  int64  // the last bucket that the section has a key of
 }
 
-// openKeyFilter returns the filter of a store that was just opened: no key has been written since. Under a nil bound the store has one of
-// DefaultKeyFilterBytes. With an error the filter can be used, and the store is read for all keys of the buckets that the error is about.
-func openKeyFilter(bound *KeyFilters, db *pebble.DB, fs vfs.FS, dir string) (*keyFilter, error) {
+// openKeyFilter makes the filter of a store that was just opened: no key has been written since. Under a nil bound the filter has a bound of
+// DefaultKeyFilterBytes. After an error the filter can be used, and the store is read for each key that the unread tables may have.
+func (s *Store) openKeyFilter(bound *KeyFilters) error {
 	if bound == nil {
 		bound = NewKeyFilters(DefaultKeyFilterBytes)
 	}
-	f := newKeyFilter(bound)
-	if f == nil {
-		return nil, nil
+	if s.filter = newKeyFilter(bound); s.filter == nil {
+		return nil
 	}
-	opened, err := readOpenedTables(db, fs, dir, bound.budget)
-	f.opened.Store(opened)
-	return f, err
+	buckets, err := s.buckets(record.PrefixKey)
+	if err != nil {
+		s.filter.opened.Store(anyKey(math.MaxInt64))
+		return err
+	}
+	if len(buckets) == 0 {
+		return nil
+	}
+	opened, err := readOpenedTables(s.db, s.files, s.dir, buckets[len(buckets)-1], bound.budget)
+	s.filter.opened.Store(opened)
+	return err
 }
 
 // newKeyFilter returns an empty filter, or nil if the bound has no room for one.

@@ -143,7 +143,7 @@ func TestFilterWithoutMemoryReadsTheStore(t *testing.T) {
 	assert.Equal(t, uint64(400), gets)
 }
 
-// A store tells new keys from those that it had at its opening, also from those that it wrote shortly before a crash.
+// A restarted store finds all its keys, including keys that were written just before a crash, and looks up hardly any new key in its tables.
 func TestFilterAfterARestart(t *testing.T) {
 	const n = 10_000
 	fs := vfs.NewCrashableMem()

@@ -3,10 +3,8 @@ package storage
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"sort"
@@ -27,9 +25,9 @@ const listTries = 10
 // filterBlock is the name that a table gives the block of its Bloom filter.
 var filterBlock = "fullfilter." + tableFilter.Name()
 
-// openedTables are the tables of idempotency keys that a store had when it was opened, with the Bloom filters of these tables in memory. Each
-// key of the store was in one of them: at its opening a store has no other records. Compactions that follow do not change that. So a new process
-// tells new keys from old ones at once, however many the store has.
+// openedTables are the tables of idempotency keys that a store had when it was opened, with the Bloom filters of these tables in memory. All keys
+// of a store are in tables when the store is opened: memtables have none yet. Later compactions replace tables, but the filters in memory
+// still have all these keys. A restarted server therefore recognizes new keys at once, however many keys the store has.
 //
 // openedTables do not change. A nil openedTables has no table.
 type openedTables struct {
@@ -52,16 +50,10 @@ func anyKey(last int64) *openedTables {
 	return &openedTables{levels: [][]openedTable{{all}}, last: last}
 }
 
-// readOpenedTables returns the tables that have keys. The database must have no keys in memtables. Of the filters readOpenedTables keeps as many as
-// the budget has room for. If a filter cannot be read, readOpenedTables returns tables that may have every key, and the error.
-func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budget) (*openedTables, error) {
-	last, err := lastKeyBucket(db)
-	if err != nil {
-		return anyKey(math.MaxInt64), err
-	}
-	if last == 0 {
-		return nil, nil
-	}
+// readOpenedTables returns the tables that have keys of buckets up to last. The database must have no keys in memtables. Of the filters
+// readOpenedTables keeps as many as the budget has room for. If a filter cannot be read, readOpenedTables returns tables that may have every
+// key, and the error.
+func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, last int64, budget *memory.Budget) (*openedTables, error) {
 	t, err := &openedTables{last: last}, os.ErrNotExist
 	for try := 0; try < listTries && errors.Is(err, os.ErrNotExist); try++ {
 		budget.Give(t.bytes)
@@ -75,20 +67,7 @@ func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budge
 	return t, nil
 }
 
-// lastKeyBucket returns the last bucket that has an idempotency key, or 0.
-func lastKeyBucket(db *pebble.DB) (last int64, err error) {
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{record.PrefixKey}, UpperBound: []byte{record.PrefixKey + 1}})
-	if err != nil {
-		return 0, fmt.Errorf("look for idempotency keys: %w", err)
-	}
-	defer closeAfter(it, &err)
-	if !it.Last() {
-		return 0, it.Error()
-	}
-	last, _, err = record.ParseKeyKey(it.Key())
-	return last, err
-}
-
+// read replaces the tables by those that the database has now.
 func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budget) error {
 	levels, err := db.SSTables(pebble.WithKeyRangeFilter([]byte{record.PrefixKey}, []byte{record.PrefixKey + 1}))
 	if err != nil {
@@ -98,8 +77,10 @@ func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory
 		level := make([]openedTable, 0, len(tables))
 		for _, info := range tables {
 			one := openedTable{smallest: info.Smallest.UserKey, largest: info.Largest.UserKey, last: t.last}
-			if len(one.largest) > 8 && one.largest[0] == record.PrefixKey {
-				one.last = min(one.last, int64(binary.BigEndian.Uint64(one.largest[1:])))
+			if one.largest[0] == record.PrefixKey {
+				if bucket, _, err := record.ParseKeyKey(one.largest); err == nil { // the end of a range deletion is shorter
+					one.last = min(one.last, bucket)
+				}
 			}
 			path := fs.PathJoin(dir, fmt.Sprintf("%s.sst", info.BackingSSTNum))
 			if one.filter, err = readTableFilter(fs, path, budget); err != nil {

@@ -140,7 +140,7 @@ func TestTablesThatCannotBeReadHideNoKey(t *testing.T) {
 	s = open(t, fs, Options{})
 	defer closeStore(t, s)
 	s.filter.close()
-	tables, err := readOpenedTables(s.db, vfs.NewMem(), "shard", s.filter.bound.budget)
+	tables, err := readOpenedTables(s.db, vfs.NewMem(), "shard", 10, s.filter.bound.budget)
 	require.ErrorContains(t, err, "read the filters of tables")
 	s.filter.opened.Store(tables)
 	found, gets := lookUp(t, s.NewBatch(), 0, 2_000, 10)

@@ -267,7 +267,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
 	}
 	if !o.ReadOnly {
-		if s.filter, err = openKeyFilter(o.KeyFilters, db, s.files, dir); err != nil {
+		if err := s.openKeyFilter(o.KeyFilters); err != nil {
 			logger.Errorf("new idempotency keys are looked up in the tables of %s: %v", dir, err)
 		}
 	}

@@ -80,10 +80,7 @@ func (m *youngModel) committed() int { return len(m.states) - 1 }
 // files returns the files of a disk, which remembers some moments.
 func (m *youngModel) files(disk *vfs.MemFS) vfs.FS {
 	m.disk = disk
-	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
-			return nil
-		}
+	return beforeWrites(disk, func(op errorfs.Op) {
 		m.mu.Lock()
 		late := m.durability != Sync && strings.Contains(op.Path, walSuffix) && op.Kind != errorfs.OpFileWrite && m.rnd.IntN(4) == 0
 		if m.per > 0 && m.rnd.IntN(m.per) == 0 {
@@ -92,6 +89,15 @@ func (m *youngModel) files(disk *vfs.MemFS) vfs.FS {
 		m.mu.Unlock()
 		if late { // some logs wait for their fsync
 			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// beforeWrites returns a file system that calls do before each operation that changes it.
+func beforeWrites(fs vfs.FS, do func(errorfs.Op)) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			do(op)
 		}
 		return nil
 	}))

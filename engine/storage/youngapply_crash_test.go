@@ -135,17 +135,13 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 // files returns the files of a disk, which remembers some moments.
 func (m *logModel) files(disk *vfs.MemFS) vfs.FS {
 	m.disk = disk
-	return errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
-			return nil
-		}
+	return beforeWrites(disk, func(errorfs.Op) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if m.per > 0 && m.rnd.IntN(m.per) == 0 {
 			m.crashLocked()
 		}
-		return nil
-	}))
+	})
 }
 
 // crashLocked remembers what the disk holds after a kill of the process, which has memtables in its memory, or a loss of power.

@@ -9,5 +9,5 @@ scenario "leader-kill-keyless" {
   tags   = ["raft", "faults"]
   rounds = 1
 
-  include "../shared/leader-kill.hcl" {}
+  include "shared/leader-kill.hcl" {}
 }

@@ -8,5 +8,5 @@ scenario "leader-kill-sync" {
   tags   = ["raft", "faults"]
   rounds = 1
 
-  include "../shared/leader-kill.hcl" {}
+  include "shared/leader-kill.hcl" {}
 }

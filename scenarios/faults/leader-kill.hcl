@@ -10,5 +10,5 @@ scenario "leader-kill" {
   tags   = ["raft", "faults"]
   rounds = 1
 
-  include "../shared/leader-kill.hcl" {}
+  include "shared/leader-kill.hcl" {}
 }

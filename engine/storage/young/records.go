@@ -109,8 +109,8 @@ func (r *Records) Add(p *Puts) (encoded []byte) {
 	return p.buf
 }
 
-// Begin begins a commit whose number is greater than those of all commits before. Its records lie in a buffer, which nobody may change
-// any more.
+// Begin begins a commit. Its number is greater than the numbers of all earlier commits. The records that Put adds are parts of buf. The caller
+// must not change buf afterwards.
 func (r *Records) Begin(number uint64, buf []byte) { r.number, r.buf, r.part = number, buf, nil }
 
 // Put adds a record of the commit that was begun. It reports false if the record cannot be held: the keys of each run must ascend, over all
