@@ -1,6 +1,6 @@
 # What `prony compare` measures without --scenario: a duet. Both builds are alive together, and the load alternates between them in
-# slices of 25 ms: a shared host changes its speed by half within seconds, and what tells a change from that is that both sides see
-# the same host. Each generation of fresh processes has 3 s of closed load and then 2 s of open load at 30 % of the base's rate.
+# slices of 10 ms: a shared host changes its speed by half within seconds, and what tells a change from that is that both sides see
+# the same host. Each generation of fresh processes has 3 s of closed load and then 1 s of open load at 30 % of the base's rate.
 
 scenario "compare" {
   title = "Create, claim and complete over gRPC streams, one Pebble shard, for two builds that are alive together"

@@ -12,12 +12,14 @@ import (
 )
 
 const (
-	// sliceLength is short against the seconds in which a host changes its speed, and long against the milliseconds that the last
-	// cycles of a slice take: longer slices have a larger standard error for the same time, and those of 5 to 10 ms hardly a smaller one.
-	sliceLength = 25 * time.Millisecond
+	// sliceLength is short against the times in which a host changes its speed, which are tens of milliseconds and more, and long against
+	// the part of a millisecond that the last cycles of a slice take. In the same minutes the CPU time of identical servers differed
+	// from generation to generation by 3.2 % with slices of 25 ms, by 2.8 % with those of 10 ms, and by 2.5 % with those of 5 ms, of which
+	// begin and end are a tenth.
+	sliceLength = 10 * time.Millisecond
 	// warmupPairs are slices of each side before the first one that counts: by then connections, caches and heaps have their sizes.
-	warmupPairs = 6
-	// closedLength and the open phase make a generation of five to six seconds with its start and end. Many short generations yield
+	warmupPairs = 15
+	// closedLength and the open phase make a generation of some five seconds with its start and end. Many short generations yield
 	// a better interval than few long ones, as long as the start of the processes is a small part of each.
 	closedLength = 3 * time.Second
 	// startLength is about what the start and the end of the processes of a generation take.

@@ -65,7 +65,7 @@ func TestOrderOfSlices(t *testing.T) {
 		assert.Equal(t, 1, slices[i].Side+slices[i+1].Side)
 		first[slices[i].Side]++
 	}
-	assert.InDelta(t, first[Base], first[Change], 30, "of 76")
+	assert.InDelta(t, first[Base], first[Change], 60, "of 150 each")
 	again := newFakeHost()
 	b := again.conductor(t, Options{Generations: 1, Seed: 7})
 	measured(t, b)

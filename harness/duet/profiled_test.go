@@ -22,7 +22,7 @@ func TestProfiledGenerations(t *testing.T) {
 	assert.Contains(t, text, "generation 5 (profiled)")
 	assert.Equal(t, []string{"base: no block profile", "change: no block profile"}, c.duet.Warnings)
 	assert.Contains(t, text, "fake: 2 profiled generations of some 4 s each, in 2m0s at most")
-	pairs := uint64(closedLength / (2 * sliceLength))
+	cycles := uint64(closedLength / (2 * sliceLength) * sliceLength * 100_000 / time.Second) // the fake does 100,000/s
 	assert.InDelta(t, 2*(closedLength+2*warmupPairs*sliceLength).Seconds(), c.duet.ProfiledS, 1e-9)
 	for side, name := range []string{"base", "change"} {
 		arm, err := result.ReadArm(name, c.folder.File(name))
@@ -32,11 +32,11 @@ func TestProfiledGenerations(t *testing.T) {
 		for i, r := range rounds {
 			assert.Equal(t, i+1, r.Number)
 			assert.Equal(t, i >= 3, r.Profiled)
-			assert.Equal(t, pairs*2500, r.Cycles)
+			assert.Equal(t, cycles, r.Cycles)
 		}
 		g := c.duet.Generations[2].Sides[side]
 		assert.InDelta(t, float64(g.ServerCPUNs)/1e3/float64(g.Cycles), rounds[2].Metrics[result.ServerCPUUsPerCycle], 1e-9)
-		assert.Equal(t, []result.Covered{{Of: "profile cpu", Cycles: pairs * 2500}}, rounds[4].Covered, "the warm-up is not in it")
+		assert.Equal(t, []result.Covered{{Of: "profile cpu", Cycles: cycles}}, rounds[4].Covered, "the warm-up is not in it")
 		assert.Empty(t, h.both(t, 4)[side].open)
 		assert.Equal(t, 1, h.both(t, 4)[side].stops)
 		assert.Equal(t, name, arm.Result.Manifest.Build.Commit)
@@ -55,7 +55,7 @@ func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 		"fewer than the scenario's":        {needed: 1, captures: 1, want: 2},
 		"none":                             {captures: 1, want: 2},
 		"none without captures":            {needed: 6},
-		"as many as fit into their time":   {needed: 6, captures: 1, want: 3, slow: 2 * time.Second, warning: "3 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
+		"as many as fit into their time":   {needed: 6, captures: 1, want: 3, slow: 800 * time.Millisecond, warning: "3 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
 		"two, even if those take too long": {needed: 6, captures: 1, want: 2, slow: time.Minute, warning: "2 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {

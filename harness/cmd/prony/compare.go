@@ -37,8 +37,8 @@ func compareCommand(args []string) *cobra.Command {
 		Use:   "compare (A B | COMPARISON | --base REV)",
 		Short: "Judge a change against its base",
 		Long: `With --base it builds the server of that revision and of the working tree (or of --change), and a load generator with
-the client of each. Both sides are alive together, and the load alternates between them in slices of 25 ms, in several
-generations of fresh processes. A generation takes five to six seconds. After the time of --for the change is judged:
+the client of each. Both sides are alive together, and the load alternates between them in slices of 10 ms, in several
+generations of fresh processes. A generation takes some five seconds. After the time of --for the change is judged:
 regressed if a loss is certain, pass if a loss that matters is excluded. If neither holds it measures on, up to three
 times as long. After a loss six profiled generations, of a minute together and two at most, look for its causes. The result goes to a
 folder under --out: comparison.json, and duet.json with all that was measured.

@@ -117,7 +117,7 @@ func selfTesting(t *testing.T, host *madeUp, bank string, kinds ...string) *self
 	return &selfTestMeasuring{
 		bank: bank, scenario: &scenario.Scenario{Name: "made-up"}, smoke: &scenario.Scenario{Name: "smoke"}, within: 90 * time.Second, kinds: kinds,
 		built:  selfTestBuilt{base: []string{"a", "b"}, layout: []string{"c", "d"}, generator: "g", build: result.Build{Commit: "0123456789"}},
-		stderr: &bytes.Buffer{}, now: func() time.Time { return host.at }, duet: host.duet(t), arms: host.arms(t),
+		stderr: &bytes.Buffer{}, now: func() time.Time { return host.at }, lengths: duet.GenerationLengths(), duet: host.duet(t), arms: host.arms(t),
 	}
 }
 
@@ -210,7 +210,7 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	}
 }
 
-// Pieces of another load or length cannot be judged with the others.
+// Pieces of another load or with other lengths cannot be judged with the others.
 func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
 	inFolder(t)
 	host, bank := newMadeUp(), t.TempDir()
@@ -222,10 +222,13 @@ func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
 	other.scenario = &scenario.Scenario{Name: "made-up", Title: "the load counts, not the title", Topology: scenario.Topology{Shards: 2}}
 	require.NoError(t, minutes(t, other, 1))
 	other.scenario.Title = ""
+	other.lengths.OpenPairs++
+	require.NoError(t, minutes(t, other, 1))
+	other.lengths.OpenPairs--
 	require.NoError(t, minutes(t, other, 1))
 	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--json")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "3 pieces of another scenario, or with looks of another length")
+	assert.Contains(t, got.stderr, "4 pieces of another scenario, or with looks, slices or phases of another length")
 	var test gate.SelfTest
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &test))
 	assert.Equal(t, 2, test.Kinds[0].Pieces)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -42,12 +43,14 @@ type calibrationDocument struct {
 // bankVersion is that of the documents above.
 const bankVersion = 2
 
-// loadOf identifies what a scenario measures: two scenarios with the same topology and workloads are the same load.
-func loadOf(s *scenario.Scenario) (string, error) {
+// loadOf identifies what the duets of a scenario measure: two scenarios with the same topology and workloads are the same load, as long as
+// the slices and phases of a duet have the same lengths.
+func loadOf(s *scenario.Scenario, of duet.Lengths) (string, error) {
 	data, err := json.Marshal(struct {
 		Topology  scenario.Topology
 		Workloads []scenario.Workload
-	}{s.Topology, s.Workloads})
+		Lengths   duet.Lengths
+	}{s.Topology, s.Workloads, of})
 	if err != nil {
 		return "", fmt.Errorf("identify the load of scenario %q: %w", s.Name, err)
 	}

@@ -58,6 +58,7 @@ type selfTestMeasuring struct {
 	built           selfTestBuilt
 	within          time.Duration
 	kinds           []string // to measure; empty means all
+	lengths         duet.Lengths
 	command         []string
 	stderr          io.Writer
 	now             func() time.Time
@@ -105,7 +106,7 @@ func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 
 // piece measures and stores one piece.
 func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) error {
-	load, err := loadOf(m.scenario)
+	load, err := loadOf(m.scenario, m.lengths)
 	if err != nil {
 		return err
 	}
