@@ -25,19 +25,4 @@ baseline "admin-load" {
     max     = 6096
     because = "a turn handles at most about 1,024 items of each kind of work, and the one call of 1,000 that goes beyond"
   }
-
-  ceiling "lost" {
-    max     = 0
-    because = "an acknowledged task is never lost"
-  }
-
-  ceiling "duplicated" {
-    max     = 0
-    because = "a task is completed once"
-  }
-
-  ceiling "corrupted" {
-    max     = 0
-    because = "a payload is claimed as it was enqueued"
-  }
 }

@@ -20,19 +20,4 @@ baseline "embedded" {
     max     = 1024
     because = "of the whole process: more is growth with the number of tasks"
   }
-
-  ceiling "lost" {
-    max     = 0
-    because = "an acknowledged task is never lost"
-  }
-
-  ceiling "duplicated" {
-    max     = 0
-    because = "a task is completed once"
-  }
-
-  ceiling "corrupted" {
-    max     = 0
-    because = "a payload is claimed as it was enqueued"
-  }
 }

@@ -15,19 +15,4 @@ baseline "hello" {
     max     = 1
     because = "a cycle is three commands, and commands that wait together share an fsync: does not depend on the machine's speed"
   }
-
-  ceiling "lost" {
-    max     = 0
-    because = "an acknowledged task is never lost"
-  }
-
-  ceiling "duplicated" {
-    max     = 0
-    because = "a task is completed once"
-  }
-
-  ceiling "corrupted" {
-    max     = 0
-    because = "a payload is claimed as it was enqueued"
-  }
 }

@@ -36,19 +36,4 @@ baseline "k6" {
     on       = "AMD EPYC, 2 CPUs, 2026-11-22"
     because  = "caches and windows are bounded: more than this is growth with the number of tasks"
   }
-
-  ceiling "lost" {
-    max     = 0
-    because = "an acknowledged task is never lost"
-  }
-
-  ceiling "duplicated" {
-    max     = 0
-    because = "a task is completed once"
-  }
-
-  ceiling "corrupted" {
-    max     = 0
-    because = "a payload is claimed as it was enqueued"
-  }
 }

@@ -35,19 +35,4 @@ baseline "leader-kill-sync" {
     max     = 0
     because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
   }
-
-  ceiling "lost" {
-    max     = 0
-    because = "an acknowledged task is never lost"
-  }
-
-  ceiling "duplicated" {
-    max     = 0
-    because = "no task is completed twice"
-  }
-
-  ceiling "corrupted" {
-    max     = 0
-    because = "no payload changes, and none goes astray"
-  }
 }

@@ -36,19 +36,4 @@ baseline "raft-full-cycle-sync" {
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-23"
     because  = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
   }
-
-  ceiling "lost" {
-    max     = 0
-    because = "an acknowledged task is never lost"
-  }
-
-  ceiling "duplicated" {
-    max     = 0
-    because = "a task is completed once"
-  }
-
-  ceiling "corrupted" {
-    max     = 0
-    because = "a payload is claimed as it was enqueued"
-  }
 }

@@ -123,7 +123,7 @@ func (l *baselineLoader) file(path string, root *hclfile.Block) {
 func readLimits(b *hclfile.Block) []Limit {
 	floors, ceilings := b.Blocks("floor", floorBlock), b.Blocks("ceiling", ceilingBlock)
 	if len(floors)+len(ceilings) == 0 {
-		b.Problem(fmt.Sprintf("%s has no limit", b), "a baseline that limits nothing judges nothing; add a floor or a ceiling")
+		b.Problem(fmt.Sprintf("%s has no limit", b), "lost, duplicated and corrupted are judged without a baseline; add a floor or a ceiling on another metric")
 	}
 	var limits []Limit
 	// No metric of a point has both kinds: a floor is for one that should be high, a ceiling for one that should be low.

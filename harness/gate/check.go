@@ -16,8 +16,10 @@ type Report struct {
 	Verdict  result.Verdict `json:"verdict"`
 	// Reasons says, one sentence each, why the verdict is not pass.
 	Reasons []string `json:"reasons,omitempty"`
-	// Findings has one entry for each limit of the baseline, in its order; of a run with a sweep one for each point
-	// that the limit holds for.
+	// Warnings are what a reader should know of a judgement that they do not change.
+	Warnings []string `json:"warnings,omitempty"`
+	// Findings has one entry for each limit: those of the baseline in its order, then the implied ones that it does not
+	// name. Of a run with a sweep there is one for each point that the limit holds for.
 	Findings []Finding `json:"findings"`
 	// Where says where the time went, from the result's profiles, if the verdict is regressed.
 	Where []string `json:"where,omitempty"`
@@ -44,7 +46,8 @@ type Finding struct {
 	Sentence     string `json:"sentence"`
 }
 
-// Check judges r by the baseline of its scenario.
+// Check judges r by the baseline of its scenario, and by the implied ceilings: no task is lost, duplicated or corrupted. Without a
+// baseline it judges these alone, and a warning says so.
 //
 // A limit is broken by a value beyond it and by a metric that is missing, zero, negative, infinite, not a number
 // or measured in no round; of some metrics, such as a count of tasks at fault, 0 is a measurement. In a run with a
@@ -53,8 +56,7 @@ type Finding struct {
 // regressed, and tasks at fault make it incorrect. A metric with one-sided bounds is judged by its bounds, and makes the verdict inconclusive
 // if these do not tell. A result whose own verdict is not pass keeps it, with the
 // findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
-// mean nothing then. A result of another version, of an unknown verdict or of a scenario without a baseline is
-// misconfigured.
+// mean nothing then. A result of another version or of an unknown verdict is misconfigured.
 func Check(b *Baselines, r *result.Result) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
@@ -74,13 +76,14 @@ func Check(b *Baselines, r *result.Result) Report {
 	report.Reasons = append(report.Reasons, r.Reasons...)
 	baseline, found := b.For(r.Scenario)
 	if !found {
-		return refuse("scenario %q has no baseline%s, so nothing was judged: add one", r.Scenario, b.place())
+		report.Warnings = append(report.Warnings, fmt.Sprintf(
+			"scenario %q has no baseline%s: only lost, duplicated and corrupted were judged", r.Scenario, b.place()))
 	}
 	if r.Verdict != result.Pass && len(r.Reasons) == 0 {
 		report.Reasons = append(report.Reasons, fmt.Sprintf("the run's own verdict is %s", r.Verdict))
 	}
 	report.Verdict = r.Verdict
-	for _, f := range judgeAll(baseline.Limits, r) {
+	for _, f := range judgeAll(withImplied(baseline.Limits), r) {
 		report.Findings = append(report.Findings, f)
 		if f.OK || !f.Judged {
 			continue

@@ -145,19 +145,21 @@ func TestCheckVerdicts(t *testing.T) {
 	}
 }
 
-// Whatever its own verdict, a result without a baseline is not passed.
+// Of a result without a baseline the implied ceilings alone are judged, and a warning says so. Its own verdict stays.
 func TestCheckWithoutBaseline(t *testing.T) {
-	for own, want := range map[result.Verdict]result.Verdict{
-		result.Pass: result.Misconfigured, result.Regressed: result.Misconfigured, result.Incorrect: result.Incorrect,
-	} {
+	for _, own := range []result.Verdict{result.Pass, result.Regressed, result.Invalid, result.Incorrect} {
 		r := good()
 		r.Scenario, r.Verdict = "unjudged", own
 		report := Check(loaded(t), r)
-		assert.Equal(t, want, report.Verdict)
-		require.NotEmpty(t, report.Reasons)
-		assert.Contains(t, report.Reasons[0], `scenario "unjudged" has no baseline in `)
+		assert.Equal(t, own, report.Verdict)
+		require.Len(t, report.Warnings, 1)
+		assert.Contains(t, report.Warnings[0], `scenario "unjudged" has no baseline in `)
+		assert.Contains(t, report.Warnings[0], ": only lost, duplicated and corrupted were judged")
+		require.Len(t, report.Findings, 3)
 	}
-	assert.Equal(t, result.Misconfigured, Check(nil, good()).Verdict)
+	assert.Empty(t, Check(loaded(t), good()).Warnings)
+	assert.Equal(t, result.Pass, Check(nil, good()).Verdict)
+	assert.Equal(t, []string{`scenario "smoke" has no baseline: only lost, duplicated and corrupted were judged`}, Check(nil, good()).Warnings)
 	assert.Equal(t, result.Misconfigured, Check(loaded(t), nil).Verdict)
 }
 

@@ -5,8 +5,9 @@
 // Check compares one result with the checked-in limits of its scenario, which LoadBaselines reads from baselines/. A value beyond
 // its limit makes the verdict regressed, and tasks at fault make it incorrect. A result whose own verdict is not pass keeps that verdict.
 //
-// Check fails closed. A metric that is missing, zero, negative, infinite or NaN breaks its limit, and a scenario without a baseline is
-// misconfigured: a gate that judges nothing has passed nothing.
+// The ceilings of 0 on lost, duplicated and corrupted tasks are implied: Check judges them whatever the baseline says, and also without one.
+//
+// Check fails closed. A metric that is missing, zero, negative, infinite or NaN breaks its limit.
 //
 // # Duets
 //

@@ -19,7 +19,6 @@ func ExampleCheck() {
 	limits := `
 baseline "smoke" {
   floor "cycles_per_s" { min = 20000  because = "a tenth of what shared cores do" }
-  ceiling "lost"       { max = 0      because = "nothing acknowledged is lost" }
 }`
 	if err := os.WriteFile(filepath.Join(dir, "smoke.hcl"), []byte(limits), 0o600); err != nil {
 		panic(err)
@@ -33,6 +32,8 @@ baseline "smoke" {
 		Metrics: map[string]result.Metric{
 			result.CyclesPerS: {Median: 5912, Low: 5800, High: 6001, N: 7, Unit: "1/s"},
 			result.Lost:       {N: 7, Unit: "tasks"},
+			result.Duplicated: {N: 7, Unit: "tasks"},
+			result.Corrupted:  {N: 7, Unit: "tasks"},
 		},
 	})
 	fmt.Println(report.Verdict, report.Verdict.ExitCode())
@@ -43,6 +44,8 @@ baseline "smoke" {
 	// regressed 1
 	// false cycles_per_s 5,912 is below the floor 20,000: a tenth of what shared cores do
 	// true lost 0 is not above the ceiling 0
+	// true duplicated 0 is not above the ceiling 0
+	// true corrupted 0 is not above the ceiling 0
 }
 
 // Three comparisons: a change that is 10 % slower, an identical build, and an identical build on a host too noisy to tell.

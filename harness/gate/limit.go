@@ -28,9 +28,16 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	if kind == Ceiling {
 		bound, example = "max", "250"
 	}
+	if spec.OfLedger() {
+		example = "0"
+	}
 	value, given := b.Number(bound, hclfile.NumberSpec{
 		Required: true, Example: example, AllowZero: l.Kind == Ceiling && spec.Zero,
 	})
+	if spec.OfLedger() && kind == Ceiling && given && value > 0 {
+		b.AttrProblem(bound, fmt.Sprintf("%s is %v, and no baseline may loosen the ceiling on %s, which is 0 for every scenario", bound, value, l.Metric),
+			"remove the ceiling, which is judged without being written")
+	}
 	l.Value, l.Because = value, readBecause(b)
 	l.Observed, l.On = readObserved(b, l, given, spec.Zero)
 	l.Unobserved = b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"})

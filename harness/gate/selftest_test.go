@@ -159,7 +159,10 @@ func TestPiecesCorrectTheCalibration(t *testing.T) {
 func ran(loss, rate float64) gate.CheckRun {
 	return gate.CheckRun{Loss: loss, Planted: "PRONY_PLANTED=work:9", Result: &result.Result{
 		Version: result.Version, Scenario: "smoke", Verdict: result.Pass,
-		Metrics: map[string]result.Metric{result.CyclesPerS: {Median: rate, N: 3, Low: rate, High: rate}},
+		Metrics: map[string]result.Metric{
+			result.CyclesPerS: {Median: rate, N: 3, Low: rate, High: rate},
+			result.Lost:       {N: 3}, result.Duplicated: {N: 3}, result.Corrupted: {N: 3},
+		},
 	}}
 }
 

@@ -54,6 +54,9 @@ func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, er
 			if run.Planted != "" && !slices.Contains(c.Planted, run.Planted) {
 				c.Planted = append(c.Planted, run.Planted)
 			}
+			if _, found := baselines.For(run.Result.Scenario); !found {
+				return nil, fmt.Errorf("%s: scenario %q has no baseline%s to be judged by: add one", p.Folder, run.Result.Scenario, baselines.place())
+			}
 			judged := Check(baselines, run.Result)
 			if judged.Verdict == result.Misconfigured {
 				return nil, fmt.Errorf("%s: %v", p.Folder, judged.Reasons)

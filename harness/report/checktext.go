@@ -21,6 +21,9 @@ func CheckText(r gate.Report) string {
 			fmt.Fprintf(&b, "  %s\n", reason)
 		}
 	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&b, "  %s\n", warning)
+	}
 	for _, f := range r.Findings {
 		mark := "FAIL"
 		switch {

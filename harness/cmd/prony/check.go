@@ -18,7 +18,9 @@ func checkCommand() *cobra.Command {
 		Use:   "check [RUN...]",
 		Short: "Judge runs by the floors and ceilings of baselines",
 		Long: `Compares the metrics of stored runs with the checked-in limits, and says which are broken and where
-to look. A metric that is missing, zero or no number breaks its limit. Without RUN it judges the newest run.`,
+to look. A metric that is missing, zero or no number breaks its limit. That no task is lost, duplicated or
+corrupted is judged of every run; of a scenario without a baseline it is all that is judged, and a line says
+so. Without RUN it judges the newest run.`,
 		Example: `  prony check
   prony check --json runs/20261121T171500.123Z-smoke`,
 		RunE: func(c *cobra.Command, runs []string) error {
@@ -48,6 +50,7 @@ func check(c *cobra.Command, baselines string, runs []string) (*result.Document,
 		judged := gate.Check(limits, r)
 		say(c.ErrOrStderr(), "%s", report.CheckText(judged))
 		r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
+		r.Warnings = append(r.Warnings, judged.Warnings...)
 		outcomes = append(outcomes, result.NewOutcome(r, folder))
 	}
 	return result.NewDocument(outcomes...), nil

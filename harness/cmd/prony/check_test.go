@@ -28,7 +28,10 @@ func TestCheckExitCodes(t *testing.T) {
 		}, 1, "FAIL  cycles_per_s 400 is below the floor 500: half of what it does"},
 		{"a metric is missing", func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) }, 1, "cycles_per_s is missing from the result"},
 		{"a metric is zero", func(r *result.Result) { r.Metrics[result.CyclesPerS] = result.Metric{N: 2} }, 1, "cycles_per_s is 0, which is not a measurement"},
-		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 2, `scenario "other" has no baseline in limits`},
+		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 0, `scenario "other" has no baseline in limits: only lost, duplicated and corrupted were judged`},
+		{"no baseline, and tasks were lost", func(r *result.Result) {
+			r.Scenario, r.Rounds[1].Ledger.Lost = "other", 3
+		}, 5, "FAIL  lost 3 is above the ceiling 0"},
 		{"the run could not be measured", func(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }, 3, "the host slept"},
 		{"the run cannot tell", func(r *result.Result) { r.Verdict = result.Inconclusive }, 4, "the run's own verdict is inconclusive"},
 		{"tasks were lost", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 3 }, 5, "FAIL  lost 3 is above the ceiling 0"},
@@ -49,6 +52,7 @@ func TestCheckExitCodes(t *testing.T) {
 			if c.code != 0 {
 				assert.NotEmpty(t, document.Scenarios[0].Reasons)
 			}
+			assert.Equal(t, c.name == "no baseline", len(document.Scenarios[0].Warnings) > 0 && c.code == 0)
 			if document.Verdict == result.Incorrect {
 				assert.NotContains(t, document.Scenarios[0].Metrics, result.CyclesPerS, "no figure is published")
 			}

@@ -99,7 +99,10 @@ func (h *madeUp) arms(t *testing.T) func(context.Context, *scenario.Scenario, []
 			rate := 1e9 / (10_000 + h.steps(t, a.Env))
 			r := &result.Result{
 				Version: result.Version, Scenario: s.Name, Verdict: result.Pass, Started: h.at, Finished: h.at.Add(time.Minute), Manifest: result.Manifest{Build: *a.Build},
-				Metrics: map[string]result.Metric{result.CyclesPerS: {Median: rate, N: 3, Low: rate, High: rate}},
+				Metrics: map[string]result.Metric{
+					result.CyclesPerS: {Median: rate, N: 3, Low: rate, High: rate},
+					result.Lost:       {N: 3}, result.Duplicated: {N: 3}, result.Corrupted: {N: 3},
+				},
 			}
 			measured.Arms = append(measured.Arms, result.Arm{Name: a.Name, Result: r})
 		}
