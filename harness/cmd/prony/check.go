@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/ci"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
 func checkCommand() *cobra.Command {
-	var baselines string
+	var baselines, forCI string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check [RUN...]",
@@ -24,16 +25,17 @@ so. Without RUN it judges the newest run.`,
 		Example: `  prony check
   prony check --json runs/20261121T171500.123Z-smoke`,
 		RunE: func(c *cobra.Command, runs []string) error {
-			document, err := check(c, baselines, runs)
+			document, err := check(c, baselines, forCI, runs)
 			return finish(c, asJSON, document, err)
 		},
 	}
 	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	ciFlag(c, &forCI)
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-func check(c *cobra.Command, baselines string, runs []string) (*result.Document, error) {
+func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Document, error) {
 	limits, err := gate.LoadBaselines(baselines)
 	if err != nil {
 		return nil, err
@@ -42,6 +44,7 @@ func check(c *cobra.Command, baselines string, runs []string) (*result.Document,
 		return nil, err
 	}
 	var outcomes []result.Outcome
+	var judgements []ci.Judgement
 	for _, folder := range runs {
 		r, _, err := result.Read(folder)
 		if err != nil {
@@ -49,11 +52,16 @@ func check(c *cobra.Command, baselines string, runs []string) (*result.Document,
 		}
 		judged := gate.Check(limits, r)
 		say(c.ErrOrStderr(), "%s", report.CheckText(judged))
+		judgements = append(judgements, ci.OfCheck(judged))
 		r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
 		r.Warnings = append(r.Warnings, judged.Warnings...)
 		outcomes = append(outcomes, result.NewOutcome(r, folder))
 	}
-	return result.NewDocument(outcomes...), nil
+	document := result.NewDocument(outcomes...)
+	if forCI != "" {
+		return document, ci.Write(forCI, judgements)
+	}
+	return document, nil
 }
 
 // orLatest is the runs given, or the newest one. The link to that is followed, since it will point to another

@@ -126,3 +126,24 @@ func TestBaselineWithErrors(t *testing.T) {
 	assert.Contains(t, got.stderr, "flor")
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 }
+
+func TestCheckWritesForCI(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", "baseline \"tiny\" {\n  floor \"cycles_per_s\" {\n    min     = 2000\n    because = \"it is a test\"\n  }\n}\n")
+	run := stored(t, "a", "1", nil)
+	got := prony(t, "check", "--json", "--ci", "out", run)
+	assert.Equal(t, 1, got.code, got.stderr)
+	got.document(t)
+	for name, part := range map[string]string{
+		"summary.md": "## prony check: tiny: regressed", "annotations.txt": "::error title=prony check%3A tiny%3A regressed::cycles_per_s 1,000 is below",
+		"junit.xml": `failures="2"`, "comment.md": "<!-- prony comment -->",
+	} {
+		text, err := os.ReadFile(filepath.Join("out", name))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), part)
+	}
+	got = prony(t, "compare", "--ci", "both", run, stored(t, "a", "2", nil))
+	assert.FileExists(t, filepath.Join("both", "comment.md"), got.stderr)
+	got = prony(t, "check", "--ci", filepath.Join("out", "summary.md"), run)
+	assert.Equal(t, 2, got.code, "files that can't be written fail the command")
+}

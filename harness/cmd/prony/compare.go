@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/ci"
 	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
@@ -23,12 +24,12 @@ import (
 var compareScenario = filepath.Join("scenarios", "compare.hcl")
 
 type compareFlags struct {
-	base, change, scenario, out, tags, effect string
-	rounds                                    int
-	workCycles                                uint64
-	length                                    time.Duration
-	json, differentSettings                   bool
-	vars                                      vars
+	base, change, scenario, out, tags, effect, ci string
+	rounds                                        int
+	workCycles                                    uint64
+	length                                        time.Duration
+	json, differentSettings                       bool
+	vars                                          vars
 }
 
 func compareCommand(args []string) *cobra.Command {
@@ -74,6 +75,7 @@ that only one side's build knows is a warning.`,
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
 	c.Flags().Uint64Var(&f.workCycles, "work-cycles", 0, "length of a duet's fixed work, instead of 60,000 cycles, or 15,000 of a cluster")
 	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare though the settings of the sides or of their servers differ")
+	ciFlag(c, &f.ci)
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
 	return c
@@ -93,6 +95,11 @@ func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, fol
 			say(c.ErrOrStderr(), "  no page: %v", err)
 		} else {
 			say(c.ErrOrStderr(), "  page %s", files[0])
+		}
+	}
+	if f.ci != "" {
+		if err := ci.Write(f.ci, []ci.Judgement{ci.OfComparison(compared)}); err != nil {
+			return err
 		}
 	}
 	if f.json {

@@ -28,6 +28,11 @@ func jsonFlag(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print one JSON document on stdout")
 }
 
+// ciFlag gives a command that judges the flag --ci.
+func ciFlag(c *cobra.Command, folder *string) {
+	c.Flags().StringVar(folder, "ci", "", "folder to write for CI: summary.md, annotations.txt, junit.xml and comment.md")
+}
+
 // execute carries a command line out and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(args)
