@@ -74,8 +74,8 @@ pages: build ## Render the pages under reports/ again from the data there
 	done
 	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
 
-baselines: build ## Write into baselines/ what the published runs observed
-	bin/prony baseline propose --write reports/data/*
+baselines: build ## Write into baselines/ what the published runs observed, and which configurations the limits are for
+	bin/prony baseline propose --write reports/data/* scenarios/*.hcl scenarios/faults/*.hcl
 
 perf-smoke: build ## Measure scenarios/smoke.hcl, judge it by baselines/, write its page
 	ci/perf-smoke

@@ -1,6 +1,8 @@
 # Limits of scenarios/admin-load.hcl.
 
 baseline "admin-load" {
+  configuration = "14f220d76250"
+
   floor "cycles_per_s" {
     min     = 400
     because = "four fifths of the rate of 500/s: below it the tenant is starved"

@@ -1,6 +1,8 @@
 # Limits of scenarios/backlog.hcl: tripwires at two to ten times what it should be on a quiet host of two cores.
 
 baseline "backlog" {
+  configuration = "3585448bf189"
+
   ceiling "backlog_rss_mb_max" {
     max      = 1024
     observed = 230

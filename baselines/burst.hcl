@@ -1,6 +1,8 @@
 # Limits of scenarios/burst.hcl.
 
 baseline "burst" {
+  configuration = "d95811fef8fa"
+
   floor "cycles_per_s" {
     min     = 1000
     because = "a hundredth of what two shared cores do: below it the server stands still"

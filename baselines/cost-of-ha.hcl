@@ -1,6 +1,8 @@
 # Limits of scenarios/cost-of-ha.hcl. The costs are ratios of rounds of the same turn, so that they hold on any machine.
 
 baseline "cost-of-ha" {
+  configuration = "c07881364871"
+
   floor "cycles_per_s" {
     min      = 10000
     observed = 263500

@@ -1,6 +1,8 @@
 # Limits of scenarios/default.hcl: tripwires. What the disk's fsync takes decides most of its rate, and hosts differ in that by a factor of ten.
 
 baseline "default" {
+  configuration = "d50716fd6bf5"
+
   floor "cycles_per_s" {
     min      = 2000
     observed = 40450

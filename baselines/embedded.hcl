@@ -1,6 +1,8 @@
 # Limits of scenarios/embedded.hcl. They are tripwires: client and server share the CPUs, and a neighbour takes from both.
 
 baseline "embedded" {
+  configuration = "2e1d8b81221c"
+
   floor "cycles_per_s" {
     min     = 20000
     because = "far below what two shared cores do: trips on a break, not on a neighbour"

@@ -2,6 +2,8 @@
 # of two shared cores does; the storage operations do not depend on the machine and are what the data path promises.
 
 baseline "full-cycle-batch" {
+  configuration = "900606268a8e"
+
   floor "cycles_per_s" {
     min      = 60000
     observed = 901100

@@ -2,6 +2,8 @@
 # rounds spread less than three short ones.
 
 baseline "full-cycle" {
+  configuration = "94822e9738ef"
+
   floor "cycles_per_s" {
     min      = 30000
     observed = 261400

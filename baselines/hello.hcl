@@ -1,6 +1,8 @@
 # Limits of scenarios/hello.hcl: an example of both kinds, and what must never happen.
 
 baseline "hello" {
+  configuration = "3dab470f1817"
+
   floor "cycles_per_s" {
     min     = 500
     because = "sixteen calls wait for one fsync each way: fewer means that they no longer share it"

@@ -1,4 +1,6 @@
 baseline "kill-all" {
+  configuration = "af276d03386d"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 10000
     because = "three starts with recovery, and an election"

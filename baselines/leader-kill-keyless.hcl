@@ -1,4 +1,6 @@
 baseline "leader-kill-keyless" {
+  configuration = "04464e3539cf"
+
   ceiling "fault_first_ack_ms_median" {
     max      = 1500
     observed = 0

@@ -1,4 +1,6 @@
 baseline "leader-kill-sync" {
+  configuration = "83536bddd7ff"
+
   ceiling "fault_first_ack_ms_median" {
     max      = 1500
     observed = 0

@@ -1,4 +1,6 @@
 baseline "leader-kill" {
+  configuration = "61584e015ba0"
+
   ceiling "fault_first_ack_ms_median" {
     max      = 1500
     observed = 0

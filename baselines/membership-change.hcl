@@ -1,4 +1,6 @@
 baseline "membership-change" {
+  configuration = "39a7a5630a8b"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 5000
     because = "a leader that is removed hands its lead over"

@@ -1,6 +1,8 @@
 # Limits of scenarios/noisy-neighbour.hcl. They are of all workloads together unless one is named.
 
 baseline "noisy-neighbour" {
+  configuration = "75087e5a8cf3"
+
   floor "cycles_per_s" {
     min     = 1000
     because = "a hundredth of what two shared cores do: below it the server stands still"

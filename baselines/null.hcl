@@ -1,6 +1,8 @@
 # Limits of scenarios/null.hcl: the generator must be able to do far more than any server that it measures.
 
 baseline "null" {
+  configuration = "00978b07d3cd"
+
   floor "cycles_per_s" {
     min      = 2000000
     observed = 13190000
@@ -24,6 +26,8 @@ baseline "null" {
 }
 
 baseline "null-open" {
+  configuration = "626baff295f5"
+
   ceiling "slip_ms_p99" {
     max      = 1
     observed = 0.17

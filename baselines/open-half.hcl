@@ -1,6 +1,8 @@
 # Limits of scenarios/open-half.hcl. At a third of what the host is worth nothing should wait long.
 
 baseline "open-half" {
+  configuration = "3563e0fc320b"
+
   ceiling "cycle_latency_ms_p99" {
     max      = 100
     observed = 2.998

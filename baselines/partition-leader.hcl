@@ -1,4 +1,6 @@
 baseline "partition-leader" {
+  configuration = "26e86acbd8a9"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 5000
     because = "an election among the others; whoever waited for the one cut off goes on there"

@@ -1,4 +1,6 @@
 baseline "partition-one-way" {
+  configuration = "f6247bca676d"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 5000
     because = "the leader steps down or is voted out, and the clients follow"

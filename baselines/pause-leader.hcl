@@ -1,4 +1,6 @@
 baseline "pause-leader" {
+  configuration = "9073b32d8533"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 5000
     because = "an election among the others; whoever waited for the paused one goes on there"

@@ -1,6 +1,8 @@
 # Limits of scenarios/raft-coalescing.hcl, tripwires as those of raft-full-cycle.hcl.
 
 baseline "raft-coalescing" {
+  configuration = "939f93f14b72"
+
   floor "cycles_per_s" {
     min      = 500
     observed = 14200

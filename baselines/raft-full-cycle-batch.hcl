@@ -2,6 +2,8 @@
 # per cycle hardly depend on the machine.
 
 baseline "raft-full-cycle-batch" {
+  configuration = "76dd3192a8f5"
+
   floor "cycles_per_s" {
     min      = 40000
     observed = 430100

@@ -2,6 +2,8 @@
 # per cycle hardly depend on the machine.
 
 baseline "raft-full-cycle-sync" {
+  configuration = "b1cabf447e95"
+
   floor "cycles_per_s" {
     min      = 10000
     observed = 297900

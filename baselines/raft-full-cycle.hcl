@@ -2,6 +2,8 @@
 # per cycle hardly depend on the machine.
 
 baseline "raft-full-cycle" {
+  configuration = "18dfe366bb6d"
+
   floor "cycles_per_s" {
     min      = 15000
     observed = 124100

@@ -1,6 +1,8 @@
 # Limits of raft-open-half in scenarios/open-half.hcl.
 
 baseline "raft-open-half" {
+  configuration = "a62df61296d8"
+
   ceiling "cycle_latency_ms_p99" {
     max      = 100
     observed = 5.439

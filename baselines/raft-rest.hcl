@@ -1,6 +1,8 @@
 # Limits of scenarios/raft-rest.hcl, tripwires as those of rest.hcl.
 
 baseline "raft-rest" {
+  configuration = "253d3c543841"
+
   floor "cycles_per_s" {
     min      = 500
     observed = 2002

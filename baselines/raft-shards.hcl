@@ -1,6 +1,8 @@
 # Limits of scenarios/raft-shards.hcl, which hold for each of its points: tripwires for two shared cores.
 
 baseline "raft-shards" {
+  configuration = "5eb67459d550"
+
   floor "cycles_per_s" {
     min      = 8000
     observed = 126300

@@ -1,6 +1,8 @@
 # Limits of scenarios/ramp.hcl.
 
 baseline "ramp" {
+  configuration = "f7b5bbf4a2db"
+
   floor "cycles_per_s" {
     min     = 1000
     because = "a hundredth of what two shared cores do: below it the server stands still"

@@ -1,6 +1,8 @@
 # Limits of scenarios/rest.hcl, tripwires as those of full-cycle.hcl.
 
 baseline "rest" {
+  configuration = "657a1a40e760"
+
   floor "cycles_per_s" {
     min      = 800
     observed = 14170

@@ -1,4 +1,6 @@
 baseline "rolling-restart" {
+  configuration = "a14d5d0e5dc0"
+
   ceiling "fault_first_ack_ms_max" {
     max      = 3000
     observed = 0

@@ -1,6 +1,8 @@
 # Limits of scenarios/shard-scaling.hcl, which hold for each of its points: tripwires for two shared cores.
 
 baseline "shard-scaling" {
+  configuration = "1f894c0f120b"
+
   floor "cycles_per_s" {
     min     = 30000
     because = "more shards cost something on few cores, but not most of the rate"

@@ -1,4 +1,6 @@
 baseline "slow-link" {
+  configuration = "e2bc1de239ab"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 5000
     because = "slow links stop nothing"

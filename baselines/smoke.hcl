@@ -2,6 +2,8 @@
 # working build does, so that a neighbour's load does not trip it and a break does.
 
 baseline "smoke" {
+  configuration = "ed4659f230ee"
+
   floor "cycles_per_s" {
     min      = 20000
     observed = 127000

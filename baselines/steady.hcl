@@ -1,6 +1,8 @@
 # Limits of scenarios/steady.hcl: tripwires for decay and for a data folder that grows with the tasks completed.
 
 baseline "steady" {
+  configuration = "d38ce64b0d9b"
+
   ceiling "decay_percent" {
     max      = 2
     observed = 0.6841

@@ -1,6 +1,8 @@
 # Limits of scenarios/unary-combined.hcl. Like the limits of full-cycle.hcl, they are tripwires.
 
 baseline "unary-combined" {
+  configuration = "5834a8d8a6b0"
+
   floor "cycles_per_s" {
     min      = 2500
     observed = 21920

@@ -1,6 +1,8 @@
 # Limits of scenarios/unary.hcl, tripwires as those of full-cycle.hcl.
 
 baseline "unary" {
+  configuration = "e8e569e2c4e0"
+
   floor "cycles_per_s" {
     min      = 2000
     observed = 16680

@@ -1,6 +1,8 @@
 # Limits of scenarios/under-attack.hcl.
 
 baseline "under-attack" {
+  configuration = "6c038184d539"
+
   floor "cycles_per_s" {
     min     = 400
     because = "four fifths of the rate of 500/s: below that, the server starves the tenant"

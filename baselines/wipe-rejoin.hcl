@@ -1,4 +1,6 @@
 baseline "wipe-rejoin" {
+  configuration = "2ef23e875736"
+
   ceiling "fault_first_ack_ms_max" {
     max     = 3000
     because = "a follower is not missed"

@@ -41,8 +41,10 @@ type Limit struct {
 // Baseline holds the limits of one scenario: its floors, then its ceilings, at least one in all.
 type Baseline struct {
 	Scenario string
-	Limits   []Limit
-	File     string // the path it was read from
+	// Configuration is scenario.Scenario.Configuration of what the limits were set for; "" if the file does not say it.
+	Configuration string
+	Limits        []Limit
+	File          string // the path it was read from
 }
 
 // Baselines are the baselines of a folder. They do not change after loading, so they are safe for concurrent use.
@@ -97,7 +99,7 @@ type baselineLoader struct {
 var (
 	baselineFileNames = hclfile.Names{Blocks: []string{"baseline"}}
 	baselineBlock     = hclfile.Inner{
-		Names: hclfile.Names{Blocks: []string{"floor", "ceiling"}},
+		Names: hclfile.Names{Attributes: []string{configurationName}, Blocks: []string{"floor", "ceiling"}},
 		Label: "scenario", Example: `baseline "SCENARIO" { ... }`, Required: true,
 	}
 )
@@ -115,7 +117,7 @@ func (l *baselineLoader) file(path string, root *hclfile.Block) {
 			b.LabelProblem(fmt.Sprintf("scenario %q has two baselines", name), "the first is at "+first+"; keep one of the two")
 		}
 		l.where[name] = b.Where()
-		l.loaded.scenarios[name] = Baseline{Scenario: name, Limits: readLimits(b), File: path}
+		l.loaded.scenarios[name] = Baseline{Scenario: name, Configuration: readConfiguration(b), Limits: readLimits(b), File: path}
 	}
 }
 

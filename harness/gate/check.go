@@ -56,7 +56,8 @@ type Finding struct {
 // regressed, and tasks at fault make it incorrect. A metric with one-sided bounds is judged by its bounds, and makes the verdict inconclusive
 // if these do not tell. A result whose own verdict is not pass keeps it, with the
 // findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
-// mean nothing then. A result of another version or of an unknown verdict is misconfigured.
+// mean nothing then. A result of another version, of an unknown verdict, or of another
+// configuration than the baseline is for is misconfigured; of the last the implied ceilings are judged.
 func Check(b *Baselines, r *result.Result) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
@@ -82,6 +83,15 @@ func Check(b *Baselines, r *result.Result) Report {
 	if r.Verdict != result.Pass && len(r.Reasons) == 0 {
 		report.Reasons = append(report.Reasons, fmt.Sprintf("the run's own verdict is %s", r.Verdict))
 	}
+	misfit := baseline.misfit(r)
+	switch {
+	case misfit != "":
+		report.Reasons = append(report.Reasons, misfit)
+		baseline.Limits = nil
+	case found && baseline.Configuration == "":
+		report.Warnings = append(report.Warnings, fmt.Sprintf(
+			"the baseline of %q does not say for which configuration it is: write it with prony baseline propose --write", r.Scenario))
+	}
 	report.Verdict = r.Verdict
 	for _, f := range judgeAll(withImplied(baseline.Limits), r) {
 		report.Findings = append(report.Findings, f)
@@ -95,6 +105,9 @@ func Check(b *Baselines, r *result.Result) Report {
 		if ofLedger(f.Metric) && f.Value != nil && *f.Value > 0 {
 			report.Verdict = result.Incorrect
 		}
+	}
+	if misfit != "" {
+		report.Verdict = result.Worst(result.Misconfigured, report.Verdict)
 	}
 	if report.Verdict == result.Regressed {
 		report.Where = append(commits(r.Rounds), where(profilesOf(r, report.Findings), locksOf(r, report.Findings))...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,7 +59,12 @@ func TestAPlantedDecayIsCalled(t *testing.T) {
 	r, _, err := run.Execute(context.Background(), scenarios[0], run.Options{Out: t.TempDir(), Server: faulty})
 	require.NoError(t, err)
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
-	baselines, err := gate.LoadBaselines(filepath.Join("..", "..", "baselines"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "baselines", "steady.hcl"))
+	require.NoError(t, err)
+	dir := t.TempDir() // the limits, for a window of another length
+	text = regexp.MustCompile(`configuration += "\w+"`).ReplaceAll(text, nil)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "steady.hcl"), text, 0o600))
+	baselines, err := gate.LoadBaselines(dir)
 	require.NoError(t, err)
 	report := gate.Check(baselines, r)
 	assert.Equal(t, result.Regressed, report.Verdict)

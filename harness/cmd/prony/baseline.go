@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 func baselineCommand() *cobra.Command {
@@ -24,12 +26,17 @@ func proposeCommand() *cobra.Command {
 	var baselines string
 	var write, asJSON bool
 	c := &cobra.Command{
-		Use:   "propose [RUN...]",
+		Use:   "propose [RUN|FILE.hcl...]",
 		Short: "Say what runs observed of the limits of their baselines",
 		Long: `Compares the observed figure of each limit with that of stored runs, and says what differs. With --write
-it changes the files. The limits stay: a person chooses them. Without RUN it takes the newest run.`,
+it changes the files. The limits stay: a person chooses them. Without RUN it takes the newest run.
+
+Of a scenario's file, FILE.hcl, it compares the configuration that the baseline is for: a hash of topology,
+workloads, phases and whatever else changes what is measured. "prony check" refuses a run of another one.
+Consider, before you write it, whether the limits suit the scenario as it is now.`,
 		Example: `  prony baseline propose
-  prony baseline propose --write reports/data/*`,
+  prony baseline propose --write reports/data/*
+  prony baseline propose --write scenarios/smoke.hcl`,
 		RunE: func(c *cobra.Command, runs []string) error {
 			document, err := propose(c, baselines, runs, write)
 			return finish(c, asJSON, document, err)
@@ -50,6 +57,12 @@ func propose(c *cobra.Command, baselines string, runs []string, write bool) (*re
 		return nil, err
 	}
 	for _, folder := range runs {
+		if strings.HasSuffix(folder, ".hcl") {
+			if err := proposeConfigurations(c, limits, folder, write); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		r, _, err := result.Read(folder)
 		if err != nil {
 			return nil, err
@@ -61,17 +74,43 @@ func propose(c *cobra.Command, baselines string, runs []string, write bool) (*re
 	return &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}, nil
 }
 
+// proposeConfigurations compares the configurations of the scenarios of a file with those that their baselines are for.
+func proposeConfigurations(c *cobra.Command, limits *gate.Baselines, file string, write bool) error {
+	scenarios, err := scenario.Load(file)
+	if err != nil {
+		return err
+	}
+	for _, s := range scenarios {
+		err := proposeTo(c, limits, s.Name, write, func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error) {
+			return gate.ProposeConfiguration(src, b.File, b, s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func proposeRun(c *cobra.Command, limits *gate.Baselines, r *result.Result, write bool) error {
-	baseline, found := limits.For(r.Scenario)
+	return proposeTo(c, limits, r.Scenario, write, func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error) {
+		return gate.Propose(src, b.File, b, r)
+	})
+}
+
+// proposeTo says what changes of the baseline of a scenario, and writes it if write.
+func proposeTo(c *cobra.Command, limits *gate.Baselines, name string, write bool,
+	change func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error),
+) error {
+	baseline, found := limits.For(name)
 	if !found {
-		say(c.ErrOrStderr(), "%s: no baseline", r.Scenario)
+		say(c.ErrOrStderr(), "%s: no baseline", name)
 		return nil
 	}
 	src, err := os.ReadFile(baseline.File)
 	if err != nil {
-		return fmt.Errorf("read the baseline of %s: %w", r.Scenario, err)
+		return fmt.Errorf("read the baseline of %s: %w", name, err)
 	}
-	text, changes, err := gate.Propose(src, baseline.File, baseline, r)
+	text, changes, err := change(src, baseline)
 	if err != nil {
 		return err
 	}
@@ -80,7 +119,7 @@ func proposeRun(c *cobra.Command, limits *gate.Baselines, r *result.Result, writ
 		if from == "" {
 			from = "nothing"
 		}
-		say(c.ErrOrStderr(), "%s: %s: %s, was %s", r.Scenario, change.Limit, change.To, from)
+		say(c.ErrOrStderr(), "%s: %s: %s, was %s", name, change.Limit, change.To, from)
 	}
 	if !write || len(changes) == 0 {
 		return nil

@@ -52,7 +52,7 @@ func TestCheckExitCodes(t *testing.T) {
 			if c.code != 0 {
 				assert.NotEmpty(t, document.Scenarios[0].Reasons)
 			}
-			assert.Equal(t, c.name == "no baseline", len(document.Scenarios[0].Warnings) > 0 && c.code == 0)
+			assert.Len(t, document.Scenarios[0].Warnings, 1)
 			if document.Verdict == result.Incorrect {
 				assert.NotContains(t, document.Scenarios[0].Metrics, result.CyclesPerS, "no figure is published")
 			}

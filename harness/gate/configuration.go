@@ -1,0 +1,77 @@
+package gate
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+const configurationName = "configuration"
+
+var configurationForm = regexp.MustCompile("^[0-9a-f]{12}$")
+
+// readConfiguration reads configuration = "HASH" of a baseline, or returns "" if the baseline does not say it.
+func readConfiguration(b *hclfile.Block) string {
+	hash := b.Text(configurationName, hclfile.TextSpec{MaxBytes: 64, Example: "0123456789ab"})
+	if hash != "" && !configurationForm.MatchString(hash) {
+		b.AttrProblem(configurationName, fmt.Sprintf("configuration is %q, which is not 12 hexadecimal digits", hash),
+			"have it written: prony baseline propose --write scenarios/FILE.hcl")
+	}
+	return hash
+}
+
+// misfit says that a result is of another configuration than the baseline is for, or returns "".
+func (b Baseline) misfit(r *result.Result) string {
+	own := r.Manifest.Scenario.Configuration()
+	if b.Configuration == "" || b.Configuration == own {
+		return ""
+	}
+	why := "the scenario's file has changed since"
+	var given []string
+	for _, v := range r.Manifest.Scenario.Variables {
+		if v.Given {
+			given = append(given, fmt.Sprintf("--var %s=%s", v.Name, v.Value))
+		}
+	}
+	if len(given) > 0 {
+		why = "the run was given " + strings.Join(given, " ") + ", or the scenario's file has changed since"
+	}
+	return fmt.Sprintf("the limits of %q are for the configuration %s, and the run has %s: %s; run the scenario as it was, or, "+
+		"if the limits suit the new one, prony baseline propose --write scenarios/FILE.hcl", b.Scenario, b.Configuration, own, why)
+}
+
+// ProposeConfiguration returns the text of a file of baselines in which the baseline b is for the configuration of s, and what has changed
+// in it. It fails as Propose does.
+func ProposeConfiguration(src []byte, file string, b Baseline, s *scenario.Scenario) (text []byte, changes []Change, err error) {
+	hash := s.Configuration()
+	if b.Configuration == hash {
+		return src, nil, nil
+	}
+	changes = []Change{{Limit: configurationName, From: b.Configuration, To: hash}}
+	if b.Configuration == "" { // hclwrite would put a new attribute behind the blocks
+		begins := regexp.MustCompile(`(?m)^baseline "` + regexp.QuoteMeta(b.Scenario) + `" \{[ \t]*\n`).FindIndex(src)
+		if begins == nil {
+			return nil, nil, fmt.Errorf("%s has no baseline %q that begins with a line of its own", file, b.Scenario)
+		}
+		line := fmt.Sprintf("  %s = %q\n\n", configurationName, hash)
+		return []byte(string(src[:begins[1]]) + line + string(src[begins[1]:])), changes, nil
+	}
+	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
+	if problems.HasErrors() {
+		return nil, nil, fmt.Errorf("read %s, which must have one attribute on a line: %w", file, problems)
+	}
+	baseline := parsed.Body().FirstMatchingBlock("baseline", []string{b.Scenario})
+	if baseline == nil {
+		return nil, nil, fmt.Errorf("%s has no baseline %q", file, b.Scenario)
+	}
+	baseline.Body().SetAttributeValue(configurationName, cty.StringVal(hash))
+	return hclwrite.Format(parsed.Bytes()), changes, nil
+}

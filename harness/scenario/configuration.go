@@ -1,0 +1,34 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// configurationDigits is how many hexadecimal digits a configuration has.
+const configurationDigits = 12
+
+// Configuration returns a hash of what s measures, 12 hexadecimal digits: its topology, workloads, phases, sweeps, faults, attack,
+// backlog, series and invariants, whatever default they have. What a scenario is called and tagged, its comments, captures, rounds and
+// limits of validity are not in the hash. A variable is in it by the settings that use the variable, and a script by its content.
+func (s *Scenario) Configuration() string {
+	var lines []string
+	for line := range strings.SplitSeq(s.Work(nil), "\n") {
+		path, value, _ := strings.Cut(line, " = ")
+		switch top := topOf(path); {
+		case top == "scripts" && strings.HasSuffix(path, ".sha256"):
+			lines = append(lines, "scripts = "+value) // its path depends on the working directory
+		case top == "scripts", top == "workload" && strings.HasSuffix(path, ".script"):
+		default:
+			lines = append(lines, line)
+		}
+	}
+	slices.Sort(lines)
+	for _, sweep := range s.Sweeps { // their order is that of the points
+		lines = append(lines, "sweep "+sweep.Path+" = "+strings.Join(sweep.Values, ", "))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:])[:configurationDigits]
+}

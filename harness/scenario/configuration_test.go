@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
+	want := parsed(t, leastScenario).Configuration()
+	assert.Regexp(t, "^[0-9a-f]{12}$", want)
+	for name, change := range map[string]func(*Scenario){
+		"title":         func(s *Scenario) { s.Title = "Another" },
+		"tags":          func(s *Scenario) { s.Tags = []string{"smoke"} },
+		"captures":      func(s *Scenario) { s.Captures = []Capture{{Kind: "cpu"}} },
+		"validity":      func(s *Scenario) { s.Validity.Warn = true },
+		"rounds":        func(s *Scenario) { s.OverrideRounds(2) },
+		"file":          func(s *Scenario) { s.File = "elsewhere.hcl" },
+		"script's path": func(s *Scenario) { s.Workloads[0].Script.Path = "elsewhere.js" },
+	} {
+		s := parsed(t, leastScenario)
+		change(s)
+		assert.Equal(t, want, s.Configuration(), name)
+	}
+	seen := map[string]string{}
+	for name, change := range map[string]func(*Scenario){
+		"nothing":    func(*Scenario) {},
+		"durability": func(s *Scenario) { s.Topology.Durability = "none" },
+		"workers":    func(s *Scenario) { s.Workloads[0].Workers++ },
+		"script":     func(s *Scenario) { s.Workloads[0].Script.SHA256 = "1" },
+		"scripts":    func(s *Scenario) { s.Scripts = []Script{{"a.js", "1"}, {"b.js", "2"}} },
+		"window":     func(s *Scenario) { s.Phases.Window++ },
+		"sweep":      func(s *Scenario) { s.Sweeps = []Sweep{{"topology.shards", []string{"1", "2"}}} },
+		"values":     func(s *Scenario) { s.Sweeps = []Sweep{{"topology.shards", []string{"2", "1"}}} },
+		"fault":      func(s *Scenario) { s.Faults = []Fault{{Kind: "kill"}} },
+		"backlog":    func(s *Scenario) { s.Backlog = &Backlog{Tasks: 5} },
+		"attack":     func(s *Scenario) { s.Attack = &Attack{Clients: 1} },
+		"series":     func(s *Scenario) { s.SeriesEvery = 1000 },
+		"invariants": func(s *Scenario) { s.Invariants = []Invariant{{Kind: Conserved}} },
+	} {
+		s := parsed(t, leastScenario)
+		change(s)
+		hash := s.Configuration()
+		assert.NotContains(t, seen, hash, name)
+		seen[hash] = name
+	}
+}
+
+// A result has the configuration of the scenario that was run.
+func TestConfigurationOfAStoredScenario(t *testing.T) {
+	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		all, err := Load(files...)
+		require.NoError(t, err)
+		for _, s := range all {
+			encoded, err := json.Marshal(s)
+			require.NoError(t, err)
+			var stored Scenario
+			require.NoError(t, json.Unmarshal(encoded, &stored))
+			assert.Equal(t, s.Configuration(), stored.Configuration(), s.Name)
+		}
+	}
+}
