@@ -76,6 +76,9 @@ func Check(b *Baselines, r *result.Result) Report {
 	}
 	report.Reasons = append(report.Reasons, r.Reasons...)
 	baseline, found := b.For(r.Scenario)
+	if !found && !hasLedger(r) {
+		return refuse("scenario %q has no baseline%s and the result no ledger, so nothing was judged", r.Scenario, b.place())
+	}
 	if !found {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
 			"scenario %q has no baseline%s: only lost, duplicated and corrupted were judged", r.Scenario, b.place()))
@@ -93,7 +96,7 @@ func Check(b *Baselines, r *result.Result) Report {
 			"the baseline of %q does not say for which configuration it is: write it with prony baseline propose --write", r.Scenario))
 	}
 	report.Verdict = r.Verdict
-	for _, f := range judgeAll(withImplied(baseline.Limits), r) {
+	for _, f := range judgeAll(limitsOf(baseline.Limits, r), r) {
 		report.Findings = append(report.Findings, f)
 		if f.OK || !f.Judged {
 			continue

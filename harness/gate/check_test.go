@@ -162,6 +162,9 @@ func TestCheckWithoutBaseline(t *testing.T) {
 	assert.Equal(t, result.Pass, Check(nil, good()).Verdict)
 	assert.Equal(t, []string{`scenario "smoke" has no baseline: only lost, duplicated and corrupted were judged`}, Check(nil, good()).Warnings)
 	assert.Equal(t, result.Misconfigured, Check(loaded(t), nil).Verdict)
+	empty := good()
+	empty.Scenario, empty.Rounds, empty.Metrics = "unjudged", nil, nil
+	assert.Equal(t, result.Misconfigured, Check(loaded(t), empty).Verdict, "a gate that judges nothing has passed nothing")
 }
 
 // A metric that was not measured breaks its limit, for each metric of the baseline and each way not to be there.

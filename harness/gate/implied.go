@@ -13,6 +13,22 @@ var implied = []Limit{
 	{Metric: result.Corrupted, Kind: Ceiling, Because: "a payload is claimed as it was enqueued"},
 }
 
+// hasLedger reports whether r counts tasks at fault: without rounds and counts there is nothing that the implied limits could judge.
+func hasLedger(r *result.Result) bool {
+	return len(r.Rounds) > 0 || slices.ContainsFunc(implied, func(l Limit) bool {
+		_, has := r.Metrics[l.Metric]
+		return has
+	})
+}
+
+// limitsOf returns the limits to judge r by: those given, and the implied ones.
+func limitsOf(limits []Limit, r *result.Result) []Limit {
+	if !hasLedger(r) {
+		return limits
+	}
+	return withImplied(limits)
+}
+
 // withImplied returns limits, and after them the implied ones that they do not name.
 func withImplied(limits []Limit) []Limit {
 	all := slices.Clone(limits)

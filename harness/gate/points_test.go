@@ -33,7 +33,7 @@ baseline "scaling" {
 func scaling() *result.Result {
 	r := &result.Result{
 		Version: result.Version, Run: "x", Scenario: "scaling", Verdict: result.Pass,
-		Metrics: map[string]result.Metric{"lost": {N: 3, Unit: "tasks"}},
+		Metrics: map[string]result.Metric{"lost": {N: 3, Unit: "tasks"}, "duplicated": {N: 3, Unit: "tasks"}, "corrupted": {N: 3, Unit: "tasks"}},
 	}
 	for i, c := range []struct {
 		name  string
@@ -70,6 +70,8 @@ func TestLimitsOfPoints(t *testing.T) {
 		"shards=2: dropped 0 is not above the ceiling 0",
 		"shards=4: dropped 0 is not above the ceiling 0",
 		"lost 0 is not above the ceiling 0",
+		"duplicated 0 is not above the ceiling 0",
+		"corrupted 0 is not above the ceiling 0",
 	}, judged)
 	assert.Equal(t, "shards=4", report.Findings[2].Point)
 
