@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -11,20 +12,27 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var out, publish string
+	var out, publish, format string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "report [RUN...]",
 		Short: "Write the Markdown pages of runs and comparisons, with plots",
 		Long: `Writes the page of a run, or of a comparison, with its plots as SVG, into its folder, or into --out.
 --publish DIR also copies the data that the page is made from to DIR/data, so that the page can be rendered again
-from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.`,
+from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
+
+--format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
+csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep).`,
 		Example: `  prony report
+  prony report --format csv runs/20261121T171500.123Z-full-cycle
   prony report --publish reports runs/20261121T171500.123Z-full-cycle`,
 		RunE: func(c *cobra.Command, runs []string) error {
 			runs, err := orLatest(runs)
 			if err != nil {
 				return err
+			}
+			if format != "" {
+				return convert(c.OutOrStdout(), format, runs)
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 			for _, run := range runs {
@@ -43,11 +51,32 @@ from there, byte for byte. Without RUN it takes the newest run. It prints the pa
 			return finish(c, asJSON, document, nil)
 		},
 	}
+	jsonFlag(c, &asJSON)
 	c.Flags().StringVar(&out, "out", "", "folder for the pages, instead of the run's own")
 	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
-	c.MarkFlagsMutuallyExclusive("out", "publish")
-	jsonFlag(c, &asJSON)
+	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
+	c.MarkFlagsMutuallyExclusive("out", "publish", "format")
+	c.MarkFlagsMutuallyExclusive("format", "json")
 	return c
+}
+
+// convert prints the metrics of one run in a form of others.
+func convert(w io.Writer, format string, runs []string) error {
+	formats := map[string]func(io.Writer, *result.Result) error{
+		"bench": result.WriteBench, "csv": result.WriteCSV, "k6": result.WriteK6Summary,
+	}
+	write, known := formats[format]
+	switch {
+	case !known:
+		return fmt.Errorf("--format %q is not bench, csv or k6", format)
+	case len(runs) != 1:
+		return fmt.Errorf("--format prints one run, and %d are given", len(runs))
+	}
+	r, _, err := result.Read(runs[0])
+	if err != nil {
+		return err
+	}
+	return write(w, r)
 }
 
 func writePage(run, out, publish string) ([]string, error) {

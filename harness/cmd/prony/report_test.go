@@ -69,3 +69,17 @@ func TestReportOfSeveralRuns(t *testing.T) {
 	assert.Equal(t, 2, got.code)
 	assert.Empty(t, got.stdout)
 }
+
+func TestReportInFormsOfOthers(t *testing.T) {
+	inFolder(t)
+	run := stored(t, "a", "1", nil)
+	for format, part := range map[string]string{"bench": "# run: 1\n", "csv": "run,scenario,point,round,", "k6": `"root_group"`} {
+		got := prony(t, "report", "--format", format, run)
+		assert.Equal(t, 0, got.code, got.stderr)
+		assert.Contains(t, got.stdout, part)
+	}
+	assert.NoFileExists(t, filepath.Join(run, "report.md"))
+	for _, args := range [][]string{{"--format", "xml", run}, {"--format", "csv", run, run}, {"--format", "csv", "none"}, {"--format", "csv", "--json", run}} {
+		assert.Equal(t, 2, prony(t, append([]string{"report"}, args...)...).code, args)
+	}
+}
