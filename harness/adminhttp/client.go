@@ -12,12 +12,25 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/pronybench/prony/harness/clienttls"
 )
 
 // Client calls one listener of a server.
 type Client struct {
 	Address string // "host:port"
 	Token   string // the access token's secret; "" where the server wants none
+	// CA is the authority of a listener with TLS; "" of one without.
+	CA clienttls.CA
+}
+
+// URL returns the address of a path of the listener.
+func (c Client) URL(path string) string {
+	scheme := "http://"
+	if c.CA != "" {
+		scheme = "https://"
+	}
+	return scheme + c.Address + path
 }
 
 // StatusError says that a listener answered with a status other than 200.
@@ -38,7 +51,7 @@ func (c Client) Get(ctx context.Context, path string, timeout time.Duration, byt
 func (c Client) Do(ctx context.Context, method, path string, body []byte, timeout time.Duration, bytesMax int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	url := "http://" + c.Address + path
+	url := c.URL(path)
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -49,7 +62,11 @@ func (c Client) Do(ctx context.Context, method, path string, body []byte, timeou
 	if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	encrypted, err := c.CA.Config()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: encrypted}}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, err // a *url.Error: it names the method and the URL

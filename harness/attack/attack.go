@@ -17,6 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
 
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -34,11 +35,12 @@ const (
 
 // Plan says what to attack.
 type Plan struct {
-	Address string   `json:"address"` // host:port of the server's gRPC listener
-	Admin   string   `json:"admin"`   // host:port of its admin listener
-	Token   string   `json:"token"`   // the bearer token for Tenant; "" if the server requires no token
-	Kinds   []string `json:"kinds"`   // from scenario.AttackKinds
-	Clients int      `json:"clients"` // of each kind
+	Address string       `json:"address"`      // host:port of the server's gRPC listener
+	Admin   string       `json:"admin"`        // host:port of its admin listener
+	Token   string       `json:"token"`        // the bearer token for Tenant; "" if the server requires no token
+	CA      clienttls.CA `json:"ca,omitempty"` // the authority of a server with TLS; "" of one without
+	Kinds   []string     `json:"kinds"`        // from scenario.AttackKinds
+	Clients int          `json:"clients"`      // of each kind
 }
 
 // attacker is one hostile client.
@@ -109,11 +111,20 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	unauthenticated, err := grpc.NewClient("passthrough:///"+p.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	encrypted, err := p.CA.Config()
 	if err != nil {
 		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
 	}
+	transport := grpc.WithTransportCredentials(insecure.NewCredentials())
 	var options []grpc.DialOption
+	if encrypted != nil {
+		transport = client.WithTLS(encrypted)
+		options = append(options, transport)
+	}
+	unauthenticated, err := grpc.NewClient("passthrough:///"+p.Address, transport)
+	if err != nil {
+		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
+	}
 	if p.Token != "" {
 		options = append(options, client.WithToken(p.Token))
 	}

@@ -45,15 +45,20 @@ func TestMain(m *testing.M) {
 // served starts a server and returns where it is attacked.
 func served(t *testing.T) (*topology.Cluster, Plan) {
 	t.Helper()
+	return servedBy(t, scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"})
+}
+
+func servedBy(t *testing.T, of scenario.Topology) (*topology.Cluster, Plan) {
+	t.Helper()
 	dir := t.TempDir()
 	cluster, err := topology.Start(t.Context(), topology.Config{
 		Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "server.log"),
-		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+		Topology: of,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 	first := cluster.Servers()[0].Node()
-	return cluster, Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, Clients: 1}
+	return cluster, Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, CA: cluster.CA, Clients: 1}
 }
 
 // Each kind of attack reaches a real server. The server refuses attacks without a token and serves the others, which a tenant
@@ -85,6 +90,28 @@ func TestEachKindReachesAServer(t *testing.T) {
 		})
 	}
 	assert.True(t, cluster.Servers()[0].Running(), "the server outlives all attacks")
+}
+
+// The connections without a token, of the tenant and of the admin listener all use TLS.
+func TestAttacksOverTLS(t *testing.T) {
+	_, plan := servedBy(t, scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp", TLS: true})
+	require.NotEmpty(t, plan.CA)
+	for kind, refused := range map[string]bool{scenario.AttackEmptyTasks: true, scenario.AttackMassCancels: false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		plan.Kinds = []string{kind}
+		a := newTallied(plan)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, err := a.run(ctx)
+			assert.NoError(t, err)
+		}()
+		require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick) // the first try has ended
+		cancel()
+		<-done
+		assert.Zero(t, a.tallies[0].failed.Load(), kind)
+		assert.Equal(t, refused, a.tallies[0].refused.Load() > 0, kind)
+	}
 }
 
 func TestAPlanIsChecked(t *testing.T) {

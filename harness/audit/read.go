@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/attack"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/topology"
@@ -34,7 +33,7 @@ func Read(ctx context.Context, cluster *topology.Cluster) (observe.Counts, error
 			if !slices.Contains(before, s.ID) {
 				continue
 			}
-			audit, err := observe.ReadAudit(ctx, adminhttp.Client{Address: s.Node().Admin, Token: cluster.Token})
+			audit, err := observe.ReadAudit(ctx, cluster.Client(s.Node().Admin))
 			auditErr = errors.Join(auditErr, err)
 			all.Queues = append(all.Queues, audit.Queues...)
 		}

@@ -9,11 +9,24 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
-// Dial returns a client of the engine for the target's gRPC address, which shows the target's access token.
-func (t Target) Dial() (*client.Client, error) { return client.Dial(t.Address, t.options()...) }
+// Dial returns a client of the engine for the target's gRPC address, which shows the target's access token and trusts the target's CA only.
+func (t Target) Dial() (*client.Client, error) {
+	options, err := t.options()
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(t.Address, options...)
+}
 
-func (t Target) options() []grpc.DialOption {
+func (t Target) options() ([]grpc.DialOption, error) {
 	var options []grpc.DialOption
+	encrypted, err := t.CA.Config()
+	if err != nil {
+		return nil, err
+	}
+	if encrypted != nil {
+		options = append(options, client.WithTLS(encrypted))
+	}
 	if t.Token != "" {
 		options = append(options, client.WithToken(t.Token))
 	}
@@ -26,5 +39,5 @@ func (t Target) options() []grpc.DialOption {
 	if dial := t.Dialer; dial != nil {
 		options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
 	}
-	return options
+	return options, nil
 }

@@ -4,12 +4,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
 )
 
 func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
-	assert.Contains(t, Target{BusyPoll: true}.options(), client.WithBusyPoll())
-	assert.Empty(t, Target{}.options())
-	assert.Contains(t, Target{Idempotent: true}.options(), client.WithIdempotency())
+	options := func(t *testing.T, target Target) []grpc.DialOption {
+		t.Helper()
+		options, err := target.options()
+		require.NoError(t, err)
+		return options
+	}
+	assert.Contains(t, options(t, Target{BusyPoll: true}), client.WithBusyPoll())
+	assert.Empty(t, options(t, Target{}))
+	assert.Contains(t, options(t, Target{Idempotent: true}), client.WithIdempotency())
+	_, err := Target{CA: "nothing"}.Dial()
+	assert.ErrorContains(t, err, "no certificate in PEM")
 }

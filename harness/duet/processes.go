@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/audit"
 	"github.com/pronybench/prony/harness/generator"
 	"github.com/pronybench/prony/harness/observe"
@@ -55,7 +54,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 	address, http := cluster.Addresses()
 	command := generator.Command{Binary: s.Generator, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
 	p.load, err = generator.Start(ctx, command, generator.Spec{
-		Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
+		Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
 		Workload: w,
 		Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*g.Number+side),
 	})
@@ -82,7 +81,7 @@ func (p *processes) cpu() (c clocks, err error) {
 
 func (p *processes) counters(ctx context.Context) (all []observe.Metrics, err error) {
 	for _, server := range p.cluster.Servers() {
-		of, err := observe.ScrapeAll(ctx, adminhttp.Client{Address: server.Node().Admin, Token: p.cluster.Token})
+		of, err := observe.ScrapeAll(ctx, p.cluster.Client(server.Node().Admin))
 		if err != nil {
 			return nil, err
 		}

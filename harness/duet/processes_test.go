@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Real servers and generators run on the CPUs of their side, and say what they run with.
+// Real servers and generators run on the CPUs of their side, and say what they run with. Those of the second side use TLS.
 func TestProcessesOfASide(t *testing.T) {
 	t.Parallel()
 	queued, err := buildtest.Program("queued", "engine/cmd/queued")
@@ -33,6 +33,7 @@ func TestProcessesOfASide(t *testing.T) {
 	c.duet.Together = true
 	c.duet.CPUs = []result.SideCPUs{{Servers: []int{first}, Generator: []int{last}}, {Servers: []int{last}, Generator: []int{first}}}
 	for i := range c.sides {
+		c.scenario.Topology.TLS = i == 1
 		c.sides[i].Servers, c.sides[i].Generator = []string{queued}, generator
 		started, err := c.startProcesses(t.Context(), &result.Generation{Number: 1, First: Change}, i)
 		require.NoError(t, err)
@@ -48,6 +49,12 @@ func TestProcessesOfASide(t *testing.T) {
 		require.Len(t, said, 1)
 		assert.Contains(t, said[0].Settings, result.ServerSetting{Name: "durability", Value: "none", Origin: "flag"})
 		assert.Contains(t, said[0].Settings, result.ServerSetting{Name: "runtime.gomaxprocs", Value: "1", Origin: "runtime"})
+		cycles, _, err := p.slice(t.Context(), 5*time.Millisecond)
+		require.NoError(t, err)
+		assert.Positive(t, cycles)
+		_, err = p.counters(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, i == 1, p.cluster.CA != "")
 		require.NoError(t, p.stop(t.Context()))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -26,7 +25,7 @@ func (p *processes) profile(ctx context.Context, captures []scenario.Capture, ma
 	var processes []profile.Process
 	for _, server := range p.cluster.Servers() {
 		s.nodes = append(s.nodes, server.ID)
-		processes = append(processes, profile.Server{Admin: adminhttp.Client{Address: server.Node().Admin, Token: p.cluster.Token}})
+		processes = append(processes, profile.Server{Admin: p.cluster.Client(server.Node().Admin)})
 	}
 	s.nodes, processes = append(s.nodes, result.GeneratorNode), append(processes, profile.Remote(p.load.Profile))
 	s.of = make([]*profile.Session, len(processes))

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/generator"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -30,9 +29,9 @@ type workCounts struct {
 }
 
 // workTopology is a topology at the settings of fixed work: commits wait for their fsyncs, so that these are as many as the commits, and
-// a server has one processor, as the client does.
+// a server has one processor, as the client does. Connections are not encrypted: what encryption allocates depends on timing.
 func workTopology(t scenario.Topology) scenario.Topology {
-	t.Durability, t.SyncInterval, t.BusyPoll, t.Procs, t.DefaultSettings = "sync", 0, false, 1, false
+	t.Durability, t.SyncInterval, t.BusyPoll, t.TLS, t.Procs, t.DefaultSettings = "sync", 0, false, false, 1, false
 	return t
 }
 
@@ -64,7 +63,7 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	if err := w.lead(ctx); err != nil {
 		return counts, err
 	}
-	spec := generator.WorkSpec{Target: generator.Target{Address: w.addresses, Token: cluster.Token}, Seed: workSeed + 1, Cycles: workWarmUp}
+	spec := generator.WorkSpec{Target: generator.Target{Address: w.addresses, Token: cluster.Token, CA: cluster.CA}, Seed: workSeed + 1, Cycles: workWarmUp}
 	if _, err := load.Work(ctx, spec); err != nil {
 		return counts, err
 	}
@@ -127,7 +126,7 @@ func (w *workRun) sameLeaders(ctx context.Context) error {
 func (w *workRun) read(ctx context.Context) (r workReading, err error) {
 	for _, s := range w.cluster.Servers() {
 		n := s.Node()
-		one, err := readServer(ctx, adminhttp.Client{Address: n.Admin, Token: w.cluster.Token}, n.PID)
+		one, err := readServer(ctx, w.cluster.Client(n.Admin), n.PID)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/open"
 	"github.com/pronybench/prony/harness/load"
@@ -24,6 +25,8 @@ type Target struct {
 	Address string `json:"address"`
 	HTTP    string `json:"http,omitempty"`
 	Token   string `json:"token,omitempty"`
+	// CA is the authority of servers with TLS; "" of servers without.
+	CA clienttls.CA `json:"ca,omitempty"`
 	// BusyPoll and Idempotent are the workload's settings of these names.
 	BusyPoll   bool `json:"busy_poll,omitempty"`
 	Idempotent bool `json:"idempotent,omitempty"`
@@ -32,7 +35,7 @@ type Target struct {
 // Dial returns the dialer of a spec's connections; nil of a driver that a generator does not have. It has stream, unary and rest.
 func Dial(s Spec) open.Dialer {
 	target := driver.Target{
-		Address: s.Target.Address, HTTP: s.Target.HTTP, Token: s.Target.Token,
+		Address: s.Target.Address, HTTP: s.Target.HTTP, Token: s.Target.Token, CA: s.Target.CA,
 		BusyPoll: s.Target.BusyPoll, Idempotent: s.Target.Idempotent,
 	}
 	return open.By(s.Workload.Driver, target, s.Workload.Lease)

@@ -45,7 +45,7 @@ func (s *session) work(ctx context.Context, spec WorkSpec) (done workDone, err e
 		return done, errors.New("cycles is 0; it must be at least 1")
 	}
 	t := spec.Target
-	c, err := driver.Target{Address: t.Address, Token: t.Token, BusyPoll: t.BusyPoll}.Dial()
+	c, err := driver.Target{Address: t.Address, Token: t.Token, CA: t.CA, BusyPoll: t.BusyPoll}.Dial()
 	if err != nil {
 		return done, err
 	}

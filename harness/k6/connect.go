@@ -112,9 +112,11 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 		connection: connection{
 			address: i.process.env(k6run.AddressEnv, addressDefault), admin: i.process.env(k6run.AdminEnv, adminDefault),
 			token: i.process.env(k6run.TokenEnv, ""), connections: 1,
+			ca: i.process.env(k6run.TLSCAEnv, ""), serverName: i.process.env(k6run.TLSNameEnv, ""),
 		},
 		tenant: tenantDefault, timeout: timeoutDefault, ledger: true,
 	}
+	c.tls = c.ca != "" // unless the script says otherwise
 	if err := connectTable.Read(i.vu.Runtime(), call, from, &c); err != nil {
 		i.throw(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/harness/k6run"
 )
 
 // certificate makes one that is its own authority, and its key, both as PEM.
@@ -69,5 +70,23 @@ func TestConnectionsAreEncrypted(t *testing.T) {
 		`{tls: {ca}}`:                      "prony: produce: ",
 	} {
 		assert.Contains(t, s.fails(`const c = queue.connect(`+options+`); await c.produce({queue: 'q', size: 64});`), want, options)
+	}
+
+	// What the environment says of TLS holds for a script that says no more.
+	env := server.env()
+	env[k6run.TLSCAEnv] = cert
+	for name, fails := range map[string]string{"queue.test": "", "other.test": "certificate is valid for queue.test, not other.test"} {
+		env[k6run.TLSNameEnv] = name
+		s := read(t, New(), env, ``)
+		for name, text := range map[string]string{"cert": mine, "key": mineKey} {
+			require.NoError(t, s.VU.VU.Runtime().Set(name, text))
+		}
+		s.Run()
+		const script = `const c = queue.connect({tls: {cert, key}}); await c.produce({queue: 'q', size: 64}); await c.close();`
+		if fails == "" {
+			s.must(script)
+		} else {
+			assert.Contains(t, s.fails(script), fails)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/scenario"
@@ -25,9 +26,10 @@ type Config struct {
 	Binary string // as Find returns it
 	// Plan is the script's. Its workload has the script, whose content must be that of when the scenario was read.
 	Plan    Plan
-	Address string // as of AddressEnv
-	Admin   string // as of AdminEnv
-	Token   string // as of TokenEnv; "" where the server wants none
+	Address string       // as of AddressEnv
+	Admin   string       // as of AdminEnv
+	Token   string       // as of TokenEnv; "" where the server wants none
+	CA      clienttls.CA // as of TLSCAEnv; "" where the server has no TLS
 	// LogPath is where its messages go, and SummaryPath what it prints besides: its summary, and what the script prints there.
 	LogPath     string
 	SummaryPath string
@@ -139,6 +141,9 @@ func (p *Process) launch(script string) (err error) {
 		AddressEnv+"="+p.config.Address, AdminEnv+"="+p.config.Admin, TokenEnv+"="+p.config.Token,
 		PlanEnv+"="+string(plan), ControlEnv+"="+p.place.socket(),
 		"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false")
+	if ca := p.config.CA; ca != "" {
+		cmd.Env = append(cmd.Env, TLSCAEnv+"="+string(ca), TLSNameEnv+"="+clienttls.ServerName)
+	}
 	if procs := p.config.Plan.Workload.Procs; procs > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(procs))
 	}

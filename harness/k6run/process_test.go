@@ -94,7 +94,7 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 	}
 	noted := filepath.Join(t.TempDir(), "noted")
 	cfg := acting(t, "note "+noted, "connect", "ready 2", "begin", "window", "outcome")
-	cfg.Plan.Workload.Procs = 3
+	cfg.Plan.Workload.Procs, cfg.CA = 3, "authority"
 	_, err := carry(t.Context(), t, cfg, load.Hooks{})
 	require.NoError(t, err)
 	text, err := os.ReadFile(noted)
@@ -102,6 +102,7 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 	lines := strings.Split(string(text), "\n")
 	for _, want := range []string{
 		"PRONY_ADDRESS=127.0.0.1:1,127.0.0.1:2", "PRONY_ADMIN=127.0.0.1:3", "PRONY_TOKEN=secret", "GOMAXPROCS=3",
+		"PRONY_TLS_CA=authority", "PRONY_TLS_NAME=server",
 		"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false", "run", "--quiet", "--no-usage-report", "--no-color", cfg.Plan.Workload.Script.Path,
 	} {
 		assert.Contains(t, lines, want)

@@ -17,13 +17,15 @@ import (
 // Version is that of the messages. Both sides must have the same one: a field under another name would be read as zero.
 const Version = 2
 
-// The environment of a k6 process. A person may set the first three for a script that runs on its own.
+// The environment of a k6 process. A person may set the first five for a script that runs on its own.
 const (
-	AddressEnv = "PRONY_ADDRESS" // of the server's gRPC listener; of a cluster those of all nodes, with commas between them
-	AdminEnv   = "PRONY_ADMIN"   // of an admin listener, "host:port"
-	TokenEnv   = "PRONY_TOKEN"   // the access token's secret
-	PlanEnv    = "PRONY_PLAN"    // the Plan, as JSON
-	ControlEnv = "PRONY_CONTROL" // the path of the Unix socket
+	AddressEnv = "PRONY_ADDRESS"  // of the server's gRPC listener; of a cluster those of all nodes, with commas between them
+	AdminEnv   = "PRONY_ADMIN"    // of an admin listener, "host:port"
+	TokenEnv   = "PRONY_TOKEN"    // the access token's secret
+	TLSCAEnv   = "PRONY_TLS_CA"   // the PEM text of the only authority that a server with TLS may have its certificate from
+	TLSNameEnv = "PRONY_TLS_NAME" // the name that the certificate must have; the address if it is not set
+	PlanEnv    = "PRONY_PLAN"     // the Plan, as JSON
+	ControlEnv = "PRONY_CONTROL"  // the path of the Unix socket
 )
 
 // MessageBytesMax bounds a message.

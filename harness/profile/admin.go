@@ -57,10 +57,10 @@ func (s Server) setRates(ctx context.Context, wanted rates) error {
 		Block *int64 `json:"block"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("set profiling rates: PUT http://%s%s: %w", s.Admin.Address, path, err)
+		return fmt.Errorf("set profiling rates: PUT %s: %w", s.Admin.URL(path), err)
 	}
 	if differs(wanted.mutex, answer.Mutex) || differs(wanted.block, answer.Block) {
-		return fmt.Errorf("set profiling rates: PUT http://%s%s: the process answers that other rates are in force: %.200s", s.Admin.Address, path, body)
+		return fmt.Errorf("set profiling rates: PUT %s: the process answers that other rates are in force: %.200s", s.Admin.URL(path), body)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s Server) fetch(ctx context.Context, method, path string) (*profile.Profil
 	}
 	p, err := parse(body, unpackedBytesMax)
 	if err != nil {
-		return nil, fmt.Errorf("%s http://%s%s: %w", method, s.Admin.Address, path, err)
+		return nil, fmt.Errorf("%s %s: %w", method, s.Admin.URL(path), err)
 	}
 	return p, nil
 }

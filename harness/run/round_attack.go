@@ -28,7 +28,7 @@ func (r *runner) startAttack(cluster *topology.Cluster, p plannedRound) (*attack
 		return r.folder.File(filepath.Join(logsDir, fmt.Sprintf("attack-%02d%s", p.number, what)))
 	}
 	first := cluster.Servers()[0].Node()
-	plan := attack.Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, Kinds: a.Kinds, Clients: a.Clients}
+	plan := attack.Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, CA: cluster.CA, Kinds: a.Kinds, Clients: a.Clients}
 	return attack.Start(binary, plan, file(".json"), file(".log"))
 }
 

@@ -71,6 +71,7 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	s := scriptedScenario(t)
 	s.Phases.Window = 3 * time.Second
 	s.SeriesEvery = 300 * time.Millisecond
+	s.Topology.TLS = true
 	e := executeScript(t, s, scriptPlain)
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
 	round := e.result.Rounds[0]

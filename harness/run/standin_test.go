@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/stream"
 	"github.com/pronybench/prony/harness/k6run"
@@ -116,7 +117,9 @@ func standIn(does string) error {
 // loadAs is a closed load over streams.
 func loadAs(plan k6run.Plan, send func(k6run.Message) error, does string) (*load.Outcome, result.Ledger, error) {
 	w := plan.Workload
-	conn, err := stream.Dial(driver.Target{Address: os.Getenv(k6run.AddressEnv), Token: os.Getenv(k6run.TokenEnv)}, w.Lease)
+	conn, err := stream.Dial(driver.Target{
+		Address: os.Getenv(k6run.AddressEnv), Token: os.Getenv(k6run.TokenEnv), CA: clienttls.CA(os.Getenv(k6run.TLSCAEnv)),
+	}, w.Lease)
 	if err != nil {
 		return nil, result.Ledger{}, err
 	}

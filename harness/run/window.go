@@ -66,7 +66,7 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 
 // admin returns the client of the admin listener of a server's current process.
 func admin(cluster *topology.Cluster, s *topology.Server) adminhttp.Client {
-	return adminhttp.Client{Address: s.Node().Admin, Token: cluster.Token}
+	return cluster.Client(s.Node().Admin)
 }
 
 // each calls do for all servers concurrently, and returns all errors.

@@ -221,9 +221,10 @@ func TestDifferences(t *testing.T) {
 	change.Rounds, change.Title, change.File = 3, "Other", "elsewhere.hcl"
 	change.Captures = []Capture{{Kind: "cpu"}}
 	assert.Empty(t, Differences(base, change), "neither of these changes a timed round")
-	change.Topology.BusyPoll = true
+	change.Topology.BusyPoll, change.Topology.TLS = true, true
 	change.Workloads[0].Workers = 5
-	assert.Equal(t, []Difference{{"topology.busy_poll", "", "true"}, {"workload.main.workers", "4", "5"}}, Differences(base, change))
+	assert.NotEqual(t, base.Work(nil), change.Work(nil))
+	assert.Equal(t, []Difference{{"topology.busy_poll", "", "true"}, {"topology.tls", "", "true"}, {"workload.main.workers", "4", "5"}}, Differences(base, change))
 	assert.Equal(t, `topology.busy_poll is absent and "true"`, Differences(base, change)[0].String())
 }
 

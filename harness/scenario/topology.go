@@ -18,6 +18,7 @@ type Topology struct {
 	Listen       string        `json:"listen"`             // "tcp" or "unix"; "" of Embedded and NoTopology
 	Procs        int           `json:"procs,omitzero"`     // each server's GOMAXPROCS; 0: its own choice
 	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
+	TLS          bool          `json:"tls,omitzero"`       // the servers' listeners for clients serve TLS, with a certificate made for each start of the topology
 	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
 	// DefaultSettings says that the server is given no setting but where it listens and keeps its data. Durability is then what its default
 	// must be.
@@ -40,12 +41,12 @@ func (t *Topology) stored() any {
 
 var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "coalesce", "default_settings",
+		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "tls", "coalesce", "default_settings",
 	}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll coalesce default_settings }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -59,7 +60,7 @@ func readTopology(s *hclfile.Block) Topology {
 		t.Durability = "none" // nothing is stored
 		return t
 	case Embedded:
-		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll")
+		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll", "tls")
 	}
 	// Durability is printed beside every number and decides what the number means: it has no default.
 	t.Durability = b.Choice("durability", hclfile.ChoiceSpec{
@@ -69,8 +70,9 @@ func readTopology(s *hclfile.Block) Topology {
 	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
 	t.Shards = readShards(b, t.Kind)
 	t.BusyPoll = readBusyPoll(b, t.Procs)
+	t.TLS = readTLS(b, t)
 	if t.Kind == Embedded {
-		t.Listen, t.Procs, t.BusyPoll = "", 0, false
+		t.Listen, t.Procs, t.BusyPoll, t.TLS = "", 0, false, false
 	}
 	readRaft(b, &t)
 	t.DefaultSettings = readDefaultSettings(b, t.Kind)
@@ -147,7 +149,22 @@ func readDefaultSettings(b *hclfile.Block, kind string) bool {
 	if kind != "" && kind != Single {
 		b.AttrProblem("default_settings", fmt.Sprintf("default_settings has a meaning only in topology %q: others have settings", Single), "remove it")
 	}
-	refuseAttributes(b, "default_settings gives the server no setting", "sync_interval", "procs", "busy_poll", "listen")
+	refuseAttributes(b, "default_settings gives the server no setting", "sync_interval", "procs", "busy_poll", "tls", "listen")
+	return true
+}
+
+// readTLS reads tls, which an embedded server cannot have and a Unix socket is not encrypted with. The server polls no connection
+// with TLS.
+func readTLS(b *hclfile.Block, t Topology) bool {
+	if !b.Bool("tls") || t.Kind == Embedded {
+		return false
+	}
+	if t.Listen == "unix" {
+		b.AttrProblem("tls", `tls is true where listen = "unix": a Unix socket is not encrypted`, `write listen = "tcp", or remove tls`)
+	}
+	if t.BusyPoll {
+		b.AttrProblem("tls", "tls is true where busy_poll is true: connections with TLS are not polled", "remove one of the two")
+	}
 	return true
 }
 

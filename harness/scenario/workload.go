@@ -87,6 +87,9 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 		w := readWorkload(b)
 		checkArrivals(b, w.Arrivals, window)
 		checkDriver(b, w.Driver, t.Kind)
+		if w.BusyPoll && t.TLS {
+			b.AttrProblem("busy_poll", "busy_poll is true where topology.tls is true: connections with TLS are not polled", "remove one of the two")
+		}
 		checkK6(b, w, len(blocks))
 		switch first, twice := seen[w.Name]; {
 		case i == WorkloadsMax:

@@ -36,6 +36,9 @@ func (s *Server) arguments() []string {
 	if t.BusyPoll {
 		args = append(args, "--busy-poll")
 	}
+	if dir := s.cluster.tls; dir != "" {
+		args = append(args, "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile))
+	}
 	if s.ID != "" {
 		args = append(args, s.clusterArguments()...)
 	}

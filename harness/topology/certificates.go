@@ -5,12 +5,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/proc"
 )
+
+// The files that 'queued cluster init' makes.
+const (
+	caFile    = "ca.crt"
+	caKeyFile = "ca.key"
+	certFile  = "tls.crt"
+	keyFile   = "tls.key"
+)
+
+// anyPeer stands for the peer address that 'queued cluster init' wants of each node: a certificate does not have it.
+const anyPeer = "127.0.0.1:1"
 
 // makeCertificates has the server's program make the certificates by which the nodes of a cluster know each other.
 func (c *Cluster) makeCertificates(ctx context.Context) error {
@@ -19,10 +32,44 @@ func (c *Cluster) makeCertificates(ctx context.Context) error {
 	for i, s := range c.servers {
 		nodes[i] = s.ID + "=" + s.PeerAddress
 	}
-	cmd := exec.CommandContext(ctx, c.config.Binary, "cluster", "init", "--nodes", strings.Join(nodes, ","), "--out", c.certs)
+	if err := c.initCertificates(ctx, c.certs, nodes...); err != nil {
+		return fmt.Errorf("make the certificates of the cluster's nodes with %s: %w", c.config.Binary, err)
+	}
+	return nil
+}
+
+// makeServerCertificate has the server's program make a CA for the clients of this cluster, and the certificate that all servers show.
+// No server gets the CA's key, which is removed: nothing else is ever signed with it. The nodes' certificates have another CA, so that
+// this certificate does not make a node.
+func (c *Cluster) makeServerCertificate(ctx context.Context) error {
+	dir := filepath.Join(c.root, "tls")
+	err := c.initCertificates(ctx, dir, clienttls.ServerName+"="+anyPeer)
+	if err == nil {
+		err = os.Remove(filepath.Join(dir, caKeyFile))
+	}
+	c.tls = filepath.Join(dir, clienttls.ServerName)
+	for _, path := range []string{filepath.Join(dir, caFile), filepath.Join(c.tls, caFile), filepath.Join(c.tls, certFile), filepath.Join(c.tls, keyFile)} {
+		if err == nil {
+			err = os.Chmod(path, 0o600)
+		}
+	}
+	var ca []byte
+	if err == nil {
+		ca, err = os.ReadFile(filepath.Join(dir, caFile))
+	}
+	if err != nil {
+		return fmt.Errorf("make the certificate that the servers show to clients with %s: %w", c.config.Binary, err)
+	}
+	c.CA = clienttls.CA(ca)
+	return nil
+}
+
+// initCertificates has the server's program make a CA in dir, and a folder there for each of nodes, which are "NAME=HOST:PORT".
+func (c *Cluster) initCertificates(ctx context.Context, dir string, nodes ...string) error {
+	cmd := exec.CommandContext(ctx, c.config.Binary, "cluster", "init", "--nodes", strings.Join(nodes, ","), "--out", dir)
 	cmd.Env = append(proc.Environ("QUEUED_"), c.config.Env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make the certificates of the cluster's nodes with %s: %w: %s", c.config.Binary, errors.Join(err, ctx.Err()), bytes.TrimSpace(out))
+		return fmt.Errorf("%w: %s", errors.Join(err, ctx.Err()), bytes.TrimSpace(out))
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -20,10 +22,13 @@ import (
 type Cluster struct {
 	// Token is what the servers want to be asked with; "" where they want none.
 	Token string
+	// CA is the authority of the servers' certificate; "" without TLS. It is known before a server starts, and does not change.
+	CA clienttls.CA
 
 	config  Config
 	root    string // holds the servers' folders and the certificates
 	certs   string // holds a folder for each node of a cluster, with the node's certificate
+	tls     string // the folder with the certificate that servers show to clients; "" without TLS
 	servers []*Server
 
 	watchers sync.WaitGroup
@@ -78,6 +83,11 @@ func newCluster(ctx context.Context, config Config) (_ *Cluster, err error) {
 			return nil, err
 		}
 	}
+	if config.Topology.TLS {
+		if err := c.makeServerCertificate(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return c, c.connectPeers()
 }
 
@@ -110,6 +120,11 @@ func (c *Cluster) Server(id string) (*Server, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Client returns the client of a server's HTTP listener, REST or admin, at an address.
+func (c *Cluster) Client(address string) adminhttp.Client {
+	return adminhttp.Client{Address: address, Token: c.Token, CA: c.CA}
 }
 
 // Addresses returns where the servers serve clients and REST, each as driver.Target wants them: separated by commas. http is "" if no

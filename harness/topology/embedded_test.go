@@ -33,7 +33,7 @@ func TestAnEmbeddedServer(t *testing.T) {
 	connection, err := n.Dial(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, connection.Close())
-	require.NoError(t, callReady(t.Context(), n.Admin))
+	require.NoError(t, callReady(t.Context(), c.Client(n.Admin)))
 
 	require.ErrorIs(t, s.Pause(), errCantPause)
 	require.ErrorIs(t, c.Restart(t.Context(), Kill), errCantKill)
@@ -49,7 +49,7 @@ func TestAnEmbeddedServer(t *testing.T) {
 	assert.Zero(t, s.CPUOfEnded())
 	_, err = n.Dial(t.Context())
 	require.Error(t, err, "it is gone")
-	require.NoError(t, callReady(t.Context(), again.Admin))
+	require.NoError(t, callReady(t.Context(), c.Client(again.Admin)))
 
 	require.NoError(t, c.Stop(context.Background()))
 	assert.NoError(t, c.Failure())

@@ -39,7 +39,7 @@ func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	var all sync.WaitGroup
 	for i, s := range c.servers {
 		if n := s.Node(); n.Running() {
-			all.Go(func() { answers[i], errs[i] = fetchRoutes(ctx, adminhttp.Client{Address: n.HTTP, Token: c.Token}) })
+			all.Go(func() { answers[i], errs[i] = fetchRoutes(ctx, c.Client(n.HTTP)) })
 		}
 	}
 	all.Wait()

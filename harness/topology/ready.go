@@ -132,7 +132,7 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 // waitUntilReady waits until the server, whose addresses are known, says that it is ready.
 func (n *Node) waitUntilReady(ctx context.Context) error {
 	return n.poll(ctx, func() (bool, error) {
-		err := callReady(ctx, n.Admin)
+		err := callReady(ctx, n.server.cluster.Client(n.Admin))
 		return err == nil, err
 	})
 }
@@ -220,7 +220,7 @@ func readToken(path string) (string, error) {
 }
 
 // callReady returns nil when the server says that it is ready.
-func callReady(ctx context.Context, admin string) error {
-	_, err := adminhttp.Client{Address: admin}.Get(ctx, "/readyz", requestTimeout, readyBytesMax)
+func callReady(ctx context.Context, admin adminhttp.Client) error {
+	_, err := admin.Get(ctx, "/readyz", requestTimeout, readyBytesMax)
 	return err
 }

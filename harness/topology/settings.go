@@ -8,7 +8,7 @@ import (
 
 // places are the settings that this package chooses for each start: addresses, folders, files and names.
 var places = []string{
-	"listen", "http", "admin", "address_file", "data",
+	"listen", "http", "admin", "address_file", "data", "tls.cert", "tls.key",
 	"cluster.node", "cluster.listen", "cluster.advertise", "cluster.peers", "cluster.join", "cluster.certs",
 }
 

@@ -58,6 +58,9 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 }
 
 func check(t scenario.Topology) error {
+	if t.TLS && t.Listen != "tcp" {
+		return fmt.Errorf("tls is true of topology %q, which listens on %q: set tls to false, or listen on TCP", t.Kind, t.Listen)
+	}
 	switch t.Kind {
 	case "single": // topology "single" { durability = "sync" }
 		if t.Shards > 1 {

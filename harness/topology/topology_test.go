@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -155,6 +156,14 @@ func TestServersOnSomeCPUs(t *testing.T) {
 	require.NoError(t, unix.SchedGetaffinity(only(t, s.start(t)).Node().PID, &may))
 	assert.Equal(t, 1, may.Count())
 	assert.True(t, may.IsSet(last))
+}
+
+// What has no listener of its own, or one that is not encrypted, has no TLS.
+func TestTLSNeedsTCP(t *testing.T) {
+	for kind, listen := range map[string]string{"single": "unix", scenario.Embedded: "", scenario.NoTopology: ""} {
+		_, err := Start(t.Context(), Config{Dir: t.TempDir(), Topology: scenario.Topology{Kind: kind, Shards: 1, Durability: "none", Listen: listen, TLS: true}})
+		require.ErrorContains(t, err, fmt.Sprintf("tls is true of topology %q, which listens on %q: set tls to false", kind, listen))
+	}
 }
 
 func TestUnixSocketHasAPathThatCanBeBound(t *testing.T) {

@@ -106,6 +106,9 @@ func topologyInWords(t scenario.Topology) string {
 	if t.DefaultSettings {
 		words = append(words, "default settings only")
 	}
+	if t.TLS {
+		words = append(words, "TLS")
+	}
 	if t.BusyPoll {
 		words = append(words, "busy polling")
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,9 @@ const idleMax = 10 * time.Second
 // net/http's Transport passes each request through two goroutines of its own, since it shares connections and reads ahead. A caller that waits
 // for its answer needs neither, and the generator shares the host's CPUs with the server.
 type connection struct {
-	base string // of the node that conn leads to: "http://host:port"
+	encrypted *tls.Config // nil without TLS
+
+	base string // of the node that conn leads to: "http://host:port", or with TLS "https://host:port"
 	conn net.Conn
 	left io.LimitedReader // what may still be read of the answer, with its headers and the marks of its chunks
 	in   *bufio.Reader    // of left
@@ -66,7 +69,7 @@ func (c *connection) exchange(ctx context.Context, base, path, headers string, b
 	}
 	c.watch(ctx)
 	c.out = append(append(append(c.out[:0], "POST "...), path...), " HTTP/1.1\r\nHost: "...)
-	c.out = append(append(append(c.out, base[len(scheme):]...), "\r\n"...), headers...)
+	c.out = append(append(append(c.out, hostOf(base)...), "\r\n"...), headers...)
 	c.out = append(strconv.AppendInt(append(c.out, "Content-Length: "...), int64(len(body)), 10), "\r\n\r\n"...)
 	c.out = append(c.out, body...)
 	if _, err := c.conn.Write(c.out); err != nil {
@@ -94,7 +97,13 @@ func (c *connection) read() (answer, error) {
 }
 
 func (c *connection) dial(ctx context.Context, base string) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", base[len(scheme):])
+	var dialer interface {
+		DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	} = &net.Dialer{}
+	if c.encrypted != nil {
+		dialer = &tls.Dialer{Config: c.encrypted} // the handshake is a part of its dial
+	}
+	conn, err := dialer.DialContext(ctx, "tcp", hostOf(base))
 	if err != nil {
 		return err
 	}

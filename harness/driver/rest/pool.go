@@ -1,17 +1,23 @@
 package rest
 
-import "sync"
+import (
+	"crypto/tls"
+	"strings"
+	"sync"
+)
 
 const (
 	bufferBytes = 16 << 10
 	scheme      = "http://"
+	schemeTLS   = "https://"
 )
 
 // pool holds clients of one connection each. A request takes one for itself, so that there are never more connections
 // than requests under way at once. The clients begin at equally many of the
 // server's nodes, and go to the node that leads once an answer has named it.
 type pool struct {
-	nodes []string // "http://host:port"
+	encrypted *tls.Config // of all connections; nil without TLS
+	nodes     []string    // "http://host:port", or with TLS "https://host:port"
 
 	mu     sync.Mutex
 	free   []*client
@@ -27,6 +33,20 @@ type client struct {
 	leader string // where it was sent, or ""
 }
 
+// url returns where the node at an address, "host:port", is.
+func (p *pool) url(address string) string {
+	if p.encrypted != nil {
+		return schemeTLS + address
+	}
+	return scheme + address
+}
+
+// hostOf returns the "host:port" of a node's URL.
+func hostOf(base string) string {
+	_, host, _ := strings.Cut(base, "://")
+	return host
+}
+
 // base is where a client's node is.
 func (p *pool) base(c *client) string {
 	if c.leader != "" {
@@ -39,7 +59,7 @@ func (p *pool) base(c *client) string {
 func (p *pool) leads(c *client, address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.leader = scheme + address
+	c.leader = p.url(address)
 	p.leader = c.leader
 }
 
@@ -63,7 +83,7 @@ func (p *pool) take() *client {
 		p.free = p.free[:last]
 		return c
 	}
-	c := &client{node: p.made, leader: p.leader}
+	c := &client{connection: connection{encrypted: p.encrypted}, node: p.made, leader: p.leader}
 	p.made++
 	return c
 }

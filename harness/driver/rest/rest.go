@@ -24,11 +24,15 @@ func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	if target.HTTP == "" {
 		return nil, errors.New("the server has no REST listener; use another driver, or a server that has one")
 	}
-	var nodes []string
-	for address := range strings.SplitSeq(target.HTTP, ",") {
-		nodes = append(nodes, scheme+address)
+	encrypted, err := target.CA.Config()
+	if err != nil {
+		return nil, err
 	}
-	return &conn{caller{&pool{nodes: nodes}, headersOf(target.Token)}, lease}, nil
+	p := &pool{encrypted: encrypted}
+	for address := range strings.SplitSeq(target.HTTP, ",") {
+		p.nodes = append(p.nodes, p.url(address))
+	}
+	return &conn{caller{p, headersOf(target.Token)}, lease}, nil
 }
 
 type conn struct {

@@ -1,0 +1,136 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/clienttls"
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// plainPatience is for clients in plain text: those of gRPC go on dialling a server that ends each of their connections.
+const plainPatience = 2 * time.Second
+
+// kindsOfTLS are short scenarios of one server and of a cluster, with TLS.
+func kindsOfTLS() map[string]func() *scenario.Scenario {
+	withTLS := func(of func() *scenario.Scenario) func() *scenario.Scenario {
+		return func() *scenario.Scenario {
+			s := of()
+			s.Topology.TLS = true
+			return s
+		}
+	}
+	return map[string]func() *scenario.Scenario{"single": withTLS(small), "raft": withTLS(cluster)}
+}
+
+var driversOfTLS = []string{"stream", "unary", "rest"}
+
+// A whole run over TLS: load, counters, profiles and the audit.
+func TestRunsOverTLS(t *testing.T) {
+	t.Parallel()
+	for kind, of := range kindsOfTLS() {
+		for _, name := range driversOfTLS {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				t.Parallel()
+				s := of()
+				s.Workloads[0].Driver = name
+				s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+				r := execute(t, s, real(t)).result
+				require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+				assert.Positive(t, r.Rounds[0].Cycles)
+				assert.Contains(t, r.Manifest.Scenario.Settings(), scenario.Setting{Path: "topology.tls", Value: "true", Default: "false"})
+				require.NotEmpty(t, r.Manifest.Servers)
+				for _, settings := range r.Manifest.Servers {
+					for _, of := range settings.Settings {
+						assert.NotContains(t, []string{"tls.cert", "tls.key"}, of.Name, "paths differ from round to round")
+					}
+				}
+			})
+		}
+	}
+}
+
+// The certificate is the servers' own, nobody else can read its key, and it is gone with the data.
+func TestServersShowTheCertificateThatWasMadeForThem(t *testing.T) {
+	t.Parallel()
+	other := serversOverTLS(t, small().Topology.Kind)
+	require.NotEmpty(t, other.CA)
+	for kind := range kindsOfTLS() {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			c := serversOverTLS(t, kind)
+			require.NotEqual(t, other.CA, c.CA)
+			address, http := c.Addresses()
+			for _, name := range driversOfTLS {
+				trusting := func(ca clienttls.CA, within time.Duration) error {
+					return enqueueOne(t, name, driver.Target{Address: address, HTTP: http, Token: c.Token, CA: ca}, within)
+				}
+				require.NoError(t, trusting(c.CA, patience), name)
+				require.ErrorContains(t, trusting(other.CA, patience), "certificate signed by unknown authority", name)
+				require.Error(t, trusting("", plainPatience), "%s in plain text", name)
+			}
+		})
+	}
+}
+
+// serversOverTLS starts the real servers of a kind of topology.
+func serversOverTLS(t *testing.T, kind string) *topology.Cluster {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := topology.Start(t.Context(), topology.Config{
+		Binary: queued, Dir: dir, LogPath: filepath.Join(t.TempDir(), "server.log"), Topology: kindsOfTLS()[kind]().Topology, StartTimeout: patience,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, c.Stop(context.Background()))
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	})
+	files := 0
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(path)) != clienttls.ServerName {
+			return err
+		}
+		info, err := d.Info()
+		assert.Equal(t, fs.FileMode(0o600), info.Mode(), path)
+		files++
+		return err
+	}))
+	assert.Equal(t, 3, files, "the authority, the certificate and its key")
+	keys, err := filepath.Glob(filepath.Join(dir, "*", "tls", "ca.key"))
+	require.NoError(t, err)
+	assert.Empty(t, keys, "nothing else can be signed")
+	return c
+}
+
+// enqueueOne enqueues a task through a driver.
+func enqueueOne(t *testing.T, name string, target driver.Target, within time.Duration) (err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	conn, err := open.By(name, target, time.Minute)()
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	p, err := conn.Producer(ctx, "default")
+	if err != nil {
+		return err
+	}
+	outcomes := make([]error, 1)
+	if err := p.Enqueue(ctx, []driver.Task{{Tenant: "default", Queue: "q", Payload: []byte("x")}}, outcomes); err != nil {
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	return outcomes[0]
+}
