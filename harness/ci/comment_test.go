@@ -20,7 +20,7 @@ func commentFile(t *testing.T, verdict result.Verdict, outcome result.Outcomes) 
 	return path
 }
 
-// A pull request gets one comment, which later runs change, and none while there is nothing to say.
+// The first verdict that is not neutral posts a comment on the pull request. Later runs update that comment and never post a second one.
 func TestCommentIsOneAndUpdated(t *testing.T) {
 	g, env := newGitHub(t)
 	neutral := commentFile(t, result.Pass, result.Same)

@@ -56,8 +56,8 @@ type Finding struct {
 // regressed, and tasks at fault make it incorrect. A metric with one-sided bounds is judged by its bounds, and makes the verdict inconclusive
 // if these do not tell. A result whose own verdict is not pass keeps it, with the
 // findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
-// mean nothing then. A result of another version, of an unknown verdict, or of another
-// configuration than the baseline is for is misconfigured; of the last the implied ceilings are judged.
+// mean nothing then. A result of another version or with an unknown verdict is misconfigured. So is a result whose configuration is not
+// the one that the baseline is for; the implied ceilings are still judged then.
 func Check(b *Baselines, r *result.Result) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}

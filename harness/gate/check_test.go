@@ -145,7 +145,8 @@ func TestCheckVerdicts(t *testing.T) {
 	}
 }
 
-// Of a result without a baseline the implied ceilings alone are judged, and a warning says so. Its own verdict stays.
+// Without a baseline, Check judges a result by the implied ceilings alone and warns that it did. It never improves the verdict that the run
+// gave itself.
 func TestCheckWithoutBaseline(t *testing.T) {
 	for _, own := range []result.Verdict{result.Pass, result.Regressed, result.Invalid, result.Incorrect} {
 		r := good()

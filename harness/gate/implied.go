@@ -13,7 +13,8 @@ var implied = []Limit{
 	{Metric: result.Corrupted, Kind: Ceiling, Because: "a payload is claimed as it was enqueued"},
 }
 
-// hasLedger reports whether r counts tasks at fault: without rounds and counts there is nothing that the implied limits could judge.
+// hasLedger reports whether r should have counts of lost, duplicated and corrupted tasks. A result with rounds has them, and so does one
+// that names any of them. A run that failed before its first round has neither, so the implied limits do not apply to it.
 func hasLedger(r *result.Result) bool {
 	return len(r.Rounds) > 0 || slices.ContainsFunc(implied, func(l Limit) bool {
 		_, has := r.Metrics[l.Metric]

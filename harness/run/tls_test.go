@@ -62,7 +62,8 @@ func TestRunsOverTLS(t *testing.T) {
 	}
 }
 
-// The certificate is the servers' own, nobody else can read its key, and it is gone with the data.
+// Each cluster has its own certificate: a client that trusts the CA of another cluster is refused, and so is one in plain text. Only
+// the user who runs the test can read the key file. Stopping the cluster removes all certificate files.
 func TestServersShowTheCertificateThatWasMadeForThem(t *testing.T) {
 	t.Parallel()
 	other := serversOverTLS(t, small().Topology.Kind)

@@ -31,9 +31,10 @@ func proposeCommand() *cobra.Command {
 		Long: `Compares the observed figure of each limit with that of stored runs, and says what differs. With --write
 it changes the files. The limits stay: a person chooses them. Without RUN it takes the newest run.
 
-Of a scenario's file, FILE.hcl, it compares the configuration that the baseline is for: a hash of topology,
-workloads, phases and whatever else changes what is measured. "prony check" refuses a run of another one.
-Consider, before you write it, whether the limits suit the scenario as it is now.`,
+Each baseline names the configuration that its limits were set for: a hash of the scenario's topology,
+workloads, phases and other settings that change what is measured. "prony check" refuses a run whose hash
+differs. Given a scenario's file, FILE.hcl, this command compares the two hashes, and with --write stores
+the new one. First make sure that the limits still suit the changed scenario.`,
 		Example: `  prony baseline propose
   prony baseline propose --write reports/data/*
   prony baseline propose --write scenarios/smoke.hcl`,
