@@ -33,6 +33,7 @@ k6: ## Build bin/k6, which is k6 with the extension of harness/k6
 # Many tests wait for elections, leases and windows: two packages for each core keep the cores busy.
 test: ## Run the short form of all tests of all modules
 	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(PACKAGES)
+	go test -tags planted -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient' ./engine/internal/planted/... ./engine/shard
 
 test-long: ## Run the long form of the tests, for hours: kills, losses of power, mixtures of faults, damage, injected faults, memory
 	ci/test-long

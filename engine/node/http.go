@@ -43,6 +43,7 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 func (n *Node) restArrives(ctx context.Context, method string) context.Context {
 	ctx = n.metrics.RESTArrives(ctx, method)
 	planted.Frame()
+	planted.Request()
 	return ctx
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -42,6 +43,10 @@ func (c *enqueue) decide(s *Shard, nowMs int64) {
 		return
 	}
 	c.out = spareEnqueued.Take(len(c.tasks))
+	if planted.Hits(planted.Lost) {
+		s.plantedEnqueue(c, nowMs)
+		return
+	}
 	s.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
 }
 
@@ -61,6 +66,9 @@ func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func
 }
 
 func (c *settle) decide(s *Shard, nowMs int64) {
+	if planted.Enabled {
+		plantedSettle(c.settlements)
+	}
 	c.out = spareOutcomes.Take(len(c.settlements))
 	if low := s.opts.Space.Growth(); low != nil {
 		s.settleLow(c, nowMs, low)

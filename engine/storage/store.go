@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage/disk"
 	"github.com/pronybench/prony/engine/storage/young"
@@ -166,6 +167,9 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	fs = o.Space.Files(fs)
 	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability, space: o.Space, reclaimed: neverReclaimed}
+	if planted.Hits(planted.Unsynced) {
+		o.Durability = None
+	}
 	logger := disk.NewLog(o.Log, o.Fatal)
 	var err error
 	if o.ReadOnly {

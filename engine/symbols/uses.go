@@ -100,6 +100,8 @@ var Uses = map[string]Use{
 	"engine/internal/planted.(*background).task":      {Sends: []string{"planted.background.wake"}, Receives: []string{"planted.background.wake"}},
 	"engine/internal/planted.(*commits).wait":         {Locks: []string{"planted.commits.mu"}},
 	"engine/internal/planted.(*fsyncs).one":           {Locks: []string{"planted.fsyncs.mu"}},
+	"engine/internal/planted.(*leaks).task":           {Locks: []string{"planted.leaks.mu"}},
+	"engine/internal/planted.Another":                 {Locks: []string{"planted.others.mu"}},
 	"engine/internal/planted.Command":                 {Locks: []string{"planted.commits.mu"}},
 	"engine/internal/planted.Commit":                  {Locks: []string{"planted.commits.mu"}},
 	"engine/internal/planted.Receive":                 {Receives: []string{"planted.passage.one"}},

@@ -28,6 +28,24 @@ func Task(vfs.FS, string) error { return nil }
 // BeforeCommit does nothing.
 func BeforeCommit() {}
 
+// Hits returns false.
+func Hits(string) bool { return false }
+
+// Serial returns 0.
+func Serial() int { return 0 }
+
+// Another returns nil.
+func Another(string, any, string) any { return nil }
+
+// Call does nothing.
+func Call() {}
+
+// Request does nothing.
+func Request() {}
+
+// Writes returns 0.
+func Writes() int { return 0 }
+
 // Frame does nothing.
 func Frame() {}
 

@@ -51,7 +51,28 @@ var amounts = map[string]amount{
 	"decay":      {count: 100},
 
 	plantedclient.Fault: {count: 1_000},
+
+	"unary":      {count: 10_000},
+	"rest":       {count: 10_000},
+	"writes":     {count: 1},
+	"leak":       {count: 1 << 10},
+	"goroutines": {count: 100},
+
+	Lost:      {count: hitsIn},
+	Dropped:   {count: hitsIn},
+	Again:     {count: hitsIn},
+	Twice:     {count: hitsIn},
+	Stranger:  {count: hitsIn},
+	Read:      {count: 1},
+	Reversed:  {count: hitsIn},
+	Flipped:   {count: hitsIn},
+	Forgotten: {count: hitsIn},
+	Unsynced:  {count: 1},
+	Early:     {count: 1},
 }
+
+// hitsIn is in how many tasks or calls a fault that makes the engine wrong comes once.
+const hitsIn = 1_000
 
 // shared is the one fault whose amount may be for several tasks.
 const shared = "fsync"
@@ -64,6 +85,7 @@ func Begin() error {
 	}
 	name, rest, given := strings.Cut(os.Getenv(variable), ":")
 	if name == "" && !given {
+		fault.name = ""
 		return nil
 	}
 	a, known := amounts[name]
@@ -231,8 +253,11 @@ func BeforeCommit() {
 
 // Frame is called for each message that comes from a client, by a stream or a call over gRPC or REST.
 func Frame() {
-	if is("rpc") {
+	switch fault.name {
+	case "rpc":
 		time.Sleep(fault.amount.time)
+	case "goroutines":
+		leave(frames.Add(1), uint64(fault.amount.count))
 	}
 }
 

@@ -31,6 +31,8 @@ func Task(fs vfs.FS, dir string) error {
 		sink.number = plantedclient.Compute(slower.steps(fault.amount.count, time.Now()))
 	case "wait":
 		commit.wait(fault.amount.time)
+	case "leak":
+		leaked.task(fault.amount.count)
 	case "background":
 		beside.task(fault.amount.count)
 	}

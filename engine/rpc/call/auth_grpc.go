@@ -75,6 +75,7 @@ func (a *Auth) Unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, ne
 		return nil, err
 	}
 	planted.Frame()
+	planted.Call()
 	return next(ctx, in)
 }
 

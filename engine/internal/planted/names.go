@@ -1,0 +1,16 @@
+package planted
+
+// Faults that make the engine wrong, for Hits.
+const (
+	Lost      = "lost"
+	Dropped   = "dropped"
+	Again     = "again"
+	Twice     = "twice"
+	Stranger  = "stranger"
+	Read      = "read"
+	Reversed  = "reversed"
+	Flipped   = "flipped"
+	Forgotten = "forgotten"
+	Unsynced  = "unsynced"
+	Early     = "early"
+)

@@ -1,0 +1,83 @@
+//go:build planted
+
+package planted
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func plant(t *testing.T, text string) {
+	t.Helper()
+	t.Cleanup(func() { require.NoError(t, Begin()) })
+	t.Setenv(variable, text)
+	require.NoError(t, Begin())
+}
+
+// A fault that makes the engine wrong comes once in as many calls as its amount says, and no other fault comes.
+func TestPlantedFaultHitsOnceInItsAmount(t *testing.T) {
+	plant(t, "lost:4")
+	asked.Store(0)
+	hits := 0
+	for range 12 {
+		assert.False(t, Hits(Dropped))
+		if Hits(Lost) {
+			hits++
+		}
+	}
+	assert.Equal(t, 3, hits)
+	assert.Zero(t, Writes())
+}
+
+// Another is a taker of the same tenant for one fault, of another tenant for the other, and never the taker itself.
+func TestPlantedFaultFindsAnotherTaker(t *testing.T) {
+	for fault, want := range map[string]any{Twice: "b", Stranger: "c"} {
+		plant(t, fault+":1")
+		known.all = nil
+		assert.Nil(t, Another(fault, "a", "t"), "nobody else is known")
+		Another(fault, "c", "u")
+		Another(fault, "b", "t")
+		for range 3 {
+			assert.Equal(t, want, Another(fault, "a", "t"), fault)
+		}
+		for i := range 9 {
+			Another(fault, i, "t")
+		}
+		assert.Len(t, known.all, takersMax)
+	}
+	known.all = nil
+}
+
+// Leaks stay: the bytes of each task, and a goroutine for so many frames.
+func TestPlantedLeaksStay(t *testing.T) {
+	plant(t, "leak:10000")
+	require.NoError(t, Task(nil, ""))
+	require.NoError(t, Task(nil, ""))
+	require.Len(t, leaked.pieces, 2)
+	assert.Len(t, leaked.pieces[1], 10_000)
+	leaked.pieces = nil
+	plant(t, "goroutines:2")
+	frames.Store(0)
+	before := runtime.NumGoroutine()
+	for range 6 {
+		Frame()
+	}
+	assert.GreaterOrEqual(t, runtime.NumGoroutine()-before, 3)
+}
+
+// Calls and requests compute for their own faults only.
+func TestPlantedCallsCompute(t *testing.T) {
+	for _, fault := range []string{"unary", "rest"} {
+		plant(t, fault+":7")
+		for name, call := range map[string]func(){"unary": Call, "rest": Request} {
+			called.Store(0)
+			call()
+			assert.Equal(t, name == fault, called.Load() != 0, "%s: %s", fault, name)
+		}
+	}
+	plant(t, "writes:3")
+	assert.Equal(t, 3, Writes())
+}

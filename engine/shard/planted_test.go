@@ -1,0 +1,120 @@
+//go:build planted
+
+package shard
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// plant has the engine do wrong each time.
+func plant(t *testing.T, fault string) *fixture {
+	t.Helper()
+	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
+	t.Setenv("PRONY_PLANTED", fault+":1")
+	require.NoError(t, planted.Begin())
+	f := start(t, vfs.NewMem(), Options{})
+	t.Cleanup(f.stop)
+	return f
+}
+
+func TestPlantedLossOfATask(t *testing.T) {
+	f := plant(t, planted.Lost)
+	refs := f.enqueue(newTasks("q", 3)...)
+	assert.NotEqual(t, refs[1], refs[2])
+	_, err := f.lookup(tenant, refs[2])
+	require.ErrorIs(t, err, ErrNotFound)
+	assert.Len(t, f.claim(3, "q"), 2)
+}
+
+func TestPlantedDropOfACompletion(t *testing.T) {
+	f := plant(t, planted.Dropped)
+	f.enqueue(newTasks("q", 1)...)
+	f.end(f.claim(1, "q")[0], queue.Complete)
+	assert.EqualValues(t, 1, f.stats()[0].Leased)
+	f.pass(plantedLeaseMs)
+	assert.EqualValues(t, 2, f.claim(1, "q")[0].Attempt)
+}
+
+func TestPlantedRepetitionOfACompletedTask(t *testing.T) {
+	f := plant(t, planted.Again)
+	f.enqueue(newTasks("q", 1)...)
+	f.end(f.claim(1, "q")[0], queue.Complete)
+	assert.Len(t, f.claim(1, "q"), 1)
+}
+
+func TestPlantedChangesOfDeliveries(t *testing.T) {
+	f := plant(t, planted.Flipped)
+	f.enqueue(newTasks("q", 1)...)
+	assert.Equal(t, []byte{1}, f.claim(1, "q")[0].Payload)
+
+	f = plant(t, planted.Reversed)
+	f.enqueue(newTasks("q", 3)...)
+	got := f.claim(3, "q")
+	require.Len(t, got, 3)
+	assert.Greater(t, got[0].Seq, got[2].Seq)
+}
+
+func TestPlantedSecondTaker(t *testing.T) {
+	for fault, of := range map[string]string{planted.Twice: tenant, planted.Stranger: "other"} {
+		f := plant(t, fault)
+		other := f.work(queue.Claim{Tenant: of, Queues: []string{"q"}})
+		require.NoError(t, other.Credit(1))
+		receive(t, ask(t, func(r func([]queue.Enqueued, error)) error { return f.Enqueue(of, newTasks("q", 1), r) }))
+		own := receive(t, other.tasks)
+
+		w := f.work(queue.Claim{Queues: []string{"q"}})
+		require.NoError(t, w.Credit(1))
+		f.enqueue(newTasks("q", 1)...)
+		d := receive(t, w.tasks)
+		assert.NotEqual(t, own.Ref, d.Ref)
+		assert.Equal(t, d.Token, receive(t, other.tasks).Token, fault)
+	}
+}
+
+func TestPlantedReadOfAnotherTenantsTask(t *testing.T) {
+	f := plant(t, planted.Read)
+	ref := f.enqueue(newTasks("q", 1)...)[0]
+	_, err := f.lookup("stranger", ref)
+	require.NoError(t, err)
+}
+
+func TestPlantedTaskIsForgottenByARestart(t *testing.T) {
+	fs := vfs.NewMem()
+	f := start(t, fs, Options{})
+	f.enqueue(newTasks("q", 4)...)
+	f.stop()
+	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
+	t.Setenv("PRONY_PLANTED", planted.Forgotten+":2")
+	require.NoError(t, planted.Begin())
+	f = start(t, fs, Options{})
+	assert.Len(t, f.claim(4, "q"), 2)
+	f.stop()
+}
+
+func TestPlantedAcknowledgementBeforeTheFsync(t *testing.T) {
+	for fault, synced := range map[string]bool{planted.Unsynced: false, planted.Lost: true} {
+		f := plant(t, fault)
+		before := f.store.Counters().LogFsyncs
+		f.enqueue(newTasks("q", 2)...)
+		assert.Equal(t, synced, f.store.Counters().LogFsyncs > before, fault)
+	}
+}
+
+func TestPlantedWritesOfAQueue(t *testing.T) {
+	sets := map[string]uint64{}
+	for _, fault := range []string{planted.Read, "writes"} {
+		f := plant(t, fault)
+		f.enqueue(newTasks("q", 1)...)
+		before := f.store.Counters().Sets
+		f.enqueue(newTasks("q", 1)...)
+		sets[fault] = f.store.Counters().Sets - before
+	}
+	assert.Equal(t, sets[planted.Read]+1, sets["writes"])
+}
