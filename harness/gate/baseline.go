@@ -44,7 +44,8 @@ type Baseline struct {
 	// Configuration is scenario.Scenario.Configuration of what the limits were set for; "" if the file does not say it.
 	Configuration string
 	Limits        []Limit
-	File          string // the path it was read from
+	where         map[string]string // a limit's name → the place of its block
+	File          string            // the path it was read from
 }
 
 // Baselines are the baselines of a folder. They do not change after loading, so they are safe for concurrent use.
@@ -117,25 +118,25 @@ func (l *baselineLoader) file(path string, root *hclfile.Block) {
 			b.LabelProblem(fmt.Sprintf("scenario %q has two baselines", name), "the first is at "+first+"; keep one of the two")
 		}
 		l.where[name] = b.Where()
-		l.loaded.scenarios[name] = Baseline{Scenario: name, Configuration: readConfiguration(b), Limits: readLimits(b), File: path}
+		limits, where := readLimits(b)
+		l.loaded.scenarios[name] = Baseline{Scenario: name, Configuration: readConfiguration(b), Limits: limits, where: where, File: path}
 	}
 }
 
-// readLimits reads the floors and ceilings of baseline "SCENARIO" { ... }.
-func readLimits(b *hclfile.Block) []Limit {
+// readLimits reads the floors and ceilings of baseline "SCENARIO" { ... }, with the place of each by its name.
+func readLimits(b *hclfile.Block) (limits []Limit, seen map[string]string) {
 	floors, ceilings := b.Blocks("floor", floorBlock), b.Blocks("ceiling", ceilingBlock)
 	if len(floors)+len(ceilings) == 0 {
 		b.Problem(fmt.Sprintf("%s has no limit", b), "lost, duplicated and corrupted are judged without a baseline; add a floor or a ceiling on another metric")
 	}
-	var limits []Limit
 	// No metric of a point has both kinds: a floor is for one that should be high, a ceiling for one that should be low.
-	seen := map[string]string{}
+	seen = map[string]string{}
 	read := func(block *hclfile.Block, kind Kind) {
 		limit, ok := readLimit(block, kind)
 		if !ok {
 			return
 		}
-		name := at(limit.Point) + at(limit.Workload) + limit.Metric
+		name := limit.name()
 		if first, twice := seen[name]; twice {
 			block.LabelProblem(fmt.Sprintf("%s has two limits", name), "the first is at "+first+"; keep one of the two")
 		}
@@ -148,7 +149,7 @@ func readLimits(b *hclfile.Block) []Limit {
 	for _, block := range ceilings {
 		read(block, Ceiling)
 	}
-	return limits
+	return limits, seen
 }
 
 // metricNames are the metrics that a limit may be set on.

@@ -46,8 +46,8 @@ type Finding struct {
 	Sentence     string `json:"sentence"`
 }
 
-// Check judges r by the baseline of its scenario, and by the implied ceilings: no task is lost, duplicated or corrupted. Without a
-// baseline it judges these alone, and a warning says so.
+// Check judges r by the baseline of its scenario, by the limits that its scenario carried when it ran, and by the implied ceilings: no task
+// is lost, duplicated or corrupted. With neither of the first two it judges the implied ceilings alone, and a warning says so.
 //
 // A limit is broken by a value beyond it and by a metric that is missing, zero, negative, infinite, not a number
 // or measured in no round; of some metrics, such as a count of tasks at fault, 0 is a measurement. In a run with a
@@ -57,7 +57,8 @@ type Finding struct {
 // if these do not tell. A result whose own verdict is not pass keeps it, with the
 // findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
 // mean nothing then. A result of another version or with an unknown verdict is misconfigured. So is a result whose configuration is not
-// the one that the baseline is for; the implied ceilings are still judged then.
+// the one that the baseline is for; all limits but those of the baseline are still judged then. So is a result whose scenario carries a limit
+// that the baseline has too, or one on a metric that this program does not know.
 func Check(b *Baselines, r *result.Result) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
@@ -76,10 +77,11 @@ func Check(b *Baselines, r *result.Result) Report {
 	}
 	report.Reasons = append(report.Reasons, r.Reasons...)
 	baseline, found := b.For(r.Scenario)
-	if !found && !hasLedger(r) {
+	own, unfit := carried(r)
+	if !found && len(own)+len(unfit) == 0 && !hasLedger(r) {
 		return refuse("scenario %q has no baseline%s and the result no ledger, so nothing was judged", r.Scenario, b.place())
 	}
-	if !found {
+	if !found && len(own)+len(unfit) == 0 {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
 			"scenario %q has no baseline%s: only lost, duplicated and corrupted were judged", r.Scenario, b.place()))
 	}
@@ -95,8 +97,11 @@ func Check(b *Baselines, r *result.Result) Report {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
 			"the baseline of %q does not say for which configuration it is: write it with prony baseline propose --write", r.Scenario))
 	}
+	limits, twice := joined(baseline, own)
+	unfit = append(unfit, twice...)
+	report.Reasons = append(report.Reasons, unfit...)
 	report.Verdict = r.Verdict
-	for _, f := range judgeAll(limitsOf(baseline.Limits, r), r) {
+	for _, f := range judgeAll(limitsOf(limits, r), r) {
 		report.Findings = append(report.Findings, f)
 		if f.OK || !f.Judged {
 			continue
@@ -109,7 +114,7 @@ func Check(b *Baselines, r *result.Result) Report {
 			report.Verdict = result.Incorrect
 		}
 	}
-	if misfit != "" {
+	if misfit != "" || len(unfit) > 0 {
 		report.Verdict = result.Worst(result.Misconfigured, report.Verdict)
 	}
 	if report.Verdict == result.Regressed {

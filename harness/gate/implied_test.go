@@ -63,7 +63,7 @@ func TestAnImpliedCeilingIsJudgedOnce(t *testing.T) {
 func TestABaselineCannotLoosenAnImpliedCeiling(t *testing.T) {
 	for _, metric := range []string{result.Lost, result.Duplicated, result.Corrupted} {
 		_, err := baselines(t, "baseline \"smoke\" {\n  ceiling \""+metric+"\" {\n    max     = 1\n    because = \"x\"\n  }\n}\n")
-		require.ErrorContains(t, err, "max is 1, and no baseline may loosen the ceiling on "+metric+", which is 0 for every scenario")
+		require.ErrorContains(t, err, "max is 1, and nothing may loosen the ceiling on "+metric+", which is 0 for every scenario")
 		require.ErrorContains(t, err, "line 3")
 	}
 }

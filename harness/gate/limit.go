@@ -35,8 +35,8 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		Required: true, Example: example, AllowZero: l.Kind == Ceiling && spec.Zero,
 	})
 	if spec.OfLedger() && kind == Ceiling && given && value > 0 {
-		b.AttrProblem(bound, fmt.Sprintf("%s is %v, and no baseline may loosen the ceiling on %s, which is 0 for every scenario", bound, value, l.Metric),
-			"remove the ceiling, which is judged without being written")
+		b.AttrProblem(bound, fmt.Sprintf("%s is %v, and nothing may loosen the ceiling on %s, which is 0 for every scenario", bound, value, l.Metric),
+			"remove the "+b.Type()+", which is judged without being written")
 	}
 	l.Value, l.Because = value, readBecause(b)
 	l.Observed, l.On = readObserved(b, l, given, spec.Zero)
@@ -65,6 +65,9 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	return l, ok
 }
 
+// name names what is limited: the metric, after the point and the workload. No two limits of a baseline and its scenario have the same.
+func (l Limit) name() string { return at(l.Point) + at(l.Workload) + l.Metric }
+
 // metricsRenamed are former names of metrics, with what they are called now.
 var metricsRenamed = map[string]string{"shed": result.Dropped}
 
@@ -82,13 +85,21 @@ func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 	case spec.Family != "" && strings.HasSuffix(name, "_max"):
 		b.LabelProblem(fmt.Sprintf("%s is a single sample, which no limit can judge", name), "limit "+spec.Family+"_p99 or another percentile")
 	case kind == Floor && spec.Better == result.Lower:
-		b.LabelProblem(fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), fmt.Sprintf("write ceiling %q", name))
+		b.LabelProblem(fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), instead(b, Ceiling))
 	case kind == Ceiling && spec.Better == result.Higher:
-		b.LabelProblem(fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), fmt.Sprintf("write floor %q", name))
+		b.LabelProblem(fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), instead(b, Floor))
 	default:
 		return spec, true
 	}
 	return spec, false
+}
+
+// instead says what to write for a limit of the other kind.
+func instead(b *hclfile.Block, kind Kind) string {
+	if b.Type() == limitName {
+		return "write " + boundNames[kind] + " in place of " + boundNames[opposite[kind]]
+	}
+	return fmt.Sprintf("write %s %q", kind, b.Label())
 }
 
 func readBecause(b *hclfile.Block) string {

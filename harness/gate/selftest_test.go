@@ -203,7 +203,7 @@ baseline "smoke" {
 	bank.Checks[0] = gate.CheckPiece{Runs: []gate.CheckRun{ran(0, 1)}}
 	bank.Checks[0].Runs[0].Result.Scenario = "other"
 	_, err = gate.RunSelfTest(bank, plan)
-	require.ErrorContains(t, err, "has no baseline")
+	require.ErrorContains(t, err, "has neither a baseline")
 }
 
 func TestCalibrate(t *testing.T) {

@@ -18,6 +18,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"captures":      func(s *Scenario) { s.Captures = []Capture{{Kind: "cpu"}} },
 		"validity":      func(s *Scenario) { s.Validity.Warn = true },
 		"rounds":        func(s *Scenario) { s.OverrideRounds(2) },
+		"limits":        func(s *Scenario) { s.Limits = []Limit{{Metric: "cycles_per_s", Min: new(1.0)}} },
 		"file":          func(s *Scenario) { s.File = "elsewhere.hcl" },
 		"script's path": func(s *Scenario) { s.Workloads[0].Script.Path = "elsewhere.js" },
 	} {

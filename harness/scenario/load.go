@@ -21,10 +21,15 @@ func Load(paths ...string) ([]*Scenario, error) { return LoadWith(nil, paths...)
 // LoadWith is Load with values for variables of the files, by their names: of each file that has a variable of that
 // name. A name that no file has is a problem.
 func LoadWith(vars map[string]string, paths ...string) ([]*Scenario, error) {
+	return LoadChecked(vars, nil, paths...)
+}
+
+// LoadChecked is LoadWith, and has check note what is wrong with each limit block, in the same pass. check may be nil.
+func LoadChecked(vars map[string]string, check LimitCheck, paths ...string) ([]*Scenario, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no scenario file was given; name one, for example scenarios/smoke.hcl")
 	}
-	l := loader{reader: hclfile.Reader{Vars: vars}, names: map[string]string{}}
+	l := loader{reader: hclfile.Reader{Vars: vars}, check: check, names: map[string]string{}}
 	given := map[string]bool{}
 	for _, path := range paths {
 		if given[path] {
@@ -55,6 +60,7 @@ func parse(name string, src []byte, others map[string]string) ([]*Scenario, erro
 // loader collects the scenarios of several files.
 type loader struct {
 	reader hclfile.Reader
+	check  LimitCheck
 	names  map[string]string // scenario name → where it is defined
 	all    []*Scenario
 }
@@ -83,7 +89,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 	}
 	root.Declare()
 	for _, b := range blocks {
-		s := readScenario(b)
+		s := readScenario(b, l.check)
 		s.File, s.Variables = path, root.Variables()
 		if first, taken := l.names[s.Name]; taken && s.Name != "" {
 			b.LabelProblem(fmt.Sprintf("scenario %q is defined twice", s.Name),
@@ -98,6 +104,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
 	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack",
+	"limit",
 }
 
 var scenarioNames = hclfile.Names{
@@ -106,7 +113,7 @@ var scenarioNames = hclfile.Names{
 }
 
 // readScenario reads scenario "NAME" { ... }, once for each point of its sweeps.
-func readScenario(b *hclfile.Block) *Scenario {
+func readScenario(b *hclfile.Block, check LimitCheck) *Scenario {
 	axes := readAxes(b)
 	defer b.Restore()
 	var s *Scenario
@@ -127,6 +134,7 @@ func readScenario(b *hclfile.Block) *Scenario {
 		}
 	}
 	s.Scripts = scriptsOf(s.Points)
+	s.Limits = readLimits(b, s, check)
 	return s
 }
 

@@ -41,9 +41,10 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is %s and %s", d.Path, side(d.Base), side(d.Change))
 }
 
-// settingsIgnored are the top-level names of a stored scenario that are no settings: what it is called, and where it is from.
+// settingsIgnored are the top-level names of a stored scenario that are no settings: what it is called, where it is from, and what
+// its runs are judged by.
 // The values of variables are in the settings that use them.
-var settingsIgnored = []string{"name", "title", "tags", "file", "variables"}
+var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "limits"}
 
 // settingsOfPlan are top-level names of settings that change how many rounds there are, and not what a timed round measures.
 var settingsOfPlan = []string{"rounds", "file_rounds", "profiled_rounds", "captures"}

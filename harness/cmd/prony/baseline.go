@@ -77,7 +77,7 @@ func propose(c *cobra.Command, baselines string, runs []string, write bool) (*re
 
 // proposeConfigurations compares the configurations of the scenarios of a file with those that their baselines are for.
 func proposeConfigurations(c *cobra.Command, limits *gate.Baselines, file string, write bool) error {
-	scenarios, err := scenario.Load(file)
+	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, file)
 	if err != nil {
 		return err
 	}

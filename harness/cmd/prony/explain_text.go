@@ -50,6 +50,9 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	for _, i := range s.Invariants {
 		line("invariant", "%s", i)
 	}
+	for _, l := range s.Limits {
+		line("limit", "%s %s: %s", l.Name(), l.Bound(), l.Because)
+	}
 	for _, sweep := range s.Sweeps {
 		line("sweep", "%s = %s", sweep.Path, strings.Join(sweep.Values, " | "))
 	}

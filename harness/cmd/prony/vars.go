@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -17,7 +18,7 @@ func (v *vars) flag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.given, "var", nil, "value of a variable of the files, as NAME=VALUE; may be repeated")
 }
 
-// load reads scenario files with those values.
+// load reads scenario files with those values, and checks their limits.
 func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 	values := map[string]string{}
 	for _, given := range v.given {
@@ -30,5 +31,5 @@ func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 		}
 		values[name] = value
 	}
-	return scenario.LoadWith(values, files...)
+	return scenario.LoadChecked(values, gate.CheckLimit, files...)
 }

@@ -99,6 +99,9 @@ func (b *Block) String() string {
 	return s
 }
 
+// Type is what the block is: "scenario", "floor".
+func (b *Block) Type() string { return b.kind }
+
 // Label is the block's first label, or "" if it has none.
 func (b *Block) Label() string {
 	if len(b.node.Labels) == 0 {

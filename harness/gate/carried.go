@@ -1,0 +1,95 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// limitName is the type of a block of a scenario that limits a metric.
+const limitName = "limit"
+
+var (
+	boundNames = map[Kind]string{Floor: "min", Ceiling: "max"}
+	opposite   = map[Kind]Kind{Floor: Ceiling, Ceiling: Floor}
+)
+
+// CheckLimit notes what is wrong with a limit block of a scenario: all that would be with a floor or a ceiling of a baseline. It is a
+// scenario.LimitCheck.
+func CheckLimit(b *hclfile.Block) {
+	switch {
+	case b.Has("min") == b.Has("max"):
+		readMetric(b, "") // which side of it is meant is not known
+	case b.Has("min"):
+		readLimit(b, Floor)
+	default:
+		readLimit(b, Ceiling)
+	}
+}
+
+// carriedLimit is a limit that a scenario carried, and the place of its block when it ran.
+type carriedLimit struct {
+	Limit
+	where string
+}
+
+// carried returns the limits that the scenario of r carried when it ran, and a sentence for each that can't be judged: another version of
+// the program, which stored r, may have had other metrics.
+func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
+	for _, l := range r.Manifest.Scenario.Limits {
+		limit, why := limitOf(l)
+		if why != "" {
+			unfit = append(unfit, fmt.Sprintf("the limit on %s at %s can't be judged: %s", l.Metric, l.Where, why))
+			continue
+		}
+		limits = append(limits, carriedLimit{limit, l.Where})
+	}
+	return limits, unfit
+}
+
+// limitOf returns a limit of a scenario as one of a baseline, or says why it is none.
+func limitOf(l scenario.Limit) (limit Limit, why string) {
+	limit = Limit{
+		Metric: l.Metric, Kind: Floor, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
+		Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
+	}
+	value, wrong := l.Min, result.Lower
+	if l.Max != nil {
+		limit.Kind, value, wrong = Ceiling, l.Max, result.Higher
+	}
+	spec, known := result.Lookup(l.Metric)
+	switch {
+	case !known:
+		return limit, "this program has no such metric"
+	case (l.Min == nil) == (l.Max == nil):
+		return limit, "it needs one of min and max"
+	case spec.Better == wrong:
+		return limit, fmt.Sprintf("the metric is better when %s", spec.Better)
+	case spec.OfLedger() && *value > 0:
+		return limit, "nothing may loosen the ceiling of 0"
+	case !finite(*value) || *value < 0 || *value == 0 && !spec.Zero:
+		return limit, "its bound is no measurement"
+	}
+	limit.Value = *value
+	return limit, ""
+}
+
+// joined returns the limits of a baseline and then those that a scenario carried, with a sentence for each that both have.
+func joined(b Baseline, own []carriedLimit) (limits []Limit, twice []string) {
+	limits = slices.Clone(b.Limits)
+	named := b.where
+	if len(b.Limits) == 0 { // they are not for the run
+		named = nil
+	}
+	for _, l := range own {
+		if first, is := named[l.name()]; is {
+			twice = append(twice, fmt.Sprintf("%s has two limits, at %s and at %s: keep one of the two", l.name(), first, l.where))
+			continue
+		}
+		limits = append(limits, l.Limit)
+	}
+	return limits, twice
+}

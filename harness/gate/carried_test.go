@@ -1,0 +1,120 @@
+package gate
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// carrying returns a good result whose scenario carried the limits, and has a name that no baseline has.
+func carrying(limits ...scenario.Limit) *result.Result {
+	r := good()
+	r.Scenario = "carrier"
+	r.Manifest.Scenario.Limits = limits
+	return r
+}
+
+func floorAt(min float64, where string) scenario.Limit {
+	return scenario.Limit{Metric: "cycles_per_s", Min: &min, Because: "it matters", Where: where}
+}
+
+// A stored run is judged by the limits that its scenario carried when it ran, without a baseline and without a note that there is none.
+func TestCheckByCarriedLimits(t *testing.T) {
+	b, err := baselines(t, testBaseline)
+	require.NoError(t, err)
+	rate := good().Metrics["cycles_per_s"].Median
+	report := Check(b, carrying(floorAt(rate, "s.hcl:1:1")))
+	assert.Equal(t, result.Pass, report.Verdict, report.Reasons)
+	assert.Empty(t, report.Warnings)
+	require.Len(t, report.Findings, 4)
+	assert.Equal(t, "it matters", report.Findings[0].Because)
+
+	report = Check(b, carrying(floorAt(rate+1, "s.hcl:1:1")))
+	assert.Equal(t, result.Regressed, report.Verdict)
+	report = Check(b, carrying(scenario.Limit{Metric: "cycle_latency_ms_p99", Max: new(0.001), Because: "x"}))
+	assert.Equal(t, result.Regressed, report.Verdict, "a max is a ceiling")
+	report = Check(nil, carrying(floorAt(rate+1, "s.hcl:1:1")))
+	assert.Equal(t, result.Regressed, report.Verdict)
+
+	none := carrying(floorAt(rate, "s.hcl:1:1"))
+	none.Rounds, none.Metrics = nil, nil
+	assert.Equal(t, result.Regressed, Check(b, none).Verdict, "a run without figures breaks what it carries")
+}
+
+// A baseline and what a scenario carries are judged together, and the same limit in both is refused with both places.
+func TestCheckByBoth(t *testing.T) {
+	b, err := baselines(t, testBaseline)
+	require.NoError(t, err)
+	r := good()
+	own := scenario.Limit{Metric: "storage_gets_per_cycle", Max: new(0.0), Because: "x", Where: "s.hcl:3:3"}
+	r.Manifest.Scenario.Limits = []scenario.Limit{own}
+	delete(r.Metrics, own.Metric)
+	smoke, _ := b.For("smoke")
+	report := Check(b, r)
+	assert.Equal(t, result.Regressed, report.Verdict)
+	assert.Contains(t, strings.Join(report.Reasons, "\n"), "storage_gets_per_cycle is missing")
+	require.Greater(t, len(report.Findings), len(smoke.Limits))
+
+	r = good()
+	r.Manifest.Scenario.Limits = []scenario.Limit{floorAt(1, "s.hcl:3:3")}
+	report = Check(b, r)
+	assert.Equal(t, result.Misconfigured, report.Verdict)
+	require.NotEmpty(t, report.Reasons)
+	assert.Regexp(t, `^cycles_per_s has two limits, at .*one\.hcl:\d+:3 and at s\.hcl:3:3: keep one of the two$`, report.Reasons[0])
+
+	// What a run of another configuration carried is of that run.
+	b, _ = withConfiguration(t, good())
+	r = carrying(floorAt(1e9, "s.hcl:3:3"))
+	r.Scenario = "smoke"
+	r.Manifest.Scenario.Phases.Window = 5
+	report = Check(b, r)
+	assert.Equal(t, result.Misconfigured, report.Verdict)
+	assert.Len(t, report.Findings, 4)
+	assert.Contains(t, strings.Join(report.Reasons, "\n"), "below the floor")
+}
+
+// A limit that can't be judged is no pass, whoever stored it.
+func TestCarriedLimitsThatCantBeJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit scenario.Limit
+		says  string
+	}{
+		"unknown":    {scenario.Limit{Metric: "colour", Min: new(1.0)}, "no such metric"},
+		"wrong side": {scenario.Limit{Metric: "cycles_per_s", Max: new(1.0)}, "better when higher"},
+		"other side": {scenario.Limit{Metric: "cpu_us_per_cycle", Min: new(1.0)}, "better when lower"},
+		"no bound":   {scenario.Limit{Metric: "cpu_us_per_cycle"}, "one of min and max"},
+		"both":       {scenario.Limit{Metric: "cpu_us_per_cycle", Min: new(1.0), Max: new(1.0)}, "one of min and max"},
+		"ledger":     {scenario.Limit{Metric: "lost", Max: new(1.0)}, "loosen"},
+		"zero":       {scenario.Limit{Metric: "cpu_us_per_cycle", Max: new(0.0)}, "no measurement"},
+	} {
+		c.limit.Where = "s.hcl:3:3"
+		report := Check(nil, carrying(c.limit))
+		assert.Equal(t, result.Misconfigured, report.Verdict, name)
+		require.Len(t, report.Reasons, 1, name)
+		assert.Contains(t, report.Reasons[0], c.says, name)
+		assert.Contains(t, report.Reasons[0], "s.hcl:3:3", name)
+	}
+}
+
+// No limit of a checked-in scenario is in the baseline of that name too, and each is one that can be judged.
+func TestLimitsOfTheRepository(t *testing.T) {
+	b, err := LoadBaselines("../../baselines")
+	require.NoError(t, err)
+	files, err := scenario.Find("../../scenarios")
+	require.NoError(t, err)
+	all, err := scenario.LoadChecked(nil, CheckLimit, files...)
+	require.NoError(t, err)
+	for _, s := range all {
+		own, unfit := carried(&result.Result{Manifest: result.Manifest{Scenario: *s}})
+		assert.Empty(t, unfit, s.Name)
+		baseline, _ := b.For(s.Name)
+		_, twice := joined(baseline, own)
+		assert.Empty(t, twice, filepath.Base(s.File))
+	}
+}

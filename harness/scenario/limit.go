@@ -1,0 +1,139 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// Limit is a bound on a metric that each run of the scenario is judged by, as by a floor or a ceiling of a baseline. This package does not
+// know the metrics: LoadChecked has a caller check them. Limits are no settings: they do not change what is measured.
+type Limit struct {
+	Metric string `json:"metric"`
+	// Min is a floor and Max a ceiling: exactly one of them is set, finite and not negative.
+	Min   *float64 `json:"min,omitempty"`
+	Max   *float64 `json:"max,omitempty"`
+	Point string   `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
+	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the limit itself.
+	RelativeToPoint string `json:"relative_to_point,omitempty"`
+	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
+	Because         string `json:"because"`            // never empty
+	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
+	Observed   float64 `json:"observed,omitempty"`
+	On         string  `json:"on,omitempty"`
+	Unobserved string  `json:"unobserved,omitempty"` // why there is no such figure; "" beside On
+	Where      string  `json:"where"`                // path:line:column of its block
+}
+
+// Name names what is limited: the metric, after the point and the workload if it says them. No two limits of a scenario have the same.
+func (l Limit) Name() string {
+	name := l.Metric
+	for _, part := range []string{l.Workload, l.Point} {
+		if part != "" {
+			name = part + ": " + name
+		}
+	}
+	return name
+}
+
+// Bound returns the bound in words: "at least 20000", or "at most 1.5 times that of shards=1".
+func (l Limit) Bound() string {
+	words, value := "at least ", l.Min
+	if l.Max != nil {
+		words, value = "at most ", l.Max
+	}
+	if value == nil {
+		return "no bound"
+	}
+	words += strconv.FormatFloat(*value, 'f', -1, 64)
+	if l.RelativeToPoint != "" {
+		words += " times that of " + l.RelativeToPoint
+	}
+	return words
+}
+
+// LimitCheck notes at a limit block what is wrong with it that only somebody who knows the metrics sees. What it notes at the same place
+// in the same words as this package is said once.
+type LimitCheck func(b *hclfile.Block)
+
+var limitBlock = hclfile.Inner{
+	Names: hclfile.Names{Attributes: []string{
+		"min", "max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
+	}},
+	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
+}
+
+// readLimits reads each limit "METRIC" { ... } of a scenario that is read with all its points. check may be nil.
+func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
+	var limits []Limit
+	seen := map[string]string{}
+	for _, block := range b.Blocks("limit", limitBlock) {
+		l := readLimit(block)
+		if check != nil {
+			check(block)
+		}
+		checkNames(block, l, s)
+		if first, twice := seen[l.Name()]; twice {
+			block.LabelProblem(l.Name()+" has two limits", "the first is at "+first+"; keep one of the two")
+		}
+		seen[l.Name()] = block.Where()
+		limits = append(limits, l)
+	}
+	return limits
+}
+
+// readLimit reads the attributes, with the bounds that hold whatever the metric is.
+func readLimit(b *hclfile.Block) Limit {
+	l := Limit{
+		Metric:          b.Label(),
+		Point:           b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"}),
+		RelativeToPoint: b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"}),
+		Workload:        b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"}),
+		Because:         b.Text("because", hclfile.TextSpec{MaxBytes: 500, Required: true, Example: "why the limit is what it is"}),
+		On:              b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"}),
+		Unobserved:      b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"}),
+		Where:           b.Where(),
+	}
+	l.Observed, _ = b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: true})
+	for name, into := range map[string]**float64{"min": &l.Min, "max": &l.Max} {
+		if value, ok := b.Number(name, hclfile.NumberSpec{AllowZero: true}); ok {
+			*into = &value
+		}
+	}
+	switch {
+	case b.Has("min") && b.Has("max"):
+		b.AttrProblem("max", fmt.Sprintf("%s has both min and max, and no metric has a good side on both", b), "keep one of the two")
+	case !b.Has("min") && !b.Has("max"):
+		b.Problem(fmt.Sprintf("%s has neither min nor max", b), "add min for a metric that is better when higher, max for one that is better when lower")
+	}
+	return l
+}
+
+// checkNames refuses points and a workload that the scenario does not have.
+func checkNames(b *hclfile.Block, l Limit, s *Scenario) {
+	var points, workloads []string
+	for _, p := range s.Points {
+		points = append(points, p.Name)
+	}
+	for _, w := range s.Workloads {
+		workloads = append(workloads, w.Name)
+	}
+	for _, named := range []struct{ attribute, name string }{{"point", l.Point}, {"relative_to_point", l.RelativeToPoint}} {
+		switch {
+		case named.name == "" || slices.Contains(points, named.name):
+		case len(points) == 0:
+			b.AttrProblem(named.attribute, "the scenario has no sweep, so it has no points", "remove "+named.attribute)
+		default:
+			b.AttrProblem(named.attribute, fmt.Sprintf("there is no point %.80q", named.name), hclfile.Suggest(named.name, points))
+		}
+	}
+	switch {
+	case l.Workload == "" || len(workloads) > 1 && slices.Contains(workloads, l.Workload):
+	case len(workloads) == 1:
+		b.AttrProblem("workload", "the scenario has one workload, whose figures are the scenario's", "remove workload")
+	case len(workloads) > 1:
+		b.AttrProblem("workload", fmt.Sprintf("there is no workload %.80q", l.Workload), hclfile.Suggest(l.Workload, workloads))
+	}
+}
