@@ -15,10 +15,10 @@ import (
 func baselineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "baseline",
-		Short: "Keep baselines in line with what runs observed",
+		Short: "Explain limits, and keep them in line with what runs observed",
 		Args:  cobra.NoArgs,
 	}
-	c.AddCommand(proposeCommand())
+	c.AddCommand(proposeCommand(), baselineExplainCommand())
 	return c
 }
 

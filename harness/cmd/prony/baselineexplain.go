@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// limitsExplained is what `prony baseline explain --json` prints.
+type limitsExplained struct {
+	Scenarios []gate.ExplainedLimits `json:"scenarios"`
+}
+
+func baselineExplainCommand() *cobra.Command {
+	var baselines, scenarios string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain [FILE|SCENARIO...]",
+		Short: "Say what the limits of scenarios mean, and how far away they are",
+		Long: `Says of each limit what its metric means and in which unit, what the limit asks for, what was observed and on which
+host, by how much the figure must get worse to break the limit, and why the limit is what it is.
+
+A floor is the least that a metric may be, a ceiling the most. The limits of a scenario stand in its baseline, in
+"limit" blocks of its own file, or in both; the ceilings of 0 on lost, duplicated and corrupted tasks hold for every
+scenario and stand nowhere. An absolute limit is a figure, and depends on how fast the host is; a relative one is a
+multiple of another figure of the same run, so that it holds on other hosts too.
+
+A baseline is for one configuration: a hash of what the scenario measures. If the scenario's file has another one by
+now, the command says so, because "prony check" refuses such a run until a person has looked at the limits.
+
+FILE is a baseline or a scenario file; SCENARIO is a name. Without either it explains all. Nothing is started.`,
+		Example: `  prony baseline explain smoke
+  prony baseline explain --json baselines/full-cycle.hcl`,
+		RunE: func(c *cobra.Command, wanted []string) error {
+			all, err := explainLimits(baselines, scenarios, wanted)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c, all)
+			}
+			var texts []string
+			for _, e := range all.Scenarios {
+				texts = append(texts, report.LimitsText(e))
+			}
+			if _, err := io.WriteString(c.OutOrStdout(), strings.Join(texts, "\n")); err != nil {
+				return fmt.Errorf("write the explanation: %w", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().StringVar(&scenarios, "scenarios", defaultScenarios, "folder of the scenarios")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// explainLimits explains the limits of the scenarios that are named, or of all that have a baseline or limits of their own.
+func explainLimits(baselines, dir string, wanted []string) (limitsExplained, error) {
+	none := limitsExplained{}
+	limits, err := gate.LoadBaselines(baselines)
+	if err != nil {
+		return none, err
+	}
+	files, err := scenario.Find(dir)
+	if err != nil {
+		return none, err
+	}
+	for _, name := range wanted { // a scenario may stand outside the folder
+		if strings.HasSuffix(name, ".hcl") && !isBaseline(limits, name) && !slices.ContainsFunc(files, func(f string) bool { return samePath(f, name) }) {
+			files = append(files, name)
+		}
+	}
+	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, files...)
+	if err != nil {
+		return none, err
+	}
+	all := limitsExplained{Scenarios: []gate.ExplainedLimits{}}
+	var names []string
+	met := make([]bool, len(wanted))
+	add := func(b gate.Baseline, s *scenario.Scenario) {
+		e := gate.ExplainLimits(b, s)
+		names = append(names, e.Scenario)
+		take := len(wanted) == 0
+		for i, want := range wanted {
+			if want == e.Scenario || e.File != "" && samePath(want, e.File) || e.Baseline != "" && samePath(want, e.Baseline) {
+				take, met[i] = true, true
+			}
+		}
+		if take {
+			all.Scenarios = append(all.Scenarios, e)
+		}
+	}
+	for _, b := range limits.All() {
+		i := slices.IndexFunc(scenarios, func(s *scenario.Scenario) bool { return s.Name == b.Scenario })
+		if i < 0 {
+			add(b, nil)
+		} else {
+			add(b, scenarios[i])
+		}
+	}
+	for _, s := range scenarios {
+		if _, has := limits.For(s.Name); !has && (len(s.Limits) > 0 || len(wanted) > 0) {
+			add(gate.Baseline{}, s)
+		}
+	}
+	for i, want := range wanted {
+		if !met[i] {
+			return none, fmt.Errorf("%s is neither a scenario nor a file of limits: %s", want, hclfile.Suggest(want, names))
+		}
+	}
+	slices.SortStableFunc(all.Scenarios, func(a, b gate.ExplainedLimits) int { return strings.Compare(a.Scenario, b.Scenario) })
+	return all, nil
+}
+
+func isBaseline(limits *gate.Baselines, path string) bool {
+	return slices.ContainsFunc(limits.All(), func(b gate.Baseline) bool { return samePath(b.File, path) })
+}
+
+func samePath(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }

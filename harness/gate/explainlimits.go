@@ -1,0 +1,137 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// ExplainedLimits are the limits of one scenario in words: those of its baseline, those that its file carries, and the implied ones.
+type ExplainedLimits struct {
+	Scenario string `json:"scenario"`
+	Baseline string `json:"baseline,omitempty"` // the file; "" without a baseline
+	// Configuration is what the baseline is for, "" if it does not say it. Present is that of the scenario's file, "" if there is none.
+	Configuration string           `json:"configuration,omitempty"`
+	Present       string           `json:"configuration_present,omitempty"`
+	File          string           `json:"file,omitempty"` // of the scenario; "" if it was not found
+	Matches       bool             `json:"matches"`        // whether a run of the file as it is would be judged by the baseline
+	Limits        []ExplainedLimit `json:"limits"`
+	Problems      []string         `json:"problems,omitempty"` // limits that can't be judged
+}
+
+// ExplainedLimit is one limit with what a reader needs to judge it.
+type ExplainedLimit struct {
+	Metric   string        `json:"metric"`
+	Kind     Kind          `json:"kind"`
+	Point    string        `json:"point,omitempty"`
+	Workload string        `json:"workload,omitempty"`
+	Limit    float64       `json:"limit"` // in Unit, or if Relative a multiple
+	Unit     string        `json:"unit"`
+	Better   result.Better `json:"better"`
+	Meaning  string        `json:"meaning"`
+	Relative bool          `json:"relative"`
+	Of       string        `json:"of,omitempty"` // what a relative limit is a multiple of
+	Observed *float64      `json:"observed,omitempty"`
+	On       string        `json:"on,omitempty"`
+	// Unobserved says why there is no observed figure, if the file says why.
+	Unobserved string `json:"unobserved,omitempty"`
+	// MarginPercent is by how much of the observed figure it must get worse to reach the limit; nil without one, and if that is 0.
+	MarginPercent *float64 `json:"margin_percent,omitempty"`
+	Because       string   `json:"because"`
+	Where         string   `json:"where,omitempty"` // path:line:column of its block; "" if it is implied
+	Implied       bool     `json:"implied"`         // holds for every scenario without being written
+}
+
+// All returns the baselines in the order of their scenarios' names.
+func (b *Baselines) All() []Baseline {
+	return slices.SortedFunc(maps.Values(b.scenarios), func(x, y Baseline) int { return cmp.Compare(x.Scenario, y.Scenario) })
+}
+
+// ExplainLimits says what the limits of a scenario mean. b is its baseline, or the zero value without one, and s its file's scenario, or nil if
+// there is none.
+func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
+	e := ExplainedLimits{Scenario: b.Scenario, Baseline: b.File, Configuration: b.Configuration, Limits: []ExplainedLimit{}}
+	var own []carriedLimit
+	if s != nil {
+		e.Scenario, e.File, e.Present = s.Name, s.File, s.Configuration()
+		own, e.Problems = carried(&result.Result{Manifest: result.Manifest{Scenario: *s}})
+	}
+	e.Matches = s != nil && (b.Configuration == "" || b.Configuration == e.Present)
+	places := maps.Clone(b.where)
+	all, twice := joined(b, own)
+	e.Problems = append(e.Problems, twice...)
+	for _, l := range own {
+		if places == nil {
+			places = map[string]string{}
+		}
+		if _, is := places[l.name()]; !is {
+			places[l.name()] = l.where
+		}
+	}
+	for _, l := range withImplied(all) {
+		where, written := places[l.name()]
+		x := explainLimit(l)
+		x.Where, x.Implied = where, !written
+		e.Limits = append(e.Limits, x)
+	}
+	return e
+}
+
+func explainLimit(l Limit) ExplainedLimit {
+	spec, _ := result.Lookup(l.Metric)
+	x := ExplainedLimit{
+		Metric: l.Metric, Kind: l.Kind, Point: l.Point, Workload: l.Workload, Limit: l.Value, Unit: spec.Unit, Better: spec.Better,
+		Meaning: spec.Meaning(), Because: l.Because, On: l.On, Unobserved: l.Unobserved,
+	}
+	if l.RelativeToPoint != "" {
+		x.Relative, x.Of = true, "the figure at the point "+l.RelativeToPoint+" of the same run"
+	}
+	if l.On == "" {
+		return x
+	}
+	x.Observed = &l.Observed
+	if l.Observed > 0 {
+		margin := 100 * (1 - l.Value/l.Observed)
+		if l.Kind == Ceiling {
+			margin = -margin
+		}
+		x.MarginPercent = &margin
+	}
+	return x
+}
+
+// Name names what is limited as judgements do.
+func (x ExplainedLimit) Name() string { return at(x.Point) + at(x.Workload) + x.Metric }
+
+// Bound says what the limit asks for, in one sentence.
+func (x ExplainedLimit) Bound() string {
+	side := map[Kind]string{Floor: "at least", Ceiling: "at most"}[x.Kind]
+	figure := render.Digits(x.Limit, 4)
+	switch spec, _ := result.Lookup(x.Metric); {
+	case x.Relative:
+		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed", side, figure, x.Of)
+	case spec.OfLedger():
+		return fmt.Sprintf("%s %s: a sum over all rounds", side, figure)
+	default:
+		return fmt.Sprintf("%s %s %s: absolute", side, figure, x.Unit)
+	}
+}
+
+// Margin says how much worse than observed the figure must be to break the limit; "" if nothing was observed.
+func (x ExplainedLimit) Margin() string {
+	if x.Observed == nil {
+		return ""
+	}
+	if x.MarginPercent == nil {
+		return "0 was observed: every figure above the limit breaks it"
+	}
+	if x.Kind == Floor {
+		return fmt.Sprintf("a fall by more than %s %% of what was observed breaks it", render.Digits(*x.MarginPercent, 3))
+	}
+	return fmt.Sprintf("a rise by more than %s %% of what was observed breaks it", render.Digits(*x.MarginPercent, 3))
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+)
+
+// LimitsText renders what the limits of a scenario mean as plain text for a terminal: the scenario and its configuration, then each limit
+// with one line for each thing that is known of it, and the implied limits in short. It ends with a newline.
+func LimitsText(e gate.ExplainedLimits) string {
+	var b strings.Builder
+	written := 0
+	for _, l := range e.Limits {
+		if !l.Implied {
+			written++
+		}
+	}
+	fmt.Fprintf(&b, "%s: %s, and %d that hold for every scenario\n", e.Scenario, render.Plural(written, "limit"), len(e.Limits)-written)
+	for _, line := range configurationLines(e) {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	for _, problem := range e.Problems {
+		fmt.Fprintf(&b, "  wrong: %s\n", problem)
+	}
+	for _, l := range e.Limits {
+		if l.Implied {
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s on %s, %s\n", l.Kind, l.Name(), l.Where)
+		line := func(key, text string) {
+			if text != "" {
+				fmt.Fprintf(&b, "    %-9s %s\n", key, text)
+			}
+		}
+		line("means", fmt.Sprintf("%s, in %s; better when %s", l.Meaning, l.Unit, l.Better))
+		line("limit", l.Bound())
+		line("observed", observedInWords(l))
+		line("margin", l.Margin())
+		line("because", l.Because)
+	}
+	b.WriteString("\n")
+	for _, l := range e.Limits {
+		if l.Implied {
+			fmt.Fprintf(&b, "  %s on %s, which stands in no file: %s; %s\n", l.Kind, l.Name(), l.Bound(), l.Because)
+		}
+	}
+	return b.String()
+}
+
+// configurationLines say for which configuration a baseline is, and whether the scenario's file still has it.
+func configurationLines(e gate.ExplainedLimits) []string {
+	switch {
+	case e.Baseline == "":
+		return []string{"no baseline: the limits stand in " + e.File + ", and a run carries them, whatever its configuration"}
+	case e.File == "":
+		return []string{"baseline " + e.Baseline, "no scenario file has the name: no run can be judged"}
+	case e.Configuration == "":
+		return []string{"baseline " + e.Baseline + ", for no stated configuration: prony baseline propose --write " + e.File + " states it"}
+	case e.Matches:
+		return []string{fmt.Sprintf("baseline %s, for the configuration %s, which is that of %s", e.Baseline, e.Configuration, e.File)}
+	default:
+		return []string{
+			fmt.Sprintf("baseline %s, for the configuration %s, and %s has %s", e.Baseline, e.Configuration, e.File, e.Present),
+			"so prony check refuses a run of the file as it is: see whether the limits still suit it, then prony baseline propose --write " + e.File,
+		}
+	}
+}
+
+func observedInWords(l gate.ExplainedLimit) string {
+	switch {
+	case l.Observed != nil && l.Relative:
+		return fmt.Sprintf("%s times, on %s", render.Digits(*l.Observed, 4), l.On)
+	case l.Observed != nil:
+		return fmt.Sprintf("%s %s on %s", render.Digits(*l.Observed, 4), l.Unit, l.On)
+	case l.Unobserved != "":
+		return "nothing: " + l.Unobserved
+	case l.Limit == 0:
+		return ""
+	}
+	return "nothing is stated"
+}
