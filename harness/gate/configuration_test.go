@@ -73,7 +73,7 @@ func TestProposeConfiguration(t *testing.T) {
 	r.Manifest.Scenario.Phases.Window = 5
 	second, changes, err := ProposeConfiguration(first, "one.hcl", smoke, &r.Manifest.Scenario)
 	require.NoError(t, err)
-	assert.Equal(t, []Change{{"configuration", smoke.Configuration, r.Manifest.Scenario.Configuration()}}, changes)
+	assert.Equal(t, []Change{{"configuration", smoke.Configuration, r.Manifest.Scenario.Configuration(), "", ""}}, changes)
 	assert.Equal(t, strings.Replace(string(first), smoke.Configuration, r.Manifest.Scenario.Configuration(), 1), string(second))
 }
 

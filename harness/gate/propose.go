@@ -21,6 +21,10 @@ type Change struct {
 	Limit string // "ceiling cycle_latency_ms_p99", with its point and workload
 	From  string // what the file says; "" if it says nothing
 	To    string // what the run says
+	// Evidence is what To stands on: the rounds and their range; "" if the run has no figure, and of a configuration.
+	Evidence string
+	// Where is the place of a block that a person writes the figure into; "" if Propose writes it.
+	Where string
 }
 
 // Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A
@@ -60,10 +64,27 @@ func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte
 	return hclwrite.Format(parsed.Bytes()), changes, nil
 }
 
-// observe makes the block of a limit say what a run observed.
-func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (change Change, changed bool) {
-	value, err := observed(l, limits, r)
-	change = Change{Limit: fmt.Sprintf("%s %s%s%s", l.Kind, at(l.Point), at(l.Workload), l.Metric)}
+// ProposeCarried returns what Propose would change in the limit blocks that the scenario of r carried. It does not write them: a file of
+// scenarios may have several attributes on a line, and be included by others.
+func ProposeCarried(r *result.Result) (changes []Change) {
+	own, _ := carried(r)
+	var limits []Limit
+	for _, l := range own {
+		limits = append(limits, l.Limit)
+	}
+	for _, l := range own {
+		change, _, _ := proposal(l.Limit, limits, r)
+		if change.Where = l.where; l.Value != 0 && change.From != change.To {
+			changes = append(changes, change)
+		}
+	}
+	return changes
+}
+
+// proposal returns what a limit says and what a run observed of it, which is value unless err says why there is none.
+func proposal(l Limit, limits []Limit, r *result.Result) (change Change, value float64, err error) {
+	value, evidence, err := observed(l, limits, r)
+	change = Change{Limit: fmt.Sprintf("%s %s", l.Kind, l.name()), Evidence: evidence}
 	day := r.Started.UTC().Format(time.DateOnly)
 	if err == nil && (l.Kind == Floor && value < l.Value || l.Kind == Ceiling && value > l.Value) {
 		err = fmt.Errorf("%s, which breaks this limit", digits(value))
@@ -79,6 +100,12 @@ func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (c
 	case l.On != "":
 		change.From = digits(l.Observed) + " on " + l.On
 	}
+	return change, value, err
+}
+
+// observe makes the block of a limit say what a run observed.
+func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (change Change, changed bool) {
+	change, value, err := proposal(l, limits, r)
 	if change.From == change.To {
 		return change, false
 	}
@@ -90,16 +117,16 @@ func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (c
 		block.SetAttributeValue("unobserved", cty.StringVal(change.To))
 	} else {
 		block.SetAttributeRaw("observed", hclwrite.Tokens{{Type: hclsyntax.TokenNumberLit, Bytes: []byte(digits(value))}})
-		block.SetAttributeValue("on", cty.StringVal(machineOf(r)+", "+day))
+		block.SetAttributeValue("on", cty.StringVal(machineOf(r)+", "+r.Started.UTC().Format(time.DateOnly)))
 	}
 	block.SetAttributeRaw("because", because)
 	return change, true
 }
 
 // observed returns the figure that a run has for a limit: of several points that the limit holds for the one nearest to breaking it. A figure
-// relative to another point is a multiple of the figure at that point.
-func observed(l Limit, limits []Limit, r *result.Result) (value float64, err error) {
-	var found []float64
+// relative to another point is a multiple of the figure at that point. evidence says in words how many rounds had the figure, and its range.
+func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidence string, err error) {
+	var found []observation
 	add := func(metrics map[string]result.Metric, workloads []result.Workload) {
 		m, has := of(l, metrics, workloads)[l.Metric]
 		if !has || m.N <= 0 {
@@ -110,7 +137,7 @@ func observed(l Limit, limits []Limit, r *result.Result) (value float64, err err
 			value = max(0, m.High)
 		}
 		if finite(value) {
-			found = append(found, value)
+			found = append(found, observation{value, m})
 		}
 	}
 	if len(r.Points) == 0 && l.Point == "" {
@@ -122,24 +149,39 @@ func observed(l Limit, limits []Limit, r *result.Result) (value float64, err err
 		}
 	}
 	if len(found) == 0 {
-		return 0, errors.New("no such figure")
+		return 0, "", errors.New("no such figure")
 	}
-	value = found[0]
-	for _, v := range found[1:] {
-		if l.Kind == Floor {
-			value = min(value, v)
-		} else {
-			value = max(value, v)
+	nearest := found[0]
+	for _, f := range found[1:] {
+		if l.Kind == Floor && f.value < nearest.value || l.Kind == Ceiling && f.value > nearest.value {
+			nearest = f
 		}
 	}
+	value, evidence = nearest.value, nearest.evidence(len(found))
 	if l.RelativeToPoint != "" {
 		reference, err := l.relativeTo(r)
 		if err != nil {
-			return 0, errors.New("no figure to compare with")
+			return 0, "", errors.New("no figure to compare with")
 		}
 		value /= reference
 	}
-	return roundTo(value), nil
+	return roundTo(value), evidence, nil
+}
+
+// observation is a metric, and the value of it that a limit is about.
+type observation struct {
+	value float64
+	of    result.Metric
+}
+
+// evidence says what the figure stands on, where it is the nearest to a limit of those at so many points.
+func (f observation) evidence(points int) string {
+	words := fmt.Sprintf("%s in %s, %s to %s", digits(roundTo(f.of.Median)), render.Plural(f.of.N, "round"),
+		digits(roundTo(f.of.Low)), digits(roundTo(f.of.High)))
+	if points > 1 {
+		words += fmt.Sprintf("; of %d points the nearest to the limit", points)
+	}
+	return words
 }
 
 // roundTo rounds to four digits, which is more than a measurement has.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 const proposable = `# A comment that stays.
@@ -25,7 +26,8 @@ baseline "other" {
 baseline "smoke" {
   # Why it is so low.
   floor "cycles_per_s" {
-    min      = 20000
+    # Inside the block.
+    min      = 20000 # behind a value
     observed = 90000
     on       = "an old machine"
     because  = "a \"tenth\""
@@ -69,14 +71,20 @@ func TestPropose(t *testing.T) {
 	set("cycles_per_s", 180_456.7)(r)
 	text, changes, err := Propose([]byte(proposable), "one.hcl", smoke, r)
 	require.NoError(t, err)
+	for i := range changes {
+		if changes[i].Evidence != "" {
+			assert.Contains(t, changes[i].Evidence, " rounds, ")
+			changes[i].Evidence = "shown"
+		}
+	}
 	assert.Equal(t, []Change{
-		{"floor cycles_per_s", "90000 on an old machine", "180500 on Some CPU, 2 CPUs, 2026-01-02"},
-		{"ceiling cycle_latency_ms_p99", "", "1.25 on Some CPU, 2 CPUs, 2026-01-02"},
-		{"ceiling server_rss_mb_max", "", "the published run of 2026-01-02 has 90, which breaks this limit"},
-		{"ceiling server_cpu_us_per_cycle", "nothing was known", "5.5 on Some CPU, 2 CPUs, 2026-01-02"},
-		{"ceiling disk_mb_max", "", "the published run of 2026-01-02 has no such figure"},
+		{"floor cycles_per_s", "90000 on an old machine", "180500 on Some CPU, 2 CPUs, 2026-01-02", "shown", ""},
+		{"ceiling cycle_latency_ms_p99", "", "1.25 on Some CPU, 2 CPUs, 2026-01-02", "shown", ""},
+		{"ceiling server_rss_mb_max", "", "the published run of 2026-01-02 has 90, which breaks this limit", "shown", ""},
+		{"ceiling server_cpu_us_per_cycle", "nothing was known", "5.5 on Some CPU, 2 CPUs, 2026-01-02", "shown", ""},
+		{"ceiling disk_mb_max", "", "the published run of 2026-01-02 has no such figure", "", ""},
 	}, changes)
-	for _, kept := range []string{"# A comment that stays.", "# Why it is so low.", `because  = "a \"tenth\""`, "another scenario", "max     = 0"} {
+	for _, kept := range []string{"# A comment that stays.", "# Why it is so low.", "    # Inside the block.\n", "20000 # behind a value", `because  = "a \"tenth\""`, "another scenario", "max     = 0"} {
 		assert.Contains(t, string(text), kept)
 	}
 	assert.Equal(t, 3, strings.Count(string(text), "observed = "+"")-strings.Count(string(text), "unobserved = "))
@@ -143,4 +151,37 @@ func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, changes, "%s: run 'make baselines'", baseline.File)
 	}
+}
+
+// The evidence of a change is the rounds that had the figure and their range, and of several points that of the nearest to the limit.
+func TestProposeShowsItsEvidence(t *testing.T) {
+	b, err := baselines(t, proposable)
+	require.NoError(t, err)
+	smoke, _ := b.For("smoke")
+	r := good()
+	r.Metrics["cycles_per_s"] = result.Metric{Median: 180_456.7, Low: 170_000, High: 190_000, N: 6}
+	_, changes, err := Propose([]byte(proposable), "one.hcl", smoke, r)
+	require.NoError(t, err)
+	assert.Equal(t, "180500 in 6 rounds, 170000 to 190000", changes[0].Evidence)
+
+	r = relatives(2.4)
+	_, evidence, err := observed(Limit{Metric: "cycles_per_s", Kind: Floor, Value: 1}, nil, r)
+	require.NoError(t, err)
+	assert.Contains(t, evidence, "points the nearest to the limit")
+}
+
+// Limit blocks of scenarios are not written: what they should say is, with their places.
+func TestProposeCarried(t *testing.T) {
+	r := carrying(floorAt(1, "s.hcl:3:3"), scenario.Limit{Metric: "dropped", Max: new(0.0), Where: "s.hcl:7:3"})
+	r.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	r.Manifest.Host.CPUModel, r.Manifest.Host.CPUs = "Some CPU", 2
+	set("cycles_per_s", 180_456.7)(r)
+	changes := ProposeCarried(r)
+	require.Len(t, changes, 1, "a limit of 0 says nothing")
+	assert.Equal(t, "floor cycles_per_s", changes[0].Limit)
+	assert.Equal(t, "180500 on Some CPU, 2 CPUs, 2026-01-02", changes[0].To)
+	assert.Equal(t, "s.hcl:3:3", changes[0].Where)
+	said := &r.Manifest.Scenario.Limits[0]
+	said.Observed, said.On = 180_500, "Some CPU, 2 CPUs, 2026-01-02"
+	assert.Empty(t, ProposeCarried(r))
 }

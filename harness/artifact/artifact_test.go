@@ -1,0 +1,152 @@
+package artifact
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// member is one entry of an archive that a test makes.
+type member struct {
+	name, text string
+	link       bool
+}
+
+// archives writes the members as a .zip and as a .tar.gz.
+func archives(t *testing.T, members ...member) []string {
+	t.Helper()
+	var zipped, tarred bytes.Buffer
+	z, g := zip.NewWriter(&zipped), gzip.NewWriter(&tarred)
+	w := tar.NewWriter(g)
+	for _, m := range members {
+		header := &zip.FileHeader{Name: m.name, Method: zip.Deflate}
+		header.SetMode(0o600)
+		typ := &tar.Header{Name: m.name, Typeflag: tar.TypeReg, Size: int64(len(m.text)), Mode: 0o600}
+		if m.link {
+			header.SetMode(0o600 | os.ModeSymlink)
+			typ = &tar.Header{Name: m.name, Typeflag: tar.TypeSymlink, Linkname: m.text}
+		}
+		f, err := z.CreateHeader(header)
+		require.NoError(t, err)
+		_, err = f.Write([]byte(m.text))
+		require.NoError(t, err)
+		require.NoError(t, w.WriteHeader(typ))
+		if !m.link {
+			_, err = w.Write([]byte(m.text))
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, z.Close())
+	require.NoError(t, w.Close())
+	require.NoError(t, g.Close())
+	dir := t.TempDir()
+	var paths []string
+	for name, text := range map[string][]byte{"a.zip": zipped.Bytes(), "a.tar.gz": tarred.Bytes()} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func run(name string) []member {
+	return []member{{name: name + "/result.json", text: name}, {name: name + "/histograms.json", text: "h"}}
+}
+
+func of(parts ...[]member) (all []member) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// The runs of an archive come out in the order of their names, whatever lies beside them and however deep.
+func TestUnpack(t *testing.T) {
+	for _, path := range archives(t, of(
+		run("runs/b"), run("runs/a"), run("."), run("runs/pair/1"),
+		[]member{
+			{name: "runs/pair/comparison.json", text: "{}"},
+			{name: "runs/unfinished/histograms.json", text: "h"},
+			{name: "runs/ci/summary.md", text: "x"},
+			{name: "runs/latest/result.json", text: "/etc/passwd", link: true},
+		})...) {
+		dir := t.TempDir()
+		runs, err := Unpack(path, dir)
+		require.NoError(t, err, path)
+		var texts []string
+		for _, folder := range runs {
+			assert.Equal(t, dir, filepath.Dir(folder))
+			text, err := os.ReadFile(filepath.Join(folder, "result.json"))
+			require.NoError(t, err)
+			texts = append(texts, string(text))
+			assert.FileExists(t, filepath.Join(folder, "histograms.json"))
+		}
+		assert.Equal(t, []string{".", "runs/a", "runs/b"}, texts, path)
+	}
+}
+
+func TestUnpackRefuses(t *testing.T) {
+	small := bounds{entries: 4, runs: 1, fileBytes: 10, bytes: 15, unpacked: 1 << 20}
+	for name, c := range map[string]struct {
+		members []member
+		says    string
+	}{
+		"escape":         {of(run("a"), []member{{name: "../b/result.json"}}), "leads out of it"},
+		"deep escape":    {[]member{{name: "a/../../b/result.json"}}, "leads out of it"},
+		"absolute":       {[]member{{name: "/etc/result.json"}}, "leads out of it"},
+		"backslash":      {[]member{{name: `..\b\result.json`}}, "leads out of it"},
+		"no run":         {[]member{{name: "a/summary.md"}}, "no complete run"},
+		"entries":        {of(run("a"), []member{{name: "x"}, {name: "y"}, {name: "z"}}), "more than 4 entries"},
+		"runs":           {of(run("a"), run("b")), "more than 1 runs"},
+		"a large file":   {[]member{{name: "a/result.json", text: "0123456789a"}}, "beyond 10 bytes"},
+		"large together": {[]member{{name: "a/result.json", text: "0123456789"}, {name: "a/histograms.json", text: "0123456"}}, "all that is taken beyond 15"},
+		"twice":          {of(run("a"), run("a")), "twice"},
+		"no histograms":  {[]member{{name: "a/result.json"}}, "has no histograms.json"},
+	} {
+		for _, path := range archives(t, c.members...) {
+			dir := t.TempDir()
+			inner := filepath.Join(dir, "inner")
+			require.NoError(t, os.Mkdir(inner, 0o700))
+			runs, err := unpack(path, inner, small)
+			require.ErrorContains(t, err, c.says, "%s: %s", name, path)
+			require.ErrorContains(t, err, path)
+			assert.Empty(t, runs)
+			outside, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			assert.Len(t, outside, 1, "nothing is written beside the folder")
+		}
+	}
+}
+
+// A few kilobytes can hold gigabytes of what is not even taken.
+func TestUnpackIsBoundedInWhatItPassesOver(t *testing.T) {
+	for _, path := range archives(t, of([]member{{name: "core", text: string(make([]byte, 1<<20))}}, run("a"))...) {
+		_, err := unpack(path, t.TempDir(), bounds{entries: 9, runs: 9, fileBytes: 9, bytes: 99, unpacked: 1 << 16})
+		if isTar(path) {
+			require.ErrorContains(t, err, "holds too much")
+		} else {
+			require.NoError(t, err, "a zip is not unpacked to pass over an entry")
+		}
+	}
+}
+
+func TestUnpackWhatIsNoArchive(t *testing.T) {
+	for _, name := range []string{"a.zip", "a.tar.gz", "a.tgz"} {
+		path := filepath.Join(t.TempDir(), name)
+		_, err := Unpack(path, t.TempDir())
+		require.ErrorContains(t, err, "no such file")
+		require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
+		_, err = Unpack(path, t.TempDir())
+		require.ErrorContains(t, err, "read the archive "+path)
+		assert.True(t, Is(path))
+	}
+	assert.False(t, Is("runs/latest"))
+	assert.False(t, Is("a.tar"))
+}

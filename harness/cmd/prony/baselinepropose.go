@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/artifact"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+func proposeCommand() *cobra.Command {
+	var baselines string
+	var write, asJSON bool
+	c := &cobra.Command{
+		Use:   "propose [RUN|ARCHIVE|FILE.hcl...]",
+		Short: "Say what runs observed of the limits of their baselines",
+		Long: `Compares the observed figure of each limit with that of stored runs, and prints what would change in the files as a
+diff on stdout, with the evidence on stderr: old and new value, rounds, range, commit and host. With --write it changes
+the files. Comments, reasons and the limits stay: a person chooses a limit. Of several runs of a scenario it takes the
+newest. Without RUN it takes the newest run.
+
+ARCHIVE is a .zip or .tar.gz with runs in it, as a CI service hands out what a job has uploaded: the artifacts
+perf-smoke and soak of the workflows, or a runs folder that somebody packed. Arms of comparisons are left out.
+
+Limits in "limit" blocks of a scenario's file are said with their place and not written, because such a file may have
+several attributes on a line, and parts of it may be of a file that others include.
+
+Each baseline names the configuration that its limits were set for: a hash of the scenario's topology,
+workloads, phases and other settings that change what is measured. "prony check" refuses a run whose hash
+differs. Given a scenario's file, FILE.hcl, this command compares the two hashes, and with --write stores
+the new one. First make sure that the limits still suit the changed scenario.`,
+		Example: `  prony baseline propose
+  prony baseline propose perf-smoke.zip | git apply -p0
+  prony baseline propose --write reports/data/*
+  prony baseline propose --write scenarios/smoke.hcl`,
+		RunE: func(c *cobra.Command, args []string) error {
+			document, err := propose(c, baselines, args, write, asJSON)
+			return finish(c, asJSON, document, err)
+		},
+	}
+	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().BoolVar(&write, "write", false, "write the figures into the files")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// proposing is the work of one command: the texts that files of baselines would have.
+type proposing struct {
+	limits *gate.Baselines
+	people io.Writer // what is for people
+	files  []string  // in the order in which they were first read
+	before map[string][]byte
+	after  map[string][]byte
+}
+
+func propose(c *cobra.Command, baselines string, args []string, write, asJSON bool) (*result.Document, error) {
+	limits, err := gate.LoadBaselines(baselines)
+	if err != nil {
+		return nil, err
+	}
+	if args, err = orLatest(args); err != nil {
+		return nil, err
+	}
+	p := proposing{limits: limits, people: c.ErrOrStderr(), before: map[string][]byte{}, after: map[string][]byte{}}
+	var runs []*result.Result
+	for _, arg := range args {
+		if strings.HasSuffix(arg, ".hcl") {
+			err = p.configurations(arg)
+		} else {
+			var more []*result.Result
+			more, err = readRuns(arg)
+			runs = append(runs, more...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range p.newest(runs) {
+		if err := p.run(r); err != nil {
+			return nil, err
+		}
+	}
+	diffs := c.OutOrStdout()
+	if asJSON {
+		diffs = c.ErrOrStderr()
+	}
+	for _, file := range p.files {
+		if _, err := io.WriteString(diffs, render.Diff(file, string(p.before[file]), string(p.after[file]))); err != nil {
+			return nil, fmt.Errorf("write the diff: %w", err)
+		}
+		if write && string(p.before[file]) != string(p.after[file]) {
+			if err := result.WriteFile(file, p.after[file]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}, nil
+}
+
+// readRuns reads the run in a folder, or those in an archive.
+func readRuns(arg string) (runs []*result.Result, err error) {
+	folders := []string{arg}
+	if artifact.Is(arg) {
+		dir, err := os.MkdirTemp("", "prony-archive-")
+		if err != nil {
+			return nil, fmt.Errorf("make a folder for the archive's runs: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		if folders, err = artifact.Unpack(arg, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range folders {
+		r, _, err := result.Read(folder)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// newest returns of each scenario the run that started last, in the order in which the scenarios are first met.
+func (p *proposing) newest(runs []*result.Result) (all []*result.Result) {
+	for _, r := range runs {
+		i := slices.IndexFunc(all, func(o *result.Result) bool { return o.Scenario == r.Scenario })
+		switch {
+		case i < 0:
+			all = append(all, r)
+		case all[i].Run == r.Run: // such as runs/latest, which is the newest run again
+		default:
+			if r.Started.After(all[i].Started) {
+				r, all[i] = all[i], r
+			}
+			say(p.people, "%s: left out the run %s: %s is newer", r.Scenario, r.Run, all[i].Run)
+		}
+	}
+	return all
+}
+
+// configurations compares the configurations of the scenarios of a file with those that their baselines are for.
+func (p *proposing) configurations(file string) error {
+	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, file)
+	if err != nil {
+		return err
+	}
+	for _, s := range scenarios {
+		err := p.change(s.Name, len(s.Limits) > 0, func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error) {
+			return gate.ProposeConfiguration(src, b.File, b, s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *proposing) run(r *result.Result) error {
+	m := r.Manifest
+	commit := m.Build.Commit
+	if m.Build.Dirty {
+		commit += ", with changes"
+	}
+	say(p.people, "%s: run %s of %s: %s; commit %s; on %s, %s", r.Scenario, r.Run, r.Started.UTC().Format(time.DateOnly), r.Verdict,
+		commit, m.Host.CPUModel, render.Plural(m.Host.CPUs, "CPU"))
+	own := gate.ProposeCarried(r)
+	p.say(r.Scenario, own)
+	return p.change(r.Scenario, len(m.Scenario.Limits) > 0, func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error) {
+		return gate.Propose(src, b.File, b, r)
+	})
+}
+
+// change says what changes of the baseline of a scenario, and keeps the text that its file would have. carries says whether the scenario
+// has limits of its own, so that it needs no baseline.
+func (p *proposing) change(name string, carries bool, propose func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error)) error {
+	baseline, found := p.limits.For(name)
+	if !found {
+		if !carries {
+			say(p.people, "%s: no baseline", name)
+		}
+		return nil
+	}
+	file := baseline.File
+	if _, read := p.before[file]; !read {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read the baseline of %s: %w", name, err)
+		}
+		p.before[file], p.after[file] = src, src
+		p.files = append(p.files, file)
+	}
+	text, changes, err := propose(p.after[file], baseline)
+	if err != nil {
+		return err
+	}
+	p.after[file] = text
+	p.say(name, changes)
+	return nil
+}
+
+// say lists changes with their evidence.
+func (p *proposing) say(name string, changes []gate.Change) {
+	for _, change := range changes {
+		line := fmt.Sprintf("%s: %s: %s", name, change.Limit, change.To)
+		if change.Evidence != "" {
+			line += " (" + change.Evidence + ")"
+		}
+		if change.From == "" {
+			line += ", was nothing"
+		} else {
+			line += ", was " + change.From
+		}
+		if change.Where != "" {
+			line += "; write it at " + change.Where
+		}
+		say(p.people, "%s", line)
+	}
+}

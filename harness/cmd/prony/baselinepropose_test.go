@@ -1,0 +1,132 @@
+package main
+
+import (
+	"archive/zip"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const commented = `# Why there is a file.
+
+baseline "tiny" {
+  # Why there is a floor.
+  floor "cycles_per_s" {
+    min      = 500 # a half
+    observed = 800
+    on       = "an old host"
+    because  = "half of what it does"
+  }
+}
+`
+
+// zipped packs a folder as a CI service does.
+func zipped(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "perf-smoke.zip")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w := zip.NewWriter(file)
+	require.NoError(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, p)
+		require.NoError(t, err)
+		f, err := w.Create(filepath.ToSlash(name))
+		require.NoError(t, err)
+		text, err := os.ReadFile(p)
+		require.NoError(t, err)
+		_, err = f.Write(text)
+		return err
+	}))
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+	return path
+}
+
+func startedOn(day int) func(*result.Result) {
+	return func(r *result.Result) {
+		r.Started = time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
+		r.Manifest.Host.CPUModel, r.Manifest.Host.CPUs = "Some CPU", 2
+		r.Manifest.Build = result.Build{Commit: "abc123", Dirty: true}
+		r.Metrics[result.CyclesPerS] = result.Metric{Median: 1000 * float64(day), Low: 900, High: 3100, N: 2}
+	}
+}
+
+// An archive of a CI service gives a diff that can be applied, with its evidence, and what a person wrote stays.
+func TestProposeFromAnArchive(t *testing.T) {
+	inFolder(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	write(t, "baselines/tiny.hcl", commented)
+	stored(t, "runs", "one", startedOn(1))
+	stored(t, "runs", "three", startedOn(3))
+	stored(t, "runs", "two", startedOn(2))
+	archive := zipped(t, "runs")
+	got := prony(t, "baseline", "propose", archive)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, `--- baselines/tiny.hcl
++++ baselines/tiny.hcl
+@@ -4,8 +4,8 @@
+   # Why there is a floor.
+   floor "cycles_per_s" {
+     min      = 500 # a half
+-    observed = 800
+-    on       = "an old host"
++    observed = 3000
++    on       = "Some CPU, 2 CPUs, 2026-01-03"
+     because  = "half of what it does"
+   }
+ }
+`, got.stdout)
+	assert.Equal(t, `tiny: left out the run one: three is newer
+tiny: left out the run two: three is newer
+tiny: run three of 2026-01-03: pass; commit abc123, with changes; on Some CPU, 2 CPUs
+tiny: floor cycles_per_s: 3000 on Some CPU, 2 CPUs, 2026-01-03 (3000 in 2 rounds, 900 to 3100), was 800 on an old host
+`, got.stderr)
+	text, err := os.ReadFile("baselines/tiny.hcl")
+	require.NoError(t, err)
+	assert.Equal(t, commented, string(text), "nothing is written without being asked for")
+
+	asked := prony(t, "baseline", "propose", "--write", "--json", archive)
+	require.Equal(t, 0, asked.code, asked.stderr)
+	asked.document(t)
+	assert.Contains(t, asked.stderr, "+    observed = 3000")
+	again := prony(t, "baseline", "propose", archive)
+	assert.Empty(t, again.stdout, "nothing is left to propose")
+
+	write(t, "torn.zip", "PK")
+	got = prony(t, "baseline", "propose", "--json", "torn.zip")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "read the archive torn.zip: ")
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "prony-archive-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// Two scenarios of one file make one diff, and what is carried is said with its place.
+func TestProposeOfOneFile(t *testing.T) {
+	inFolder(t)
+	const second = "baseline \"other\" {\n  ceiling \"server_rss_mb_max\" {\n    max     = 5\n    because = \"x\"\n  }\n}\n"
+	write(t, "baselines/tiny.hcl", commented+"\n"+second)
+	a := stored(t, "runs", "a", startedOn(1))
+	b := stored(t, "runs", "b", func(r *result.Result) {
+		startedOn(2)(r)
+		r.Scenario = "other"
+		r.Manifest.Scenario.Limits = []scenario.Limit{{Metric: result.CyclesPerS, Min: new(1.0), Because: "x", Where: "scenarios/other.hcl:9:3"}}
+	})
+	got := prony(t, "baseline", "propose", "--write", a, b)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "+    observed = 1000")
+	assert.Contains(t, got.stdout, "+    unobserved = \"the published run of 2026-01-02 has no such figure\"")
+	assert.Contains(t, got.stderr, "other: floor cycles_per_s: 2000 on Some CPU, 2 CPUs, 2026-01-02 (2000 in 2 rounds, 900 to 3100), was nothing; write it at scenarios/other.hcl:9:3")
+	assert.Empty(t, prony(t, "baseline", "propose", a, b).stdout, "both are written")
+}
