@@ -33,6 +33,9 @@ scenario "smoke" {
   # Below six rounds the spread shown beside a median is its range.
   rounds = 3
 
+  # What the host is worth meanwhile: baselines/smoke.hcl has limits relative to it.
+  references = ["echo", "pebble_commit", "fsync", "cpu"]
+
   capture "mutex" {}
   capture "block" {}
   capture "cpu" {}

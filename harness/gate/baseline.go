@@ -28,6 +28,8 @@ type Limit struct {
 	Point  string  // which point of a sweep it holds for; "" is each that has no limit of its own
 	// RelativeToPoint is the point whose figure Value is a multiple of; "" if Value is the limit itself.
 	RelativeToPoint string
+	// RelativeTo is the reference that Value is a ratio to: what the host was worth in the run; "" if Value is the limit itself.
+	RelativeTo string
 	// Workload is which of several workloads it holds for; "" is all of them together.
 	Workload string
 	Because  string // why the limit is what it is, never empty

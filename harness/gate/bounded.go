@@ -13,6 +13,7 @@ import (
 func (f *Finding) judgeBounded(name string, m result.Metric, l Limit) {
 	high := m.High
 	f.Value = &high
+	f.Margin = margin(l, high)
 	shown, limit := render.Distinct(high, l.Value, 4)
 	bounds := fmt.Sprintf("%s is %s, and 95 %% sure to be at least %s and at most %s", name, render.Digits(m.Median, 3), render.Digits(m.Low, 3), shown)
 	switch {

@@ -32,6 +32,14 @@ type Finding struct {
 	Workload string  `json:"workload,omitempty"` // of a scenario with several
 	Kind     Kind    `json:"kind"`
 	Limit    float64 `json:"limit"`
+	// RelativeTo is the reference that Limit is Ratio times, and Reference what that measured in the run: operations per second, or
+	// CPU time of one in microseconds. Empty and 0 if the limit is not relative to one.
+	RelativeTo string  `json:"relative_to,omitempty"`
+	Ratio      float64 `json:"ratio,omitempty"`
+	Reference  float64 `json:"reference,omitempty"`
+	// Margin is by how large a part of the limit the value keeps it, and below 0 by how large a part it breaks it; nil without a
+	// value, and of a limit of 0.
+	Margin *float64 `json:"margin,omitempty"`
 	// Value is the median over rounds, for a count of tasks at fault the sum, and for a metric with bounds the upper one; nil if the result has
 	// no finite value.
 	Value    *float64 `json:"value"`
@@ -42,8 +50,10 @@ type Finding struct {
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
 	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept: of a metric with bounds.
-	Inconclusive bool   `json:"inconclusive,omitempty"`
-	Sentence     string `json:"sentence"`
+	Inconclusive bool `json:"inconclusive,omitempty"`
+	// Misconfigured says that the limit is relative to a reference that the run did not measure.
+	Misconfigured bool   `json:"misconfigured,omitempty"`
+	Sentence      string `json:"sentence"`
 }
 
 // Check judges r by the baseline of its scenario, by the limits that its scenario carried when it ran, and by the implied ceilings: no task
@@ -107,7 +117,7 @@ func Check(b *Baselines, r *result.Result) Report {
 			continue
 		}
 		report.Reasons = append(report.Reasons, f.Sentence)
-		if r.Verdict == result.Pass {
+		if r.Verdict == result.Pass || f.Misconfigured {
 			report.Verdict = result.Worst(report.Verdict, f.verdict())
 		}
 		if ofLedger(f.Metric) && f.Value != nil && *f.Value > 0 {
@@ -125,6 +135,9 @@ func Check(b *Baselines, r *result.Result) Report {
 
 // verdict returns the verdict of a limit that does not hold.
 func (f *Finding) verdict() result.Verdict {
+	if f.Misconfigured {
+		return result.Misconfigured
+	}
 	if f.Inconclusive {
 		return result.Inconclusive
 	}
@@ -218,7 +231,9 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 
 // holdsAt reports whether a limit, of all that a baseline has, holds for a point: it names the point, or no point where no other limit does.
 func (l Limit) holdsAt(point string, limits []Limit) bool {
-	own := func(o Limit) bool { return o.Metric == l.Metric && o.Workload == l.Workload && o.Point == point }
+	own := func(o Limit) bool {
+		return o.Metric == l.Metric && o.RelativeTo == l.RelativeTo && o.Workload == l.Workload && o.Point == point
+	}
 	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }
 
@@ -265,6 +280,13 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		l.Value *= reference
 		f.Limit = l.Value
 	}
+	if l.RelativeTo != "" {
+		if err := f.relate(&l, r); err != nil {
+			f.Misconfigured = true
+			f.Sentence = fmt.Sprintf("%s can't be judged: %v: %s", name, err, l.Because)
+			return f
+		}
+	}
 	m, found := metrics[l.Metric]
 	value := m.Median
 	if ofLedger(l.Metric) {
@@ -272,6 +294,7 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	}
 	if found && !math.IsNaN(value) && !math.IsInf(value, 0) {
 		f.Value = &value
+		f.Margin = margin(l, value)
 	}
 	if spec.Bounded && found && m.N > 0 && finite(m.Low) && finite(m.Median) && finite(m.High) {
 		f.judgeBounded(name, m, l)
@@ -294,14 +317,14 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	case value == 0 && !spec.Zero:
 		fault = name + " is 0, which is not a measurement, where " + bound(l) + " is set"
 	case l.Kind == Floor && value < l.Value:
-		fault = fmt.Sprintf("%s %s is below the floor %s", name, shown, limit)
+		fault = fmt.Sprintf("%s %s is below the floor %s", name, shown, limit+f.ofReference())
 	case l.Kind == Ceiling && value > l.Value:
-		fault = fmt.Sprintf("%s %s is above the ceiling %s", name, shown, limit)
+		fault = fmt.Sprintf("%s %s is above the ceiling %s", name, shown, limit+f.ofReference())
 	case l.Kind == Floor:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit)
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit+f.ofReference())
 		return f
 	default:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit)
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit+f.ofReference())
 		return f
 	}
 	if l.On != "" {

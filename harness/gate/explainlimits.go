@@ -36,8 +36,10 @@ type ExplainedLimit struct {
 	Meaning  string        `json:"meaning"`
 	Relative bool          `json:"relative"`
 	Of       string        `json:"of,omitempty"` // what a relative limit is a multiple of
-	Observed *float64      `json:"observed,omitempty"`
-	On       string        `json:"on,omitempty"`
+	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
+	RelativeTo string   `json:"relative_to,omitempty"`
+	Observed   *float64 `json:"observed,omitempty"`
+	On         string   `json:"on,omitempty"`
 	// Unobserved says why there is no observed figure, if the file says why.
 	Unobserved string `json:"unobserved,omitempty"`
 	// MarginPercent is by how much of the observed figure it must get worse to reach the limit; nil without one, and if that is 0.
@@ -65,6 +67,9 @@ func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
 	places := maps.Clone(b.where)
 	all, twice := joined(b, own)
 	e.Problems = append(e.Problems, twice...)
+	if s != nil {
+		e.Problems = append(e.Problems, b.unreferenced(s)...)
+	}
 	for _, l := range own {
 		if places == nil {
 			places = map[string]string{}
@@ -88,6 +93,9 @@ func explainLimit(l Limit) ExplainedLimit {
 		Metric: l.Metric, Kind: l.Kind, Point: l.Point, Workload: l.Workload, Limit: l.Value, Unit: spec.Unit, Better: spec.Better,
 		Meaning: spec.Meaning(), Because: l.Because, On: l.On, Unobserved: l.Unobserved,
 	}
+	if l.RelativeTo != "" {
+		x.Relative, x.RelativeTo, x.Of = true, l.RelativeTo, "the reference "+l.RelativeTo+" of the same run"
+	}
 	if l.RelativeToPoint != "" {
 		x.Relative, x.Of = true, "the figure at the point "+l.RelativeToPoint+" of the same run"
 	}
@@ -106,7 +114,9 @@ func explainLimit(l Limit) ExplainedLimit {
 }
 
 // Name names what is limited as judgements do.
-func (x ExplainedLimit) Name() string { return at(x.Point) + at(x.Workload) + x.Metric }
+func (x ExplainedLimit) Name() string {
+	return at(x.Point) + at(x.Workload) + x.Metric + relativeTo(x.RelativeTo)
+}
 
 // Bound says what the limit asks for, in one sentence.
 func (x ExplainedLimit) Bound() string {

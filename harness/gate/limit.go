@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -44,6 +44,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	if l.Unobserved != "" && l.On != "" {
 		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
 	}
+	l.RelativeTo = readRelativeTo(b, l.Metric, spec)
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
 	switch {
@@ -65,8 +66,19 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	return l, ok
 }
 
-// name names what is limited: the metric, after the point and the workload. No two limits of a baseline and its scenario have the same.
-func (l Limit) name() string { return at(l.Point) + at(l.Workload) + l.Metric }
+// name names what is limited: the metric, after the point and the workload, and before the reference that the limit is relative to. No two
+// limits of a baseline and its scenario have the same.
+func (l Limit) name() string {
+	return at(l.Point) + at(l.Workload) + l.Metric + relativeTo(l.RelativeTo)
+}
+
+// relativeTo names a reference behind what is limited relative to it.
+func relativeTo(reference string) string {
+	if reference == "" {
+		return ""
+	}
+	return " relative to " + reference
+}
 
 // metricsRenamed are former names of metrics, with what they are called now.
 var metricsRenamed = map[string]string{"shed": result.Dropped}

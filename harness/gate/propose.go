@@ -18,7 +18,7 @@ import (
 
 // Change is a difference between what a limit says was observed and what a run observed.
 type Change struct {
-	Limit string // "ceiling cycle_latency_ms_p99", with its point and workload
+	Limit string // "ceiling cycle_latency_ms_p99", with its point, its workload and the reference that it is relative to
 	From  string // what the file says; "" if it says nothing
 	To    string // what the run says
 	// Evidence is what To stands on: the rounds and their range; "" if the run has no figure, and of a configuration.
@@ -158,6 +158,14 @@ func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidenc
 		}
 	}
 	value, evidence = nearest.value, nearest.evidence(len(found))
+	if l.RelativeTo != "" {
+		reference, err := l.reference(r)
+		if err != nil {
+			return 0, "", fmt.Errorf("no reference %s", l.RelativeTo)
+		}
+		value /= reference
+		evidence += fmt.Sprintf(", divided by %s of the reference %s", digits(roundTo(reference)), l.RelativeTo)
+	}
 	if l.RelativeToPoint != "" {
 		reference, err := l.relativeTo(r)
 		if err != nil {

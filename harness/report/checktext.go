@@ -34,7 +34,7 @@ func CheckText(r gate.Report) string {
 		case f.Inconclusive:
 			mark = "?   "
 		}
-		fmt.Fprintf(&b, "  %s  %s\n", mark, f.Sentence)
+		fmt.Fprintf(&b, "  %s  %s%s\n", mark, f.Sentence, marginText(f))
 	}
 	if len(r.Where) > 0 {
 		b.WriteString("  where to look, in the profiled rounds:\n")
@@ -43,4 +43,12 @@ func CheckText(r gate.Report) string {
 		}
 	}
 	return b.String()
+}
+
+// marginText follows the sentence of a limit that has a margin.
+func marginText(f gate.Finding) string {
+	if f.Margin == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (margin %.0f %%)", 100**f.Margin)
 }

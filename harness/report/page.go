@@ -33,6 +33,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		plotSection(p, r, plots)
 		roundsSection(p, r)
 		hostSection(p, r)
+		referencesSection(p, r)
 		processesSection(p, r)
 		faultsSection(p, r)
 		attacksSection(p, r)

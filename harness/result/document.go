@@ -43,10 +43,28 @@ type Outcome struct {
 	Reasons     []string          `json:"reasons,omitempty"`
 	Warnings    []string          `json:"warnings,omitempty"`
 	Metrics     map[string]Metric `json:"metrics"`
+	References  []Reference       `json:"references,omitempty"` // what the host was worth in the run
+	// Limits are those that the run was judged by; empty where it was not.
+	Limits []JudgedLimit `json:"limits,omitempty"`
 	// Points are those of a sweep.
 	Points []Point `json:"points,omitempty"`
 	// Workloads are those of a scenario with several.
 	Workloads []Workload `json:"workloads,omitempty"`
+}
+
+// JudgedLimit is a floor or a ceiling and what a run measured there.
+type JudgedLimit struct {
+	Metric     string   `json:"metric"`
+	Point      string   `json:"point,omitempty"`
+	Workload   string   `json:"workload,omitempty"`
+	Kind       string   `json:"kind"`                  // "floor" or "ceiling"
+	Limit      float64  `json:"limit"`                 // in the metric's unit
+	RelativeTo string   `json:"relative_to,omitempty"` // the reference that the limit is a ratio to
+	Ratio      float64  `json:"ratio,omitempty"`
+	Reference  float64  `json:"reference,omitempty"` // its figure in the run: 1/s, or us of CPU time
+	Value      *float64 `json:"value"`               // null if the run has none
+	Margin     *float64 `json:"margin,omitempty"`    // the part of the limit by which the value keeps it; below 0 where it does not
+	OK         bool     `json:"ok"`
 }
 
 // NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes
@@ -55,7 +73,7 @@ func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
 		Settings: r.Manifest.Scenario.Settings(), Polling: r.Manifest.Polling(), FewerRounds: r.Manifest.FewerRounds(),
-		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r),
+		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r), References: r.References,
 		Points: PublishedPoints(r), Workloads: PublishedWorkloads(r),
 	}
 }

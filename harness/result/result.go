@@ -32,10 +32,12 @@ type Result struct {
 	Points  []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
 	// Workloads are the metrics of each workload of a scenario with several and without a sweep.
 	Workloads []Workload `json:"workloads,omitempty"`
-	Profiles  []Profile  `json:"profiles,omitempty"`
-	Locks     []Lock     `json:"locks,omitempty"`
-	Causes    []Cause    `json:"causes,omitempty"` // where the time went, the most likely first
-	Bound     *Bound     `json:"bound,omitempty"`  // nil where nothing tells, and of a run with a sweep
+	// References are what the host was worth meanwhile, in the order of the scenario; empty where it asks for none.
+	References []Reference `json:"references,omitempty"`
+	Profiles   []Profile   `json:"profiles,omitempty"`
+	Locks      []Lock      `json:"locks,omitempty"`
+	Causes     []Cause     `json:"causes,omitempty"` // where the time went, the most likely first
+	Bound      *Bound      `json:"bound,omitempty"`  // nil where nothing tells, and of a run with a sweep
 }
 
 // Workload is one workload of several, with what its rounds measured.

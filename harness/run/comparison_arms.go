@@ -155,6 +155,9 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 		return err
 	}
 	r.env, r.progress = arm.Env, b.progress
+	if len(b.arms) > 0 {
+		r.references = b.arms[0].references // the arms are measured in the same minutes
+	}
 	if arm.Build != nil {
 		of := &r.result.Manifest.Build
 		of.Commit, of.Dirty = arm.Build.Commit, arm.Build.Dirty
@@ -187,6 +190,8 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 	if err != nil {
 		return err
 	}
+	references := b.arms[0].references
+	references.sample(ctx)
 	began, longest := time.Now(), time.Duration(0)
 	for going && b.measured.Blocks < s.Rounds && b.measured.Dropped <= droppedMax(s.Rounds) {
 		at := time.Now()
@@ -196,6 +201,10 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 		number++
 		if going, err = b.block(ctx, plannedRound{number: number, kind: timed}); err != nil {
 			return err
+		}
+		references.sample(ctx)
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted after block %d: %w", number, ctx.Err())
 		}
 		if err := b.admit(); err != nil {
 			return err

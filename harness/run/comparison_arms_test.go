@@ -403,3 +403,22 @@ func TestInterruptedComparison(t *testing.T) {
 		assert.NoDirExists(t, filepath.Join(b.measured.Folder, name, dataDir))
 	}
 }
+
+// The arms of a comparison share their references, which are measured before the first block and after each one.
+func TestArmsShareTheirReferences(t *testing.T) {
+	t.Parallel()
+	s := blocks(2)
+	s.References = []string{scenario.ReferenceCPU}
+	var order []string
+	b := acted(t, s, 0, func(arm string, _ plannedRound, _ *measured) { order = append(order, arm) })
+	b.arms[0].references.measure = func(_ context.Context, name string) (result.ReferenceSample, error) {
+		order = append(order, name)
+		return result.ReferenceSample{PerS: float64(len(order)), CPUUs: 1}, nil
+	}
+	require.NoError(t, b.run(t.Context(), s))
+	assert.Equal(t, []string{"cpu", Base, Change, Control, "cpu", Control, Change, Base, "cpu"}, order)
+	for _, arm := range b.arms {
+		require.Len(t, arm.result.References, 1)
+		assert.Equal(t, result.Metric{Median: 5, Low: 1, High: 9, N: 3, Unit: "1/s"}, arm.result.References[0].PerS)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/reference"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -95,7 +96,7 @@ func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started t
 	}
 	r := &runner{
 		scenario: s, options: o, folder: folder, data: data, progress: newProgress(o, s),
-		points: s.Plan(), peaks: make([]float64, len(s.Plan())),
+		points: s.Plan(), peaks: make([]float64, len(s.Plan())), references: newReferences(s.References, reference.Of(s, data)),
 	}
 	r.result = result.Result{
 		Version: result.Version, Run: folder.ID(), Scenario: s.Name, Title: s.Title, Started: started,
@@ -134,6 +135,7 @@ type runner struct {
 	data       string
 	progress   *progress
 	points     []scenario.Point
+	references *references
 	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
@@ -149,6 +151,7 @@ func (r *runner) run(ctx context.Context) error {
 	r.progress.plan(r.folder.Path())
 	defer r.progress.clear() // whoever writes next must find an empty line
 	plan := planned(r.scenario)
+	r.references.sample(ctx)
 	for _, p := range plan {
 		m := r.round(ctx, p)
 		if ctx.Err() != nil {
@@ -160,6 +163,10 @@ func (r *runner) run(ctx context.Context) error {
 		r.progress.round(&m.round)
 		if m.broken {
 			break // a server that failed once is not asked again: its error is the finding
+		}
+		r.references.sample(ctx)
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted after round %d of %d: %w", p.number, len(plan), ctx.Err())
 		}
 	}
 	r.judge()
@@ -194,7 +201,9 @@ func (r *runner) judge() {
 			res.Reasons = append(res.Reasons, fmt.Sprintf("round %d: %s", round.Number, reason))
 		}
 	}
-	if err := errors.Join(r.profiles(), r.summarise()); err != nil && res.Verdict == result.Pass {
+	var err error
+	res.References, err = r.references.summarise()
+	if err = errors.Join(err, r.profiles(), r.summarise()); err != nil && res.Verdict == result.Pass {
 		// A figure that could not be taken must not pass for one that was not wanted.
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/reference"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -190,7 +191,7 @@ func TestJudge(t *testing.T) {
 		{"no round at all", nil, result.Invalid, []string{"no rounds to summarise"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := &runner{scenario: small(), points: small().Plan(), result: result.Result{Rounds: c.rounds}}
+			r := &runner{scenario: small(), points: small().Plan(), references: newReferences(nil, reference.Config{}), result: result.Result{Rounds: c.rounds}}
 			for _, round := range c.rounds {
 				r.histograms = append(r.histograms, result.RoundHistograms{Round: round.Number, Histograms: sampled(t)})
 			}

@@ -11,8 +11,8 @@ import (
 const configurationDigits = 12
 
 // Configuration returns a hash of what s measures, 12 hexadecimal digits: its topology, workloads, phases, sweeps, faults, attack,
-// backlog, series and invariants, whatever default they have. What a scenario is called and tagged, its comments, captures, rounds, limits
-// and validity are not in the hash. A variable is in it by the settings that use the variable, and a script by its content.
+// backlog, series and invariants, whatever default they have. What a scenario is called and tagged, its comments, captures, references,
+// rounds, limits and validity are not in the hash. A variable is in it by the settings that use the variable, and a script by its content.
 func (s *Scenario) Configuration() string {
 	var lines []string
 	for line := range strings.SplitSeq(s.Work(nil), "\n") {

@@ -19,6 +19,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"validity":      func(s *Scenario) { s.Validity.Warn = true },
 		"rounds":        func(s *Scenario) { s.OverrideRounds(2) },
 		"limits":        func(s *Scenario) { s.Limits = []Limit{{Metric: "cycles_per_s", Min: new(1.0)}} },
+		"references":    func(s *Scenario) { s.References = []string{ReferenceCPU} },
 		"file":          func(s *Scenario) { s.File = "elsewhere.hcl" },
 		"script's path": func(s *Scenario) { s.Workloads[0].Script.Path = "elsewhere.js" },
 	} {

@@ -13,9 +13,11 @@ import (
 type Limit struct {
 	Metric string `json:"metric"`
 	// Min is a floor and Max a ceiling: exactly one of them is set, finite and not negative.
-	Min   *float64 `json:"min,omitempty"`
-	Max   *float64 `json:"max,omitempty"`
-	Point string   `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+	// RelativeTo is the reference that the bound is a ratio to, one of Scenario.References; "" if the bound is the limit itself.
+	RelativeTo string `json:"relative_to,omitempty"`
+	Point      string `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
 	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the limit itself.
 	RelativeToPoint string `json:"relative_to_point,omitempty"`
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
@@ -27,13 +29,17 @@ type Limit struct {
 	Where      string  `json:"where"`                // path:line:column of its block
 }
 
-// Name names what is limited: the metric, after the point and the workload if it says them. No two limits of a scenario have the same.
+// Name names what is limited: the metric, after the point and the workload and before the reference if it says them. No two limits of a
+// scenario have the same.
 func (l Limit) Name() string {
 	name := l.Metric
 	for _, part := range []string{l.Workload, l.Point} {
 		if part != "" {
 			name = part + ": " + name
 		}
+	}
+	if l.RelativeTo != "" {
+		name += " relative to " + l.RelativeTo
 	}
 	return name
 }
@@ -48,6 +54,9 @@ func (l Limit) Bound() string {
 		return "no bound"
 	}
 	words += strconv.FormatFloat(*value, 'f', -1, 64)
+	if l.RelativeTo != "" {
+		words += " times the reference " + l.RelativeTo
+	}
 	if l.RelativeToPoint != "" {
 		words += " times that of " + l.RelativeToPoint
 	}
@@ -60,7 +69,7 @@ type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"min", "max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
+		"min", "max", "relative_to", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
 	}},
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
@@ -88,6 +97,7 @@ func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 func readLimit(b *hclfile.Block) Limit {
 	l := Limit{
 		Metric:          b.Label(),
+		RelativeTo:      b.Text("relative_to", hclfile.TextSpec{MaxBytes: 64, Example: ReferenceCPU}),
 		Point:           b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"}),
 		RelativeToPoint: b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"}),
 		Workload:        b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"}),
@@ -111,8 +121,12 @@ func readLimit(b *hclfile.Block) Limit {
 	return l
 }
 
-// checkNames refuses points and a workload that the scenario does not have.
+// checkNames refuses references, points and a workload that the scenario does not have.
 func checkNames(b *hclfile.Block, l Limit, s *Scenario) {
+	if slices.Contains(ReferenceNames(), l.RelativeTo) && !slices.Contains(s.References, l.RelativeTo) { // another name has its own problem
+		b.AttrProblem("relative_to", fmt.Sprintf("the scenario does not ask for the reference %q, so no run measures it", l.RelativeTo),
+			fmt.Sprintf("add %q to the references of the scenario", l.RelativeTo))
+	}
 	var points, workloads []string
 	for _, p := range s.Points {
 		points = append(points, p.Name)

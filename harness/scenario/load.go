@@ -108,7 +108,7 @@ var partNames = []string{
 }
 
 var scenarioNames = hclfile.Names{
-	Attributes: []string{"title", "tags", "rounds", "profiled_rounds"},
+	Attributes: []string{"title", "tags", "rounds", "profiled_rounds", "references"},
 	Blocks:     append(slices.Clone(partNames), "include"),
 }
 
@@ -154,6 +154,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Topology = readTopology(b)
 	s.Phases = readPhases(b)
 	s.Workloads = readWorkloads(b, s.Topology, s.Phases.Window)
+	s.References = readReferences(b, s)
 	s.Backlog = readBacklog(b, s.Workloads)
 	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)

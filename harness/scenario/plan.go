@@ -48,13 +48,15 @@ func (s *Scenario) Duration() time.Duration {
 
 func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	r := s.PlannedRounds()
-	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(r.Timed)*backlog
+	references := time.Duration((r.Total()+1)*len(s.References)) * (s.ReferenceSample() + referenceStartExpected)
+	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(r.Timed)*backlog + references
 }
 
 // What a round of a server that is well takes besides its warm-up and its window, as seen on two cores.
 const (
-	startExpected        = time.Second     // to start one process and stop it
-	clusterStartExpected = 3 * time.Second // a cluster elects leaders
+	referenceStartExpected = 15 * time.Millisecond // to connect to an echo or to open a store, and to stop it
+	startExpected          = time.Second           // to start one process and stop it
+	clusterStartExpected   = 3 * time.Second       // a cluster elects leaders
 	// DrainExpected is how long its drain takes.
 	DrainExpected = time.Second
 	// backlogPerSExpected is at how many tasks a second a backlog is filled and drained.

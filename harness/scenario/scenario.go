@@ -41,9 +41,11 @@ type Scenario struct {
 	Captures    []Capture     `json:"captures"`
 	Invariants  []Invariant   `json:"invariants"`
 	Validity    Validity      `json:"validity"`
-	Faults      []Fault       `json:"faults,omitempty"`  // in the order in which they first begin; no two overlap
-	Attack      *Attack       `json:"attack,omitempty"`  // with a sweep: of the first point; nil without one
-	Scripts     []Script      `json:"scripts,omitempty"` // those of all points, where a sweep runs more than one
+	// References are measured beside the rounds, in the order of the file: names of ReferenceNames.
+	References []string `json:"references,omitempty"`
+	Faults     []Fault  `json:"faults,omitempty"`  // in the order in which they first begin; no two overlap
+	Attack     *Attack  `json:"attack,omitempty"`  // with a sweep: of the first point; nil without one
+	Scripts    []Script `json:"scripts,omitempty"` // those of all points, where a sweep runs more than one
 	// Limits are what its runs are judged by, besides the baseline of its name, in the order of the file.
 	Limits []Limit `json:"limits,omitempty"`
 	// Points are all combinations of the swept values, the last sweep's changing fastest; nil without a sweep.

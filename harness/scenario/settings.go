@@ -46,8 +46,9 @@ func (d Difference) String() string {
 // The values of variables are in the settings that use them.
 var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "limits"}
 
-// settingsOfPlan are top-level names of settings that change how many rounds there are, and not what a timed round measures.
-var settingsOfPlan = []string{"rounds", "file_rounds", "profiled_rounds", "captures"}
+// settingsOfPlan are top-level names of settings that change how many rounds there are and what is measured beside them, and not what
+// a timed round measures.
+var settingsOfPlan = []string{"rounds", "file_rounds", "profiled_rounds", "captures", "references"}
 
 // Settings returns every setting of s that differs from its default, or that has no default, sorted by path. The settings are all
 // fields of the stored form of a scenario, and the defaults are those of the parser, so that a new attribute is in both. A setting

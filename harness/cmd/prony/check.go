@@ -55,7 +55,9 @@ func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Do
 		judgements = append(judgements, ci.OfCheck(judged))
 		r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
 		r.Warnings = append(r.Warnings, judged.Warnings...)
-		outcomes = append(outcomes, result.NewOutcome(r, folder))
+		outcome := result.NewOutcome(r, folder)
+		outcome.Limits = judged.Limits()
+		outcomes = append(outcomes, outcome)
 	}
 	document := result.NewDocument(outcomes...)
 	if forCI != "" {

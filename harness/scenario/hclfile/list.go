@@ -16,7 +16,14 @@ type NamesSpec struct {
 }
 
 // Names returns a list of different names, each as IsName wants it.
-func (b *Block) Names(name string, spec NamesSpec) []string {
+func (b *Block) Names(name string, spec NamesSpec) []string { return b.texts(name, spec, IsName) }
+
+// Texts returns a list of different strings. The caller says what is wrong with an entry.
+func (b *Block) Texts(name string, spec NamesSpec) []string {
+	return b.texts(name, spec, func(string) bool { return true })
+}
+
+func (b *Block) texts(name string, spec NamesSpec, allowed func(string) bool) []string {
 	if !b.Has(name) {
 		return nil
 	}
@@ -39,7 +46,7 @@ func (b *Block) Names(name string, spec NamesSpec) []string {
 		case e.IsNull() || e.Type() != cty.String:
 			b.wrongType(name, "a list of strings", e, remedy)
 			return nil
-		case !IsName(e.AsString()):
+		case !allowed(e.AsString()):
 			b.AttrProblem(name, fmt.Sprintf("%s holds %s, which is not a name", name, clip(text)), NameRule)
 			return nil
 		case slices.Contains(list, e.AsString()):

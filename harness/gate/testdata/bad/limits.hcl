@@ -57,11 +57,16 @@ baseline "smoke" {
   floor "cycle_latency_ms_n" {
     relative_to = "echo"
     min         = 0.15
-    because     = "not built"
+    because     = "no rate and no CPU time"
   }
   ceiling "server_cpu_us_per_cycle" {
     max     = 1e999
     because = "not finite"
+  }
+  floor "drain_cycles_per_s" {
+    relative_to = "ecko"
+    min         = 0.15
+    because     = "misspelt"
   }
   ceiling {
     max     = 1

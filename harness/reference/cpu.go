@@ -1,0 +1,62 @@
+package reference
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// computed keeps the result of the computing, so that the compiler has to do it.
+var computed atomic.Uint64
+
+// stepsPerOperation are the steps of one operation of the CPU loop, each of which needs the one before.
+const stepsPerOperation = 1000
+
+// operationsPerLook is how many operations pass between two looks at the clock: some 20 us.
+const operationsPerLook = 16
+
+// cpu computes on one thread. The CPU time is that thread's.
+func cpu(ctx context.Context, c Config) (m measured, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := threadCPU()
+	if err != nil {
+		return m, err
+	}
+	began := time.Now()
+	state := computed.Load() | 1
+	for m.wall < c.For && ctx.Err() == nil {
+		for range operationsPerLook {
+			state = compute(state)
+		}
+		m.operations += operationsPerLook
+		m.wall = time.Since(began)
+	}
+	computed.Store(state)
+	after, err := threadCPU()
+	m.cpu = after - before
+	return m, err
+}
+
+// compute does the steps of one operation: xorshift64* without its output function.
+func compute(state uint64) uint64 {
+	for range stepsPerOperation {
+		state ^= state << 13
+		state ^= state >> 7
+		state ^= state << 17
+	}
+	return state
+}
+
+// threadCPU is the CPU time of the calling thread.
+func threadCPU() (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		return 0, fmt.Errorf("read the CPU time of a thread: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
+}

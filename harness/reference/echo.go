@@ -1,0 +1,134 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// echoGrace is how long after its end an echo may still wait for an answer.
+const echoGrace = 5 * time.Second
+
+// exchange sends a message and waits until it has come back.
+type exchange func(message []byte) error
+
+// echoServer answers each message with itself, over one transport.
+type echoServer interface {
+	// serve answers until stop is called.
+	serve(net.Listener) error
+	stop()
+	// dial connects to the address; the connection ends with ctx or close.
+	dial(ctx context.Context, network, address string) (echoConn, error)
+}
+
+// echoConn is a connection. caller may be called for several callers, each of which has one exchange at a time.
+type echoConn interface {
+	caller(ctx context.Context) (exchange, error)
+	close() error
+}
+
+// echo has callers exchange messages of one call's payloads with a server in this process, over a socket.
+func echo(ctx context.Context, c Config) (m measured, err error) {
+	server, err := newEchoServer(c.Driver, c.TLS)
+	if err != nil {
+		return m, err
+	}
+	if c.Procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(c.Procs))
+	}
+	listener, remove, err := listen(c.Listen)
+	if err != nil {
+		return m, err
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.serve(listener) }()
+	defer func() {
+		server.stop()
+		err = errors.Join(err, <-served, remove())
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.For+echoGrace)
+	defer cancel()
+	var conns []echoConn
+	defer func() {
+		for _, conn := range conns {
+			err = errors.Join(err, conn.close())
+		}
+	}()
+	var callers []exchange
+	for i := range max(c.Callers, c.Connections) {
+		if i < c.Connections {
+			conn, err := server.dial(ctx, listener.Addr().Network(), listener.Addr().String())
+			if err != nil {
+				return m, fmt.Errorf("connect to the echo: %w", err)
+			}
+			conns = append(conns, conn)
+		}
+		call, err := conns[i%len(conns)].caller(ctx)
+		if err != nil {
+			return m, fmt.Errorf("open a call to the echo: %w", err)
+		}
+		callers = append(callers, call)
+	}
+	message := make([]byte, c.Batch*c.Payload)
+	if _, err := exchangeFor(c.For/5, callers, message); err != nil { // a warm-up: connections and buffers grow to their size
+		return m, err
+	}
+	return exchangeFor(c.For, callers, message)
+}
+
+// exchangeFor has all callers exchange messages for a time, and each of them one at least.
+func exchangeFor(limit time.Duration, callers []exchange, message []byte) (m measured, err error) {
+	before, err := now()
+	if err != nil {
+		return m, err
+	}
+	var done atomic.Uint64
+	var all sync.WaitGroup
+	errs := make([]error, len(callers))
+	for i, call := range callers {
+		all.Go(func() {
+			n := uint64(0)
+			for errs[i] == nil && (n == 0 || time.Since(before.at) < limit) {
+				errs[i] = call(message)
+				n++
+			}
+			done.Add(n)
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return m, fmt.Errorf("echo a message: %w", err)
+	}
+	return before.since(done.Load())
+}
+
+// listen listens on a free port of the loopback interface, or on a Unix socket. remove removes the socket's folder.
+func listen(how string) (l net.Listener, remove func() error, err error) {
+	if how != "unix" {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+		return l, func() error { return nil }, wrap("listen for the echo", err)
+	}
+	dir, err := os.MkdirTemp("", "prony-echo-") // the path of a socket has at most 107 bytes, which a data folder may exceed
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for a socket: %w", err)
+	}
+	remove = func() error { return os.RemoveAll(dir) }
+	if l, err = net.Listen("unix", filepath.Join(dir, "echo")); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("listen for the echo: %w", err), remove())
+	}
+	return l, remove, nil
+}
+
+func wrap(doing string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}

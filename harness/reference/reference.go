@@ -1,0 +1,135 @@
+// Package reference measures what a host is worth at the moment: fixed operations that need the host and nothing of the server under
+// test. A limit relative to a reference holds on a fast and on a slow host.
+//
+// There are four: an echo over the transport of a driver, a raw Pebble commit, an fsync, and a loop of computing on one core. Each
+// takes Config.For, and some milliseconds more to start and stop. A measurement sets GOMAXPROCS and counts the CPU time of this process, so nothing
+// else should run in the process meanwhile.
+package reference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Config says what is measured.
+type Config struct {
+	Dir         string        // an existing folder in the file system of the servers' data; what is written there is removed
+	Driver      string        // of the echo: "stream", "unary" or "rest"
+	Listen      string        // of the echo: "tcp" or "unix"
+	TLS         bool          // of the echo: its connections are encrypted
+	Callers     int           // of the echo: calls outstanding at once; at least 1
+	Connections int           // of the echo: at least 1
+	Procs       int           // GOMAXPROCS of the echo, for both of its sides; 0: as many as this process has
+	Batch       int           // of the Pebble commit: keys in a batch; at least 1
+	Payload     int           // bytes of each task; at least 1
+	Sync        bool          // of the Pebble commit: wait for fsync
+	For         time.Duration // how long one sample takes; above 0
+}
+
+// Of returns how the references of a scenario are measured, with servers' data below dir. The references are those of the first
+// workload, and with a sweep of the first point. A payload of varying size is taken as its middle one.
+func Of(s *scenario.Scenario, dir string) Config {
+	w := s.Workloads[0]
+	c := Config{
+		Dir: dir, Driver: w.Driver, Listen: s.Topology.Listen, TLS: s.Topology.TLS, Sync: s.Topology.Durability == "sync",
+		Callers: max(1, min(w.Producers, callersMax)), Connections: max(1, min(w.Connections, callersMax)),
+		Batch: max(1, w.Batch), Payload: max(1, (w.Payload.Min+w.Payload.Max)/2), For: s.ReferenceSample(),
+	}
+	if w.Payload.Kind == scenario.Lognormal {
+		c.Payload = max(1, w.Payload.Median)
+	}
+	if w.Procs > 0 && s.Topology.Procs > 0 {
+		c.Procs = w.Procs + s.Topology.Procs // the echo has both sides in one process
+	}
+	return c
+}
+
+// callersMax bounds the calls and the connections of an echo: more than what keeps both of its sides busy only take longer to connect.
+const callersMax = 64
+
+// kind is one reference.
+type kind struct {
+	operation string
+	measure   func(context.Context, Config) (measured, error)
+}
+
+// measured is what a reference did.
+type measured struct {
+	operations uint64
+	wall, cpu  time.Duration
+}
+
+var kinds = map[string]kind{
+	scenario.ReferenceEcho:         {"a message of one call's payloads there and back over the driver's transport, without a queue", echo},
+	scenario.ReferencePebbleCommit: {"a commit of one call's payloads to a store of their own", pebbleCommit},
+	scenario.ReferenceFsync:        {"an append of 512 bytes and its fdatasync in the data folder", fsync},
+	scenario.ReferenceCPU:          {"1,000 dependent steps of computing on one core", cpu},
+}
+
+// Operation says what one operation of a reference is; "" if there is no reference of that name.
+func Operation(name string) string { return kinds[name].operation }
+
+// Measure takes one sample of the reference of that name, of scenario.ReferenceNames. It fails if the reference cannot be measured, and
+// ends early with ctx's error.
+func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample, error) {
+	k, known := kinds[name]
+	if !known {
+		return result.ReferenceSample{}, fmt.Errorf("there is no reference %q", name)
+	}
+	began := time.Now()
+	m, err := k.measure(ctx, c)
+	if ended := ctx.Err(); ended != nil {
+		err = ended // gRPC has an error of its own for this
+	}
+	if err != nil {
+		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: %w", name, err)
+	}
+	if m.operations == 0 || m.wall <= 0 || m.cpu <= 0 {
+		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: %d operations in %v and %v of CPU time are no measurement",
+			name, m.operations, m.wall, m.cpu)
+	}
+	return result.ReferenceSample{
+		At: began, PerS: float64(m.operations) / m.wall.Seconds(),
+		CPUUs: float64(m.cpu) / float64(time.Microsecond) / float64(m.operations),
+	}, nil
+}
+
+// usage reads the clock and the CPU time of this process.
+type usage struct {
+	at  time.Time
+	cpu time.Duration
+}
+
+func now() (usage, error) {
+	spent, err := observe.ProcessCPU(os.Getpid())
+	return usage{time.Now(), spent}, err
+}
+
+// since returns what was used from u on, for so many operations.
+func (u usage) since(operations uint64) (measured, error) {
+	after, err := now()
+	return measured{operations, after.at.Sub(u.at), after.cpu - u.cpu}, err
+}
+
+// repeat calls one until a time has passed, and at least once. It returns how often it did.
+func repeat(ctx context.Context, limit time.Duration, one func() error) (m measured, err error) {
+	before, err := now()
+	if err != nil {
+		return m, err
+	}
+	operations := uint64(0)
+	for time.Since(before.at) < limit || operations == 0 {
+		if err := errors.Join(ctx.Err(), one()); err != nil {
+			return m, err
+		}
+		operations++
+	}
+	return before.since(operations)
+}

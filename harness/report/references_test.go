@@ -1,0 +1,23 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+func TestThePageShowsReferences(t *testing.T) {
+	p, r := &page{}, &result.Result{References: []result.Reference{{
+		Name: "cpu", Operation: "a loop",
+		PerS: result.Metric{Median: 200, Low: 100, High: 300, N: 5}, CPUUs: result.Metric{Median: 7, Low: 6, High: 8, N: 5},
+	}}}
+	referencesSection(p, r)
+	assert.Contains(t, p.String(), "## References")
+	assert.Contains(t, p.String(), "| `cpu` | a loop | 200 | 100 | 300 |")
+	assert.Contains(t, markdown(r, nil, nil), "| `cpu` | a loop | 200 | 100 | 300 |")
+	none := &page{}
+	referencesSection(none, &result.Result{})
+	assert.NotContains(t, none.String(), "References")
+}

@@ -1,0 +1,110 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/reference"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+func TestReferencesAreSummarisedOverTheirSamples(t *testing.T) {
+	r, next := newReferences([]string{"cpu", "echo"}, reference.Config{}), 0.0
+	r.measure = func(_ context.Context, name string) (result.ReferenceSample, error) {
+		next++
+		return result.ReferenceSample{PerS: next, CPUUs: 1}, nil
+	}
+	for range 3 {
+		r.sample(t.Context())
+	}
+	all, err := r.summarise()
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.Equal(t, []any{"cpu", 3.0, 3}, []any{all[0].Name, all[0].PerS.Median, all[0].PerS.N})
+	assert.Equal(t, []any{"echo", 4.0, 3}, []any{all[1].Name, all[1].PerS.Median, all[1].PerS.N})
+}
+
+// A reference that can't be measured is said, and not measured again.
+func TestAReferenceThatFails(t *testing.T) {
+	r, calls := newReferences([]string{"fsync", "cpu"}, reference.Config{}), 0
+	r.measure = func(context.Context, string) (result.ReferenceSample, error) {
+		calls++
+		return result.ReferenceSample{}, errors.New("the disk is full")
+	}
+	r.sample(t.Context())
+	r.sample(t.Context())
+	assert.Equal(t, 1, calls)
+	_, err := r.summarise()
+	assert.ErrorContains(t, err, "the disk is full")
+	never, err := newReferences([]string{"cpu"}, reference.Config{}).summarise()
+	assert.Empty(t, never)
+	assert.ErrorContains(t, err, "was not measured")
+}
+
+// The references of a run on the real server are measured before its first round, between the rounds and after the last one.
+func TestExecuteMeasuresReferences(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds, s.References, s.Topology.TLS = 2, scenario.ReferenceNames(), true
+	e := execute(t, s, real(t))
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	stored, _, err := result.Read(e.folder)
+	require.NoError(t, err)
+	require.Len(t, stored.References, len(s.References))
+	require.Len(t, stored.Rounds, 2)
+	second := stored.Rounds[1]
+	for i, of := range stored.References {
+		assert.Equal(t, s.References[i], of.Name)
+		assert.Equal(t, 3, of.PerS.N)
+		assert.Positive(t, of.PerS.Median)
+		assert.Positive(t, of.CPUUs.Median)
+		require.Len(t, of.Samples, 3)
+		assert.True(t, of.Samples[0].At.Before(stored.Rounds[0].Started), of.Name)
+		assert.True(t, of.Samples[1].At.After(stored.Rounds[0].Started.Add(window)), of.Name)
+		assert.True(t, of.Samples[1].At.Before(second.Started), of.Name)
+		assert.True(t, of.Samples[2].At.After(second.Started.Add(window)), of.Name)
+	}
+}
+
+// A run whose references cannot be measured is invalid, and says why.
+func TestExecuteWithoutItsReferences(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.References = []string{scenario.ReferenceCPU, "sun"}
+	e := execute(t, s, real(t))
+	assert.Equal(t, result.Invalid, e.result.Verdict)
+	assert.Equal(t, []string{`there is no reference "sun"`}, e.result.Reasons)
+	assert.Empty(t, e.result.References)
+}
+
+// A run that is interrupted while its references are measured has no result.
+func TestAnInterruptedReferenceEndsTheRun(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds, s.References = 2, []string{scenario.ReferenceCPU}
+	started := time.Now()
+	folder, err := result.Create(t.TempDir(), result.NewID(started, s.Name))
+	require.NoError(t, err)
+	r, err := newRunner(s, Options{Server: real(t).path, Progress: io.Discard}, folder, started, func(string) result.Host { return result.Host{} })
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := 0
+	r.references.measure = func(context.Context, string) (result.ReferenceSample, error) {
+		if calls++; calls == 2 {
+			cancel()
+			return result.ReferenceSample{}, ctx.Err()
+		}
+		return result.ReferenceSample{PerS: 1, CPUUs: 1}, nil
+	}
+	err = r.run(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "interrupted after round 1 of 2")
+}

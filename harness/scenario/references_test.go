@@ -1,0 +1,70 @@
+package scenario
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func referring(t *testing.T, references, topology, driver string) ([]*Scenario, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.hcl")
+	require.NoError(t, os.WriteFile(path, []byte(`scenario "a" {
+  references = `+references+`
+  topology "`+topology+`
+  workload "main" {
+    driver    = "`+driver+`"
+    producers = 1
+    workers   = 1
+    payload   = fixed(64)
+    arrivals  = closed()
+  }
+  phases {
+    warmup = "1s"
+    window = "1s"
+    drain  = "1s"
+  }
+  invariant "conserved" {}
+}
+`), 0o600))
+	return Load(path)
+}
+
+func TestReferences(t *testing.T) {
+	const single = "single\" {\n durability = \"none\"\n }"
+	all, err := referring(t, `["cpu", "echo", "pebble_commit", "fsync"]`, single, "stream")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"cpu", "echo", "pebble_commit", "fsync"}, all[0].References)
+	text, err := json.Marshal(all[0])
+	require.NoError(t, err)
+	var again Scenario
+	require.NoError(t, json.Unmarshal(text, &again))
+	assert.Equal(t, all[0].References, again.References)
+
+	_, err = referring(t, `["cpuu"]`, single, "stream")
+	require.ErrorContains(t, err, `unknown reference "cpuu"`)
+	require.ErrorContains(t, err, `did you mean "cpu"?`)
+	_, err = referring(t, `["cpu", "cpu"]`, single, "stream")
+	require.ErrorContains(t, err, "twice")
+	_, err = referring(t, `["echo"]`, "none\" {}", "null")
+	require.ErrorContains(t, err, `"null" has none that an echo can use`)
+	_, err = referring(t, `["cpu"]`, "none\" {}", "null")
+	require.NoError(t, err)
+}
+
+// A limit may be relative to a reference that its scenario asks for, and to no other.
+func TestALimitRelativeToAReference(t *testing.T) {
+	const single = "single\" {\n durability = \"none\"\n }\n limit \"cycles_per_s\" {\n min = 0.2\n relative_to = \"cpu\"\n because = \"x\"\n }"
+	all, err := referring(t, `["echo", "cpu"]`, single, "stream")
+	require.NoError(t, err)
+	require.Len(t, all[0].Limits, 1)
+	assert.Equal(t, "cpu", all[0].Limits[0].RelativeTo)
+	assert.Equal(t, "cycles_per_s relative to cpu", all[0].Limits[0].Name())
+	assert.Equal(t, "at least 0.2 times the reference cpu", all[0].Limits[0].Bound())
+	_, err = referring(t, `["echo"]`, single, "stream")
+	require.ErrorContains(t, err, `the scenario does not ask for the reference "cpu"`)
+}
