@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -17,11 +19,13 @@ func checkCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check [RUN...]",
-		Short: "Judge runs by the floors and ceilings of baselines",
+		Short: "Judge runs by the floors and ceilings of baselines, and by limits of their scenarios",
 		Long: `Compares the metrics of stored runs with the checked-in limits, and says which are broken and where
-to look. A metric that is missing, zero or no number breaks its limit. That no task is lost, duplicated or
-corrupted is judged of every run; of a scenario without a baseline it is all that is judged, and a line says
-so. Without RUN it judges the newest run.`,
+to look. A metric that is missing, zero or no number breaks its limit. A run is judged by the baseline of its
+scenario's name, as it is checked in, and by the "limit" blocks that the scenario's file had when it ran. That no
+task is lost, duplicated or corrupted is judged of every run; of a scenario without a baseline and limits of its
+own it is all that is judged, and a line says so. A folder baselines/ is not needed where all runs carry limits.
+Without RUN it judges the newest run.`,
 		Example: `  prony check
   prony check --json runs/20261121T171500.123Z-smoke`,
 		RunE: func(c *cobra.Command, runs []string) error {
@@ -36,19 +40,23 @@ so. Without RUN it judges the newest run.`,
 }
 
 func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Document, error) {
-	limits, err := gate.LoadBaselines(baselines)
-	if err != nil {
-		return nil, err
+	limits, absent := gate.LoadBaselines(baselines)
+	if absent != nil && (!errors.Is(absent, fs.ErrNotExist) || c.Flags().Changed("baselines")) {
+		return nil, absent
 	}
-	if runs, err = orLatest(runs); err != nil {
-		return nil, err
+	runs, err := orLatest(runs)
+	if err != nil {
+		return nil, errors.Join(absent, err)
 	}
 	var outcomes []result.Outcome
 	var judgements []ci.Judgement
 	for _, folder := range runs {
 		r, _, err := result.Read(folder)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(absent, err)
+		}
+		if absent != nil && len(r.Manifest.Scenario.Limits) == 0 {
+			return nil, absent
 		}
 		judged := gate.Check(limits, r)
 		say(c.ErrOrStderr(), "%s", report.CheckText(judged))

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// A run is judged by the limits that its scenario carried when it ran, whatever the file says since, and needs no folder of baselines.
+func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
+	inFolder(t)
+	limit := func(min string) string {
+		return tiny("tiny", "100ms", `limit "cycles_per_s" { min = `+min+`  because = "no host does that" }`)
+	}
+	write(t, "tiny.hcl", limit("1e15"))
+	got := prony(t, "run", "--json", "tiny.hcl")
+	require.Equal(t, 0, got.code, got.stderr)
+	folder := got.document(t).Scenarios[0].Run
+	write(t, "tiny.hcl", limit("1"))
+	for range 2 {
+		got = prony(t, "check", "--json", folder)
+		assert.Equal(t, 1, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "is below the floor 1e+15: no host does that")
+		assert.NotContains(t, got.stderr, "baseline")
+		assert.Equal(t, result.Regressed, got.document(t).Verdict)
+		write(t, "baselines/other.hcl", "baseline \"other\" {\n  floor \"cycles_per_s\" {\n    min     = 1\n    because = \"x\"\n  }\n}\n")
+	}
+	write(t, "baselines/tiny.hcl", baseline)
+	got = prony(t, "check", "--json", folder)
+	assert.Equal(t, 2, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "cycles_per_s has two limits, at "+filepath.Join("baselines", "tiny.hcl")+":3:3 and at tiny.hcl:")
+}
+
+// Without baselines a run without limits of its own is not judged, and a folder that was asked for must exist.
+func TestCheckNeedsLimits(t *testing.T) {
+	inFolder(t)
+	got := prony(t, "check", "--json", stored(t, "a", "run", nil))
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "read the folder of baselines")
+	write(t, "tiny.hcl", tiny("tiny", "100ms", `limit "cycles_per_s" { min = 0.001  because = "x" }`))
+	got = prony(t, "run", "--json", "tiny.hcl")
+	require.Equal(t, 0, got.code, got.stderr)
+	folder := got.document(t).Scenarios[0].Run
+	assert.Equal(t, 0, prony(t, "check", folder).code)
+	got = prony(t, "check", "--baselines", "nowhere", folder)
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "read the folder of baselines")
+}
