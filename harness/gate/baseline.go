@@ -30,6 +30,8 @@ type Limit struct {
 	RelativeToPoint string
 	// RelativeTo is the reference that Value is a ratio to: what the host was worth in the run; "" if Value is the limit itself.
 	RelativeTo string
+	// HostClass is result.Host.Class of the hosts that it is judged on; "" is every host.
+	HostClass string
 	// Workload is which of several workloads it holds for; "" is all of them together.
 	Workload string
 	Because  string // why the limit is what it is, never empty

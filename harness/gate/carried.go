@@ -53,7 +53,7 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 // limitOf returns a limit of a scenario as one of a baseline, or says why it is none.
 func limitOf(l scenario.Limit) (limit Limit, why string) {
 	limit = Limit{
-		Metric: l.Metric, Kind: Floor, RelativeTo: l.RelativeTo, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
+		Metric: l.Metric, Kind: Floor, RelativeTo: l.RelativeTo, HostClass: l.HostClass, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
 		Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
 	}
 	value, wrong := l.Min, result.Lower
@@ -70,6 +70,8 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 		return limit, fmt.Sprintf("the metric is better when %s", spec.Better)
 	case spec.OfLedger() && *value > 0:
 		return limit, "nothing may loosen the ceiling of 0"
+	case spec.OfLedger() && l.HostClass != "":
+		return limit, "it is judged on every host"
 	case !finite(*value) || *value < 0 || *value == 0 && !spec.Zero:
 		return limit, "its bound is no measurement"
 	}

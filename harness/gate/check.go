@@ -46,7 +46,9 @@ type Finding struct {
 	Observed float64  `json:"observed,omitempty"`
 	On       string   `json:"on,omitempty"`
 	Because  string   `json:"because"`
-	// Judged is false where the ledger does not balance, so that the figure means nothing.
+	// HostClass is the only host class that the limit is judged on; "" is every one.
+	HostClass string `json:"host_class,omitempty"`
+	// Judged is false where the ledger does not balance, so that the figure means nothing, and on another host class than the limit's.
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
 	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept: of a metric with bounds.
@@ -54,6 +56,8 @@ type Finding struct {
 	// Misconfigured says that the limit is relative to a reference that the run did not measure.
 	Misconfigured bool   `json:"misconfigured,omitempty"`
 	Sentence      string `json:"sentence"`
+
+	elsewhereOnly bool // not judged because of its host class
 }
 
 // Check judges r by the baseline of its scenario, by the limits that its scenario carried when it ran, and by the implied ceilings: no task
@@ -124,6 +128,7 @@ func Check(b *Baselines, r *result.Result) Report {
 			report.Verdict = result.Incorrect
 		}
 	}
+	report.Warnings = append(report.Warnings, onlyImplied(report.Findings, r)...)
 	if misfit != "" || len(unfit) > 0 {
 		report.Verdict = result.Worst(result.Misconfigured, report.Verdict)
 	}
@@ -232,7 +237,7 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 // holdsAt reports whether a limit, of all that a baseline has, holds for a point: it names the point, or no point where no other limit does.
 func (l Limit) holdsAt(point string, limits []Limit) bool {
 	own := func(o Limit) bool {
-		return o.Metric == l.Metric && o.RelativeTo == l.RelativeTo && o.Workload == l.Workload && o.Point == point
+		return o.Metric == l.Metric && o.HostClass == l.HostClass && o.RelativeTo == l.RelativeTo && o.Workload == l.Workload && o.Point == point
 	}
 	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }
@@ -265,7 +270,10 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	spec, _ := result.Lookup(l.Metric)
 	f := Finding{
 		Metric: l.Metric, Point: point, Workload: l.Workload, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
-		Judged: judged(l, r),
+		HostClass: l.HostClass, Judged: judged(l, r),
+	}
+	if f.elsewhere(l, name, r) {
+		return f
 	}
 	if !f.Judged {
 		f.Sentence = name + " is not judged: the ledger does not balance, so it means nothing"

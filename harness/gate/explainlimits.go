@@ -36,6 +36,8 @@ type ExplainedLimit struct {
 	Meaning  string        `json:"meaning"`
 	Relative bool          `json:"relative"`
 	Of       string        `json:"of,omitempty"` // what a relative limit is a multiple of
+	// HostClass is the only host class that the limit is judged on; "" is every one.
+	HostClass string `json:"host_class,omitempty"`
 	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
 	RelativeTo string   `json:"relative_to,omitempty"`
 	Observed   *float64 `json:"observed,omitempty"`
@@ -92,6 +94,7 @@ func explainLimit(l Limit) ExplainedLimit {
 	x := ExplainedLimit{
 		Metric: l.Metric, Kind: l.Kind, Point: l.Point, Workload: l.Workload, Limit: l.Value, Unit: spec.Unit, Better: spec.Better,
 		Meaning: spec.Meaning(), Because: l.Because, On: l.On, Unobserved: l.Unobserved,
+		HostClass: l.HostClass,
 	}
 	if l.RelativeTo != "" {
 		x.Relative, x.RelativeTo, x.Of = true, l.RelativeTo, "the reference "+l.RelativeTo+" of the same run"
@@ -115,7 +118,7 @@ func explainLimit(l Limit) ExplainedLimit {
 
 // Name names what is limited as judgements do.
 func (x ExplainedLimit) Name() string {
-	return at(x.Point) + at(x.Workload) + x.Metric + relativeTo(x.RelativeTo)
+	return at(x.Point) + at(x.Workload) + x.Metric + relativeTo(x.RelativeTo) + onHosts(x.HostClass)
 }
 
 // Bound says what the limit asks for, in one sentence.

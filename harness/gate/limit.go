@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "host_class", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "host_class", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -45,6 +45,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
 	}
 	l.RelativeTo = readRelativeTo(b, l.Metric, spec)
+	l.HostClass = readHostClass(b, l, spec)
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
 	switch {
@@ -66,10 +67,18 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	return l, ok
 }
 
-// name names what is limited: the metric, after the point and the workload, and before the reference that the limit is relative to. No two
-// limits of a baseline and its scenario have the same.
+// name names what is limited: the metric, after the point and the workload, and before the reference that the limit is relative to and the
+// host class. No two limits of a baseline and its scenario have the same.
 func (l Limit) name() string {
-	return at(l.Point) + at(l.Workload) + l.Metric + relativeTo(l.RelativeTo)
+	return at(l.Point) + at(l.Workload) + l.Metric + relativeTo(l.RelativeTo) + onHosts(l.HostClass)
+}
+
+// onHosts names a host class behind what is limited there.
+func onHosts(class string) string {
+	if class == "" {
+		return ""
+	}
+	return " on " + class
 }
 
 // relativeTo names a reference behind what is limited relative to it.

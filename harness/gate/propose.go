@@ -29,7 +29,7 @@ type Change struct {
 
 // Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A
 // limit that r has no figure for, or that r breaks, says that instead (unobserved). The limits themselves and all reasons stay. A limit of 0 says
-// nothing, because 0 is all that can be observed under it. Propose fails if src is no valid file, writes several attributes on one line, or has
+// nothing, because 0 is all that can be observed under it, and a limit of another host class keeps what it says. Propose fails if src is no valid file, writes several attributes on one line, or has
 // no baseline for the scenario.
 func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte, changes []Change, err error) {
 	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
@@ -51,7 +51,7 @@ func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte
 		if i >= len(blocks[l.Kind]) {
 			return nil, nil, fmt.Errorf("%s has fewer limits than were read from it: it has changed meanwhile", file)
 		}
-		if l.Value == 0 {
+		if l.Value == 0 || !l.holdsOn(r) {
 			continue
 		}
 		if change, changed := observe(blocks[l.Kind][i].Body(), l, b.Limits, r); changed {
@@ -74,7 +74,7 @@ func ProposeCarried(r *result.Result) (changes []Change) {
 	}
 	for _, l := range own {
 		change, _, _ := proposal(l.Limit, limits, r)
-		if change.Where = l.where; l.Value != 0 && change.From != change.To {
+		if change.Where = l.where; l.Value != 0 && l.holdsOn(r) && change.From != change.To {
 			changes = append(changes, change)
 		}
 	}

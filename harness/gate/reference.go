@@ -102,7 +102,8 @@ func (r *Report) Limits() []result.JudgedLimit {
 	for _, f := range r.Findings {
 		all = append(all, result.JudgedLimit{
 			Metric: f.Metric, Point: f.Point, Workload: f.Workload, Kind: string(f.Kind), Limit: f.Limit,
-			RelativeTo: f.RelativeTo, Ratio: f.Ratio, Reference: f.Reference, Value: f.Value, Margin: f.Margin, OK: f.OK,
+			RelativeTo: f.RelativeTo, Ratio: f.Ratio, Reference: f.Reference, Value: f.Value, Margin: f.Margin,
+			HostClass: f.HostClass, Judged: f.Judged, OK: f.OK,
 		})
 	}
 	return all

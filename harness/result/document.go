@@ -61,10 +61,12 @@ type JudgedLimit struct {
 	Limit      float64  `json:"limit"`                 // in the metric's unit
 	RelativeTo string   `json:"relative_to,omitempty"` // the reference that the limit is a ratio to
 	Ratio      float64  `json:"ratio,omitempty"`
-	Reference  float64  `json:"reference,omitempty"` // its figure in the run: 1/s, or us of CPU time
-	Value      *float64 `json:"value"`               // null if the run has none
-	Margin     *float64 `json:"margin,omitempty"`    // the part of the limit by which the value keeps it; below 0 where it does not
-	OK         bool     `json:"ok"`
+	Reference  float64  `json:"reference,omitempty"`  // its figure in the run: 1/s, or us of CPU time
+	Value      *float64 `json:"value"`                // null if the run has none
+	Margin     *float64 `json:"margin,omitempty"`     // the part of the limit by which the value keeps it; below 0 where it does not
+	HostClass  string   `json:"host_class,omitempty"` // the only host class that the limit is judged on
+	Judged     bool     `json:"judged"`               // false on another host class, and where the ledger does not balance
+	OK         bool     `json:"ok"`                   // false if it was not judged
 }
 
 // NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes

@@ -17,7 +17,8 @@ type Limit struct {
 	Max *float64 `json:"max,omitempty"`
 	// RelativeTo is the reference that the bound is a ratio to, one of Scenario.References; "" if the bound is the limit itself.
 	RelativeTo string `json:"relative_to,omitempty"`
-	Point      string `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
+	HostClass  string `json:"host_class,omitempty"` // the only host class that it is judged on; "" is every one
+	Point      string `json:"point,omitempty"`      // a name of Scenario.Points; "" is each that has no limit of its own
 	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the limit itself.
 	RelativeToPoint string `json:"relative_to_point,omitempty"`
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
@@ -29,7 +30,7 @@ type Limit struct {
 	Where      string  `json:"where"`                // path:line:column of its block
 }
 
-// Name names what is limited: the metric, after the point and the workload and before the reference if it says them. No two limits of a
+// Name names what is limited: the metric, after the point and the workload and before the reference and the host class if it says them. No two limits of a
 // scenario have the same.
 func (l Limit) Name() string {
 	name := l.Metric
@@ -40,6 +41,9 @@ func (l Limit) Name() string {
 	}
 	if l.RelativeTo != "" {
 		name += " relative to " + l.RelativeTo
+	}
+	if l.HostClass != "" {
+		name += " on " + l.HostClass
 	}
 	return name
 }
@@ -69,7 +73,7 @@ type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"min", "max", "relative_to", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
+		"min", "max", "relative_to", "host_class", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
 	}},
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
@@ -98,6 +102,7 @@ func readLimit(b *hclfile.Block) Limit {
 	l := Limit{
 		Metric:          b.Label(),
 		RelativeTo:      b.Text("relative_to", hclfile.TextSpec{MaxBytes: 64, Example: ReferenceCPU}),
+		HostClass:       b.Text("host_class", hclfile.TextSpec{MaxBytes: 100, Example: "2-cpus-amd64-virtual-ext4"}),
 		Point:           b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"}),
 		RelativeToPoint: b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"}),
 		Workload:        b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"}),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -56,7 +57,8 @@ the exit code 3. A check that is unknown does not, but no scenario can judge its
 // writeDoctor writes the checks as a table, and what they amount to.
 func writeDoctor(to io.Writer, d *doctor.Report) error {
 	h := d.Host
-	if _, err := fmt.Fprintf(to, "%s, %d CPUs, GOMAXPROCS %d (%s), %s %s\n\n", h.CPUModel, h.CPUs, h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel); err != nil {
+	if _, err := fmt.Fprintf(to, "%s, %d CPUs, GOMAXPROCS %d (%s), %s %s\nhost class: %s\n\n",
+		h.CPUModel, h.CPUs, h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel, cmp.Or(h.Class(), "unknown")); err != nil {
 		return err
 	}
 	t := render.Table{Header: make([]string, 5)}

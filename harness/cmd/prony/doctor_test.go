@@ -40,7 +40,7 @@ func TestDoctorInWords(t *testing.T) {
 	var text strings.Builder
 	require.NoError(t, writeDoctor(&text, &doctor.Report{
 		Verdict: result.Invalid,
-		Host:    result.Host{CPUModel: "CPU", CPUs: 2, GOMAXPROCS: 2, GOMAXPROCSSource: "cpus", OS: "linux", Kernel: "6.1"},
+		Host:    result.Host{CPUModel: "CPU", CPUs: 2, GOMAXPROCS: 2, GOMAXPROCSSource: "cpus", OS: "linux", Kernel: "6.1", Arch: "amd64", Virtualisation: "KVM", Filesystem: "ext4", CgroupCPUMax: "max"},
 		Checks: []doctor.Check{
 			{Name: "generator", State: doctor.Fit, Value: &rate, Unit: "cycles/s", Limit: &limit, About: "alone"},
 			{Name: "slip", State: doctor.Unfit, Value: &slip, Unit: "ms", Limit: new(1.0), About: "late"},
@@ -48,6 +48,7 @@ func TestDoctorInWords(t *testing.T) {
 		},
 	}))
 	assert.Equal(t, `CPU, 2 CPUs, GOMAXPROCS 2 (cpus), linux 6.1
+host class: 2-cpus-amd64-virtual-ext4
 
 fit      generator  12,345,678 cycles/s  limit 2,000,000  alone
 unfit    slip       1.23 ms              limit 1          late
