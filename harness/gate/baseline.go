@@ -32,6 +32,8 @@ type Limit struct {
 	RelativeTo string
 	// HostClass is result.Host.Class of the hosts that it is judged on; "" is every host.
 	HostClass string
+	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.
+	ForeignCPUPercentMax float64
 	// Workload is which of several workloads it holds for; "" is all of them together.
 	Workload string
 	Because  string // why the limit is what it is, never empty

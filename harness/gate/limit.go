@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "host_class", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "host_class", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -46,6 +46,10 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	}
 	l.RelativeTo = readRelativeTo(b, l.Metric, spec)
 	l.HostClass = readHostClass(b, l, spec)
+	l.ForeignCPUPercentMax = readForeignCPU(b)
+	if l.ForeignCPUPercentMax > 0 && spec.OfLedger() {
+		b.AttrProblem("foreign_cpu_percent_max", l.Metric+" does not depend on other processes", "remove foreign_cpu_percent_max")
+	}
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
 	switch {

@@ -87,3 +87,16 @@ baseline "smoke" {
 
 scenario "smoke" {
 }
+
+baseline "neighbours" {
+  floor "cycles_per_s" {
+    min                     = 2
+    foreign_cpu_percent_max = 101
+    because                 = "no process uses more than all"
+  }
+  ceiling "lost" {
+    max                     = 0
+    foreign_cpu_percent_max = 10
+    because                 = "a task is lost beside a neighbour too"
+  }
+}
