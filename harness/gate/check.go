@@ -103,7 +103,7 @@ func Check(b *Baselines, r *result.Result) Report {
 	if r.Verdict != result.Pass && len(r.Reasons) == 0 {
 		report.Reasons = append(report.Reasons, fmt.Sprintf("the run's own verdict is %s", r.Verdict))
 	}
-	misfit := baseline.misfit(r)
+	misfit := baseline.misfit(&r.Manifest.Scenario)
 	switch {
 	case misfit != "":
 		report.Reasons = append(report.Reasons, misfit)
@@ -134,9 +134,16 @@ func Check(b *Baselines, r *result.Result) Report {
 		report.Verdict = result.Worst(result.Misconfigured, report.Verdict)
 	}
 	if report.Verdict == result.Regressed {
-		report.Where = append(commits(r.Rounds), where(profilesOf(r, report.Findings), locksOf(r, report.Findings))...)
+		report.Where = report.whereOf(r)
 	}
 	return report
+}
+
+// Diagnose says where the time went from the profiles of another run of the same scenario, for a judgement of a run that has none.
+func (r *Report) Diagnose(profiled *result.Result) { r.Where = r.whereOf(profiled) }
+
+func (r *Report) whereOf(run *result.Result) []string {
+	return append(commits(run.Rounds), where(profilesOf(run, r.Findings), locksOf(run, r.Findings))...)
 }
 
 // verdict returns the verdict of a limit that does not hold.

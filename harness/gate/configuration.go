@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -29,15 +28,27 @@ func readConfiguration(b *hclfile.Block) string {
 	return hash
 }
 
-// misfit says that a result is of another configuration than the baseline is for, or returns "".
-func (b Baseline) misfit(r *result.Result) string {
-	own := r.Manifest.Scenario.Configuration()
+// Misfits says, one sentence each, which of the scenarios have another configuration than their baseline is for, so that no run of them can be
+// judged.
+func (b *Baselines) Misfits(scenarios []*scenario.Scenario) (misfits []string) {
+	for _, s := range scenarios {
+		baseline, _ := b.For(s.Name)
+		if misfit := baseline.misfit(s); misfit != "" {
+			misfits = append(misfits, misfit)
+		}
+	}
+	return misfits
+}
+
+// misfit says that a scenario has another configuration than the baseline is for, or returns "".
+func (b Baseline) misfit(s *scenario.Scenario) string {
+	own := s.Configuration()
 	if b.Configuration == "" || b.Configuration == own {
 		return ""
 	}
 	why := "the scenario's file has changed since"
 	var given []string
-	for _, v := range r.Manifest.Scenario.Variables {
+	for _, v := range s.Variables {
 		if v.Given {
 			given = append(given, fmt.Sprintf("--var %s=%s", v.Name, v.Value))
 		}

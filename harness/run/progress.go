@@ -23,6 +23,7 @@ type progress struct {
 	columns  func() int
 	now      func() time.Time
 	rounds   []plannedRound
+	place    *Place
 
 	mu   sync.Mutex
 	w    io.Writer
@@ -37,7 +38,7 @@ const columnsDefault = 80
 
 func newProgress(o Options, s *scenario.Scenario) *progress {
 	p := &progress{
-		scenario: s, terminal: o.Terminal, columns: o.Columns, now: o.now, rounds: planned(s), w: o.Progress,
+		scenario: s, terminal: o.Terminal, columns: o.Columns, now: o.now, rounds: planned(s), place: o.Place, w: o.Progress,
 	}
 	if p.w == nil {
 		p.w = io.Discard
@@ -87,7 +88,7 @@ func (p *progress) plan(folder string) {
 	default:
 		profiled = fmt.Sprintf(" and %d profiled ones", n)
 	}
-	p.line("%s: durability %s, %s%s of %v + %v; at most %v", s.Name, p.durability(),
+	p.line("%s%s: durability %s, %s%s of %v + %v; at most %v", s.Name, p.place.text(), p.durability(),
 		rounds, profiled, s.Phases.Warmup, s.Phases.Window, s.Duration().Round(time.Second))
 	p.line("%s: run folder %s", s.Name, folder)
 	p.mu.Lock()
@@ -153,8 +154,8 @@ func (p *progress) load(number int, now load.Progress) {
 	if p.arm != "" {
 		name += ", " + p.arm
 	}
-	fmt.Fprintf(&b, "  %s, %s, %v left: %s cycles/s", name, p.phase(now),
-		p.pace.left(p.now()).Round(time.Second), render.Number(rate))
+	left := p.pace.left(p.now())
+	fmt.Fprintf(&b, "  %s, %s, %v left%s: %s cycles/s", name, p.phase(now), left.Round(time.Second), p.place.inAll(left), render.Number(rate))
 	if now.CycleP99 > 0 {
 		fmt.Fprintf(&b, ", p99 %s ms", render.Number(now.CycleP99.Seconds()*1e3))
 	}

@@ -32,16 +32,9 @@ var pointMetrics = []struct{ header, metric string }{
 
 // done writes what the run found: the table of its figures, why the verdict is not pass, and the verdict.
 func (p *progress) done(r *result.Result) {
-	if len(r.Points) > 0 && r.Verdict != result.Incorrect {
-		p.table(pointRows(r))
+	if p.place == nil {
+		p.figures(r)
 	}
-	for _, w := range r.Workloads {
-		if r.Verdict != result.Incorrect {
-			p.line("  workload %s", w.Name)
-			p.table(metricRows(w.Metrics))
-		}
-	}
-	p.table(metricRows(result.Published(r)))
 	if r.Bound != nil && r.Verdict != result.Incorrect {
 		p.line("  %s", r.Bound.Sentence)
 	}
@@ -55,6 +48,20 @@ func (p *progress) done(r *result.Result) {
 		end += ", durability " + p.durability()
 	}
 	p.line("%s", end)
+}
+
+// figures writes the tables of the run's figures.
+func (p *progress) figures(r *result.Result) {
+	if len(r.Points) > 0 && r.Verdict != result.Incorrect {
+		p.table(pointRows(r))
+	}
+	for _, w := range r.Workloads {
+		if r.Verdict != result.Incorrect {
+			p.line("  workload %s", w.Name)
+			p.table(metricRows(w.Metrics))
+		}
+	}
+	p.table(metricRows(result.Published(r)))
 }
 
 // someMax is how many warnings and how many reasons are shown at the end: all are in the result.

@@ -115,6 +115,17 @@ func TestProgressOffATerminal(t *testing.T) {
 	assert.NotContains(t, text.String(), "\x1b", "no control characters")
 }
 
+// A run among several says which it is and how long all will take, and leaves its tables out.
+func TestProgressOfOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	c := &clock{at: time.Unix(1000, 0)}
+	place := &Place{Number: 2, Of: 3, After: time.Minute}
+	tell(newProgress(Options{Progress: &text, now: c.now, Terminal: true, Place: place, Columns: func() int { return 200 }}, told()), c)
+	golden(t, "place.txt", screened(text.String()))
+	assert.NotContains(t, text.String(), "what they are")
+}
+
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

@@ -41,6 +41,8 @@ type Options struct {
 	Progress io.Writer
 	Terminal bool
 	Columns  func() int // how wide the terminal is now; nil: 80
+	// Place is where the run stands among those that a command makes one after the other; nil: it is the only one.
+	Place *Place
 
 	// Describe, if not nil, fills in where the time of a result goes and what limits its rate: package gate has Describe, and this one
 	// does not judge.

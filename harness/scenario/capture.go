@@ -78,13 +78,15 @@ const (
 // captureTrace is the capture that is no profile: the execution trace of the moments before a cycle was slow.
 const captureTrace = "trace"
 
+const captureCPU = "cpu"
+
 // The captures that have a rate.
 const (
 	captureMutex    = "mutex"
 	captureBlocking = "block"
 )
 
-var captureKinds = []string{"cpu", captureMutex, captureBlocking, "allocs", "goroutine", captureTrace}
+var captureKinds = []string{captureCPU, captureMutex, captureBlocking, "allocs", "goroutine", captureTrace}
 
 var captureBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{"rate", "cycle_latency_ms"}},
@@ -117,7 +119,7 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 			b.AttrProblem("rate", fmt.Sprintf("capture %q takes no rate", c.Kind), "only mutex and block do; remove it")
 		}
 		c.CycleLatency = readCeiling(b, c.Kind)
-		if c.Kind == "cpu" && window > 0 && window < cpuWindowLeast {
+		if c.Kind == captureCPU && window > 0 && window < cpuWindowLeast {
 			b.LabelProblem(fmt.Sprintf("capture %q needs a window of at least 1s; it is %s", c.Kind, hclfile.FormatDuration(window)),
 				`write window = "1s", or remove the capture`)
 		}

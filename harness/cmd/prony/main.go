@@ -40,6 +40,7 @@ completed exactly once, and says what it measured, where the time went, and whet
   prony explain scenarios/*.hcl   what they do, how long they take and what they can show
   prony run scenarios/smoke.hcl   measure: the result and its page go to runs/<id>/
   prony check                     judge the newest run by baselines/
+  prony guard scenarios/smoke.hcl measure and judge, as CI does
   prony report                    write the newest run's page again
 
 Each command prints one JSON document on stdout with --json, also where it fails; everything for people is on stderr.
@@ -48,7 +49,7 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 		SilenceErrors: true,
 	}
 	args = recorded(args)
-	root.AddCommand(runCommand(args), checkCommand(), baselineCommand(), reportCommand())
+	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(), reportCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), gateCommand(args))
 	root.AddCommand(profileCommand(), doctorCommand())

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/ci"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+type guardFlags struct {
+	out, baselines, ci string
+	within             time.Duration
+	json               bool
+	vars               vars
+}
+
+func guardCommand(args []string) *cobra.Command {
+	var f guardFlags
+	c := &cobra.Command{
+		Use:   "guard FILE...",
+		Short: "Run scenarios, judge each by its limits, and say what broke and why",
+		Long: `Runs every scenario of the files given, judges each run as prony check does, and ends with the verdict and the
+margin to each limit. It is for CI: what fails is named with the metric, its value, the limit, where the time went,
+and the command that runs that scenario alone.
+
+A scenario that ends invalid is run once more when all have run, since a busy host may have passed by then. A scenario
+that broke a limit and takes no profiles is run once more with them. Neither begins if it is expected to end later than
+--within after the start, so that the whole takes no longer.
+
+Scenarios whose limits are for another configuration are refused before anything is measured.`,
+		Example: `  prony guard scenarios/smoke.hcl
+  prony guard --within 3m --ci runs/ci/smoke scenarios/smoke.hcl scenarios/smoke/*.hcl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			document, err := f.guard(c.Context(), args, files, c.ErrOrStderr())
+			return finish(c, f.json, document, err)
+		},
+	}
+	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
+	c.Flags().StringVar(&f.baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().DurationVar(&f.within, "within", 0, "time for all, runs that are repeated included; 0: as long as they take")
+	f.vars.flag(c)
+	ciFlag(c, &f.ci)
+	jsonFlag(c, &f.json)
+	return c
+}
+
+func (f *guardFlags) guard(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
+	if f.within < 0 {
+		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
+	}
+	scenarios, err := f.vars.load(files)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := gate.LoadBaselines(f.baselines)
+	if err != nil {
+		return nil, err
+	}
+	if misfits := limits.Misfits(scenarios); len(misfits) > 0 {
+		return nil, errors.New(strings.Join(misfits, "\n"))
+	}
+	server, err := topology.FindServer()
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{
+		limits: limits, within: f.within, now: time.Now, stderr: stderr,
+		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
+			return run.Execute(ctx, s, run.Options{
+				Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
+				Place: place, Describe: gate.Describe,
+			})
+		},
+		alone: func(s *scenario.Scenario) string { return f.alone(args[0], s) },
+	}
+	if err := g.all(ctx, scenarios); err != nil {
+		return g.document(), err
+	}
+	took := g.took().Round(time.Second)
+	say(stderr, "\n%s", strings.TrimSuffix(report.GuardText(g.guarded, took), "\n"))
+	document := g.document()
+	if f.ci != "" {
+		return document, ci.Write(f.ci, g.judgements())
+	}
+	return document, nil
+}
+
+// alone returns the command that guards one of the scenarios with the same values.
+func (f *guardFlags) alone(program string, s *scenario.Scenario) string {
+	words := []string{program, "guard"}
+	for _, v := range f.vars.given {
+		words = append(words, "--var", v)
+	}
+	return strings.Join(append(words, s.File), " ")
+}

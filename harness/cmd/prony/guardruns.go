@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pronybench/prony/harness/ci"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// guard runs scenarios one after the other and judges each. One goroutine uses it.
+type guard struct {
+	limits *gate.Baselines
+	within time.Duration // 0: no bound
+	now    func() time.Time
+	stderr io.Writer
+	// execute runs a scenario and returns its result and run folder, as run.Execute does.
+	execute func(context.Context, *scenario.Scenario, *run.Place) (*result.Result, string, error)
+	// alone returns the command that guards a scenario alone.
+	alone func(*scenario.Scenario) string
+
+	began    time.Time
+	guarded  []report.Guarded // in the order of the scenarios
+	outcomes []result.Outcome // likewise
+}
+
+// all runs and judges the scenarios, then runs those once more that were invalid, and with profiles those that broke a limit and have none. An
+// error is of what keeps a run from having a result.
+func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
+	g.began = g.now()
+	for i, s := range scenarios {
+		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios), After: expected(scenarios[i+1:])})
+		if err != nil {
+			return err
+		}
+		g.guarded, g.outcomes = append(g.guarded, judged), append(g.outcomes, outcome)
+	}
+	for i, s := range scenarios {
+		if g.guarded[i].Verdict != result.Invalid || !g.fits(s) {
+			continue
+		}
+		say(g.stderr, "%s was invalid, and is run once more", s.Name)
+		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios)})
+		if err != nil {
+			return err
+		}
+		judged.First = g.guarded[i].Reasons
+		g.guarded[i], g.outcomes[i] = judged, outcome
+	}
+	for i, s := range scenarios {
+		if judged := &g.guarded[i]; judged.Verdict == result.Regressed && s.Profiles() == 0 {
+			if err := g.diagnose(ctx, judged, s.Profiled(), &run.Place{Number: i + 1, Of: len(scenarios)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// expected returns about how long scenarios take one after the other.
+func expected(scenarios []*scenario.Scenario) (sum time.Duration) {
+	for _, s := range scenarios {
+		sum += s.Expected()
+	}
+	return sum
+}
+
+// fits reports whether a run of the scenario is expected to end in time.
+func (g *guard) fits(s *scenario.Scenario) bool {
+	return g.within == 0 || g.took()+s.Expected() <= g.within
+}
+
+func (g *guard) took() time.Duration { return g.now().Sub(g.began) }
+
+// one runs a scenario and judges the run.
+func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place) (report.Guarded, result.Outcome, error) {
+	r, folder, err := g.execute(ctx, s, place)
+	if err != nil {
+		return report.Guarded{}, result.Outcome{}, err
+	}
+	judged := report.Guarded{Report: gate.Check(g.limits, r), Folder: folder, Alone: g.alone(s)}
+	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
+	r.Warnings = append(r.Warnings, judged.Warnings...)
+	outcome := result.NewOutcome(r, folder)
+	if files, err := report.Render(folder, folder); err != nil { // the figures are stored: what is missing is only how they look
+		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
+	} else {
+		outcome.Page = files[0]
+	}
+	return judged, outcome, nil
+}
+
+// diagnose runs a scenario that broke a limit with profiles, for the judgement to say where the time goes. A task at fault in that run counts.
+func (g *guard) diagnose(ctx context.Context, judged *report.Guarded, profiled *scenario.Scenario, place *run.Place) error {
+	if !g.fits(profiled) {
+		judged.NoProfiles = "there was no time left to take profiles"
+		return nil
+	}
+	say(g.stderr, "%s broke a limit, and is run once more with profiles", profiled.Name)
+	r, folder, err := g.execute(ctx, profiled, place)
+	if err != nil {
+		return err
+	}
+	judged.Diagnose(r)
+	judged.Profiles = folder
+	if r.Verdict == result.Incorrect {
+		judged.Verdict = result.Incorrect
+		for _, reason := range r.Reasons {
+			judged.Reasons = append(judged.Reasons, "in the run with profiles: "+reason)
+		}
+	}
+	return nil
+}
+
+// document returns the outcomes of the scenarios that were run, with the last word on each.
+func (g *guard) document() *result.Document {
+	for i, judged := range g.guarded {
+		g.outcomes[i].Verdict, g.outcomes[i].Reasons = judged.Verdict, judged.Reasons
+	}
+	return result.NewDocument(g.outcomes...)
+}
+
+func (g *guard) judgements() (all []ci.Judgement) {
+	for _, judged := range g.guarded {
+		all = append(all, ci.OfCheck(judged.Report))
+	}
+	return all
+}

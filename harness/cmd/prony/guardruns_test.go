@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// scripted answers each run of a scenario with the next of its results, and notes what was run. Each run takes a second.
+type scripted struct {
+	t       *testing.T
+	results map[string][]func(*result.Result)
+	ran     []string
+	clock   time.Time
+}
+
+func (s *scripted) execute(_ context.Context, sc *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
+	s.ran = append(s.ran, fmt.Sprintf("%s %d/%d profiles %d, %v after", sc.Name, place.Number, place.Of, sc.Profiles(), place.After))
+	s.clock = s.clock.Add(time.Second)
+	next := s.results[sc.Name]
+	if len(next) == 0 {
+		return nil, "", errors.New("the disk is full")
+	}
+	s.results[sc.Name] = next[1:]
+	folder := stored(s.t, s.t.TempDir(), "run", func(r *result.Result) {
+		r.Scenario = sc.Name
+		next[0](r)
+	})
+	r, _, err := result.Read(folder)
+	return r, folder, err
+}
+
+// guarding returns a guard of the scenarios a, b and c, of 100 cycles a second at least each.
+func guarding(t *testing.T, within time.Duration, results map[string][]func(*result.Result)) (*guard, *scripted, []*scenario.Scenario) {
+	t.Helper()
+	inFolder(t)
+	limits := ""
+	for _, name := range []string{"a", "b", "c"} {
+		write(t, name+".hcl", tiny(name, "1s", ""))
+		limits += fmt.Sprintf("baseline %q {\n  floor \"cycles_per_s\" {\n    min     = 100\n    because = \"it is\"\n  }\n}\n", name)
+	}
+	write(t, "baselines/all.hcl", limits)
+	baselines, err := gate.LoadBaselines("baselines")
+	require.NoError(t, err)
+	scenarios, err := scenario.Load("a.hcl", "b.hcl", "c.hcl")
+	require.NoError(t, err)
+	s := &scripted{t: t, results: results, clock: time.Unix(1000, 0)}
+	return &guard{
+		limits: baselines, within: within, now: func() time.Time { return s.clock }, stderr: &bytes.Buffer{}, execute: s.execute,
+		alone: func(sc *scenario.Scenario) string { return "prony guard " + sc.File },
+	}, s, scenarios
+}
+
+func sound(*result.Result) {}
+
+func slow(r *result.Result) {
+	r.Metrics[result.CyclesPerS] = result.Metric{Median: 70, Low: 70, High: 70, N: 2}
+}
+
+func invalid(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }
+
+func wrong(r *result.Result) { r.Verdict, r.Reasons = result.Incorrect, []string{"round 1: lost"} }
+
+func TestGuardRunsEachScenarioOnce(t *testing.T) {
+	g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {sound}, "c": {sound}})
+	require.NoError(t, g.all(t.Context(), scenarios))
+	assert.Equal(t, []string{"a 1/3 profiles 0, 12.04s after", "b 2/3 profiles 0, 6.02s after", "c 3/3 profiles 0, 0s after"}, s.ran)
+	assert.Equal(t, result.Pass, g.document().Verdict)
+	assert.Len(t, g.judgements(), 3)
+}
+
+// The second run has the last word, after all others had their turn.
+func TestGuardRepeatsWhatWasInvalid(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		second  func(*result.Result)
+		verdict result.Verdict
+	}{
+		{"then it passes", sound, result.Pass},
+		{"then it is invalid again", invalid, result.Invalid},
+		{"then it regressed", slow, result.Regressed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {invalid, c.second, sound}, "b": {sound}, "c": {sound}})
+			require.NoError(t, g.all(t.Context(), scenarios))
+			require.Greater(t, len(s.ran), 3)
+			assert.Equal(t, "a 1/3 profiles 0, 0s after", s.ran[3])
+			assert.Equal(t, c.verdict, g.document().Verdict)
+			assert.Equal(t, c.verdict, g.document().Scenarios[0].Verdict)
+			assert.Equal(t, []string{"the host slept"}, g.guarded[0].First)
+			if c.verdict != result.Regressed {
+				assert.Len(t, s.ran, 4, "it is repeated once")
+			}
+		})
+	}
+}
+
+func TestGuardTakesProfilesOfWhatBrokeALimit(t *testing.T) {
+	profiled := func(r *result.Result) {
+		r.Profiles = []result.Profile{{Kind: "cpu", Total: 1e9, Unit: "nanoseconds", Top: []result.ProfileEntry{{Function: "example.com/hot.Loop", Flat: 6e8, Share: 0.6}}}}
+	}
+	g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {slow, profiled}, "c": {sound}})
+	require.NoError(t, g.all(t.Context(), scenarios))
+	assert.Equal(t, "b 2/3 profiles 1, 0s after", s.ran[3])
+	assert.Equal(t, result.Regressed, g.document().Verdict, "the sound rate of the run with profiles does not count")
+	require.NotEmpty(t, g.guarded[1].Where)
+	assert.Contains(t, g.guarded[1].Where[0], "hot.Loop")
+
+	g, _, scenarios = guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {slow, wrong}, "c": {sound}})
+	require.NoError(t, g.all(t.Context(), scenarios))
+	assert.Equal(t, result.Incorrect, g.document().Verdict, "a task at fault counts whenever it is seen")
+	assert.Contains(t, g.document().Scenarios[1].Reasons, "in the run with profiles: round 1: lost")
+}
+
+// No further run begins that is expected to end too late.
+func TestGuardEndsInTime(t *testing.T) {
+	g, s, scenarios := guarding(t, 4*time.Second, map[string][]func(*result.Result){"a": {invalid}, "b": {slow}, "c": {sound}})
+	require.NoError(t, g.all(t.Context(), scenarios))
+	assert.Len(t, s.ran, 3)
+	assert.Equal(t, result.Invalid, g.guarded[0].Verdict)
+	assert.Empty(t, g.guarded[0].First)
+	assert.Equal(t, "there was no time left to take profiles", g.guarded[1].NoProfiles)
+}
+
+// What was judged before a run failed is in the document.
+func TestGuardThatCannotRun(t *testing.T) {
+	g, _, scenarios := guarding(t, 0, map[string][]func(*result.Result){"a": {slow}})
+	assert.EqualError(t, g.all(t.Context(), scenarios), "the disk is full")
+	require.Len(t, g.document().Scenarios, 1)
+	assert.Equal(t, result.Regressed, g.document().Scenarios[0].Verdict)
+}

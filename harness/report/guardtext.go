@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Guarded is the judgement of one scenario of several that were run to be judged.
+type Guarded struct {
+	gate.Report
+	Folder string // of the run
+	Alone  string // the command that runs and judges the scenario alone
+	// First are the reasons why the first run was invalid, if this is the second.
+	First []string
+	// Profiles is the folder of the run that took profiles after a limit was broken, "" without one; NoProfiles says why there is none.
+	Profiles, NoProfiles string
+}
+
+// GuardText renders the judgements of several scenarios as plain text: a line for each scenario with the margin to each limit, then for each
+// that did not pass what broke, where to look and how to run it alone, and last the verdict of all. It ends with a newline.
+func GuardText(all []Guarded, took time.Duration) string {
+	var b strings.Builder
+	b.WriteString("How far each figure is from its limit, in per cent of the limit:\n")
+	rows := make([][]string, 0, len(all))
+	passed, verdicts := 0, make([]result.Verdict, 0, len(all))
+	for _, g := range all {
+		rows = append(rows, []string{g.Scenario, string(g.Verdict), margins(g.Findings)})
+		verdicts = append(verdicts, g.Verdict)
+		if g.Verdict == result.Pass {
+			passed++
+		}
+	}
+	b.WriteString(render.Table{Header: []string{"", "", ""}, Rows: rows}.Text("  "))
+	for _, g := range all {
+		if len(g.First) > 0 {
+			fmt.Fprintf(&b, "%s was run twice, because the first run was invalid: %s\n", g.Scenario, strings.Join(g.First, "; "))
+		}
+	}
+	for _, g := range all {
+		if g.Verdict != result.Pass {
+			b.WriteString("\n" + guardFailure(g))
+		}
+	}
+	fmt.Fprintf(&b, "\n%d of %s passed in %v: %s\n", passed, render.Plural(len(all), "scenario"), took, result.Worst(verdicts...))
+	return b.String()
+}
+
+// margins are those to all limits, the closest first of a metric with several points.
+func margins(findings []gate.Finding) string {
+	var parts []string
+	clean := false
+	for _, f := range findings {
+		name := f.Metric
+		for _, of := range []string{f.Workload, f.Point} {
+			if of != "" {
+				name = of + " " + name
+			}
+		}
+		if f.RelativeTo != "" {
+			name += "/" + f.RelativeTo
+		}
+		spec, _ := result.Lookup(f.Metric)
+		switch {
+		case spec.OfLedger() && f.OK:
+			clean = true
+		case !f.Judged:
+			parts = append(parts, name+" not judged")
+		case f.Margin == nil && f.OK:
+			parts = append(parts, name+" kept")
+		case f.Margin == nil:
+			parts = append(parts, name+" BROKEN")
+		case f.OK:
+			parts = append(parts, fmt.Sprintf("%s %.0f", name, 100**f.Margin))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %.0f BROKEN", name, 100**f.Margin))
+		}
+	}
+	if clean {
+		parts = append(parts, "no task at fault")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// guardFailure says of a scenario that did not pass what broke, where to look, and what to run.
+func guardFailure(g Guarded) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", g.Scenario, g.Verdict)
+	for _, reason := range g.Reasons {
+		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(reason, "\n", "\n  "))
+	}
+	switch {
+	case len(g.Where) > 0:
+		b.WriteString("  where to look:\n")
+		for _, line := range g.Where {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	case g.NoProfiles != "":
+		fmt.Fprintf(&b, "  where to look: %s\n", g.NoProfiles)
+	}
+	fmt.Fprintf(&b, "  run: %s\n", g.Folder)
+	if g.Profiles != "" {
+		fmt.Fprintf(&b, "  run with profiles: %s\n", g.Profiles)
+	}
+	fmt.Fprintf(&b, "  again: %s\n", g.Alone)
+	return b.String()
+}

@@ -1,0 +1,16 @@
+package scenario
+
+// Profiled returns a copy of the scenario that is run to see where its time goes: one timed round of each point, and one with profiles of CPU,
+// locks and waits, and no references. The configuration is the same.
+func (s *Scenario) Profiled() *Scenario {
+	c := *s
+	c.OverrideRounds(1)
+	c.ProfiledRounds = 1
+	c.Captures = []Capture{
+		{Kind: captureCPU},
+		{Kind: captureMutex, MutexFraction: defaultMutexFraction},
+		{Kind: captureBlocking, BlockRate: defaultBlockRate},
+	}
+	c.References = nil
+	return &c
+}
