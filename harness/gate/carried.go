@@ -54,7 +54,7 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 func limitOf(l scenario.Limit) (limit Limit, why string) {
 	limit = Limit{
 		Metric: l.Metric, Kind: Floor, RelativeTo: l.RelativeTo, HostClass: l.HostClass, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
-		Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
+		ForeignCPUPercentMax: l.ForeignCPUPercentMax, Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
 	}
 	value, wrong := l.Min, result.Lower
 	if l.Max != nil {
@@ -66,7 +66,7 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 		return limit, "this program has no such metric"
 	case (l.Min == nil) == (l.Max == nil):
 		return limit, "it needs one of min and max"
-	case spec.Better == wrong:
+	case spec.Better == wrong && !(limit.Kind == Floor && spec.Promised):
 		return limit, fmt.Sprintf("the metric is better when %s", spec.Better)
 	case spec.OfLedger() && *value > 0:
 		return limit, "nothing may loosen the ceiling of 0"

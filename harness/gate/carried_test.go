@@ -42,6 +42,14 @@ func TestCheckByCarriedLimits(t *testing.T) {
 	report = Check(nil, carrying(floorAt(rate+1, "s.hcl:1:1")))
 	assert.Equal(t, result.Regressed, report.Verdict)
 
+	quiet := floorAt(rate+1, "s.hcl:1:1")
+	quiet.ForeignCPUPercentMax = 10
+	busy := carrying(quiet)
+	for i := range busy.Rounds {
+		busy.Rounds[i].Signals = &result.Signals{ForeignCPUPercent: new(33.0)}
+	}
+	assert.Equal(t, result.Pass, Check(b, busy).Verdict, "it is for a quiet host")
+
 	none := carrying(floorAt(rate, "s.hcl:1:1"))
 	none.Rounds, none.Metrics = nil, nil
 	assert.Equal(t, result.Regressed, Check(b, none).Verdict, "a run without figures breaks what it carries")
@@ -116,5 +124,17 @@ func TestLimitsOfTheRepository(t *testing.T) {
 		baseline, _ := b.For(s.Name)
 		_, twice := joined(baseline, own)
 		assert.Empty(t, twice, filepath.Base(s.File))
+	}
+}
+
+// A floor on fsyncs keeps what durability promises, although fewer are cheaper.
+func TestFloorOnWhatIsPromised(t *testing.T) {
+	b, err := baselines(t, testBaseline)
+	require.NoError(t, err)
+	fsyncs := scenario.Limit{Metric: result.StorageFsyncsPerCycle, Min: new(0.002), Because: "each acknowledgement waits for one"}
+	for value, verdict := range map[float64]result.Verdict{0.003: result.Pass, 0.001: result.Regressed} {
+		r := carrying(fsyncs)
+		r.Metrics[result.StorageFsyncsPerCycle] = result.Metric{Median: value, Low: value, High: value, N: 3}
+		assert.Equal(t, verdict, Check(b, r).Verdict, value)
 	}
 }

@@ -40,7 +40,9 @@ type ExplainedLimit struct {
 	HostClass string `json:"host_class,omitempty"`
 	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
 	RelativeTo string   `json:"relative_to,omitempty"`
-	Observed   *float64 `json:"observed,omitempty"`
+	// ForeignCPUPercentMax is how much of the CPUs other processes may have used for the limit to be judged; 0: whatever they used.
+	ForeignCPUPercentMax float64  `json:"foreign_cpu_percent_max,omitempty"`
+	Observed             *float64 `json:"observed,omitempty"`
 	On         string   `json:"on,omitempty"`
 	// Unobserved says why there is no observed figure, if the file says why.
 	Unobserved string `json:"unobserved,omitempty"`
@@ -93,7 +95,7 @@ func explainLimit(l Limit) ExplainedLimit {
 	spec, _ := result.Lookup(l.Metric)
 	x := ExplainedLimit{
 		Metric: l.Metric, Kind: l.Kind, Point: l.Point, Workload: l.Workload, Limit: l.Value, Unit: spec.Unit, Better: spec.Better,
-		Meaning: spec.Meaning(), Because: l.Because, On: l.On, Unobserved: l.Unobserved,
+		Meaning: spec.Meaning(), ForeignCPUPercentMax: l.ForeignCPUPercentMax, Because: l.Because, On: l.On, Unobserved: l.Unobserved,
 		HostClass: l.HostClass,
 	}
 	if l.RelativeTo != "" {
@@ -124,14 +126,18 @@ func (x ExplainedLimit) Name() string {
 // Bound says what the limit asks for, in one sentence.
 func (x ExplainedLimit) Bound() string {
 	side := map[Kind]string{Floor: "at least", Ceiling: "at most"}[x.Kind]
+	quiet := ""
+	if x.ForeignCPUPercentMax > 0 {
+		quiet = fmt.Sprintf("; not judged where other processes used more than %s %% of the CPUs", render.Digits(x.ForeignCPUPercentMax, 3))
+	}
 	figure := render.Digits(x.Limit, 4)
 	switch spec, _ := result.Lookup(x.Metric); {
 	case x.Relative:
-		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed", side, figure, x.Of)
+		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed%s", side, figure, x.Of, quiet)
 	case spec.OfLedger():
 		return fmt.Sprintf("%s %s: a sum over all rounds", side, figure)
 	default:
-		return fmt.Sprintf("%s %s %s: absolute", side, figure, x.Unit)
+		return fmt.Sprintf("%s %s %s: absolute%s", side, figure, x.Unit, quiet)
 	}
 }
 

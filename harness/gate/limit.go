@@ -109,7 +109,7 @@ func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 		b.LabelProblem(fmt.Sprintf("unknown metric %q", name), remedy)
 	case spec.Family != "" && strings.HasSuffix(name, "_max"):
 		b.LabelProblem(fmt.Sprintf("%s is a single sample, which no limit can judge", name), "limit "+spec.Family+"_p99 or another percentile")
-	case kind == Floor && spec.Better == result.Lower:
+	case kind == Floor && spec.Better == result.Lower && !spec.Promised:
 		b.LabelProblem(fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), instead(b, Ceiling))
 	case kind == Ceiling && spec.Better == result.Higher:
 		b.LabelProblem(fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), instead(b, Floor))

@@ -21,6 +21,7 @@ var meanings = map[string]string{
 	StorageFsyncsPerCycle:    "fsyncs of stores and Raft logs for each cycle",
 	StorageFsyncUsPerCycle:   "time in fsyncs of the stores for each cycle, those in the background included",
 	StorageScannedPerCycle:   "keys that scans of the stores stepped over for each cycle, deleted ones included",
+	ServerGoroutinesMax:      "the most goroutines that the servers had, added up",
 	ServerAllocsPerCycle:     "objects that the servers allocated for each cycle",
 	ServerAllocBytesPerCycle: "bytes that the servers allocated for each cycle",
 	RaftEntriesPerCycle:      "entries of the Raft log for each cycle",

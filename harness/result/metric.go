@@ -27,6 +27,7 @@ const (
 
 	// What the servers' runtimes allocated, for each task completed, over all nodes.
 	ServerAllocsPerCycle     = "server_allocs_per_cycle"
+	ServerGoroutinesMax      = "server_goroutines_max"
 	ServerAllocBytesPerCycle = "server_alloc_bytes_per_cycle"
 	// StorageFsyncsPerCycle are the fsyncs of the servers' stores, and of the Raft logs of a cluster, over all nodes.
 	StorageFsyncsPerCycle = "storage_fsyncs_per_cycle"
@@ -151,6 +152,8 @@ type Spec struct {
 	Zero bool
 	// Partial says that a round may lack the metric, which is then that of the rounds that have it.
 	Partial bool
+	// Promised says that too little of the metric is wrong, although lower is better: the servers promise that much, so it can have a floor.
+	Promised bool
 	// Bounded says that Low and High of the metric are one-sided 95 % bounds of its true value, and that any of the three may be below 0.
 	// A limit is about the bounds.
 	Bounded bool
@@ -176,11 +179,12 @@ var specs = func() []Spec {
 		{Name: StorageDeletesPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: StorageSetBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage},
 		{Name: WrittenBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage, Zero: true},
-		{Name: StorageFsyncsPerCycle, Unit: "fsyncs", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: StorageFsyncsPerCycle, Unit: "fsyncs", Better: Lower, Part: OfStorage, Zero: true, Promised: true},
 		{Name: StorageFsyncUsPerCycle, Unit: "us", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: StorageScannedPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: ServerAllocsPerCycle, Unit: "objects", Better: Lower, Part: OfRuntime},
 		{Name: ServerAllocBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRuntime},
+		{Name: ServerGoroutinesMax, Unit: "goroutines", Better: Lower, Part: OfRuntime, Partial: true},
 		{Name: RaftEntriesPerCycle, Unit: "entries", Better: Lower, Part: OfRaft},
 		{Name: RaftEntryBytesMean, Unit: "bytes", Better: Higher, Part: OfRaft},
 		{Name: RaftLogBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRaft},

@@ -48,7 +48,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 53+5*7+3)
+	assert.Len(t, result.Specs(), 54+5*7+3)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {

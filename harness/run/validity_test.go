@@ -40,6 +40,7 @@ func checkObserved(t *testing.T, round *result.Round) {
 		assert.Positive(t, p.AllocatedObjects, name)
 		assert.LessOrEqual(t, p.GCPauseMsP99, p.GCPauseMsMax, name)
 	}
+	assert.GreaterOrEqual(t, round.Metrics[result.ServerGoroutinesMax], 1.0)
 	perCycle := round.Metrics[result.ServerAllocsPerCycle] * float64(round.Cycles)
 	assert.InEpsilon(t, float64(round.Processes[1].AllocatedObjects), perCycle, 0.5, "of all cycles")
 }

@@ -160,6 +160,7 @@ func (w *windowProbe) processes(m *measured) {
 	}
 	m.round.Processes = append(m.round.Processes, h.generator.process("generator", w.client, h.runtime, h.err))
 	var bytes, objects uint64
+	goroutines := 0
 	all := len(w.servers) > 0
 	for i, s := range w.servers {
 		if s.server.Node().PID == os.Getpid() {
@@ -171,9 +172,14 @@ func (w *windowProbe) processes(m *measured) {
 			name = "server"
 		}
 		runtime, err := s.runtime()
-		m.round.Processes = append(m.round.Processes, h.each[i].process(name, s.spent, runtime, err))
+		process := h.each[i].process(name, s.spent, runtime, err)
+		m.round.Processes = append(m.round.Processes, process)
+		goroutines += process.Goroutines
 		all = all && err == nil
 		bytes, objects = bytes+runtime.AllocatedBytes, objects+runtime.AllocatedObjects
+	}
+	if all {
+		m.round.Metrics[result.ServerGoroutinesMax] = float64(goroutines)
 	}
 	if cycles := w.completed(m); all && cycles > 0 {
 		m.round.Metrics[result.ServerAllocsPerCycle] = float64(objects) / cycles

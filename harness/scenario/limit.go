@@ -22,6 +22,8 @@ type Limit struct {
 	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the limit itself.
 	RelativeToPoint string `json:"relative_to_point,omitempty"`
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
+	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.
+	ForeignCPUPercentMax float64 `json:"foreign_cpu_percent_max,omitempty"`
 	Because         string `json:"because"`            // never empty
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed   float64 `json:"observed,omitempty"`
@@ -73,7 +75,7 @@ type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"min", "max", "relative_to", "host_class", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
+		"min", "max", "relative_to", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
 	}},
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
@@ -112,6 +114,7 @@ func readLimit(b *hclfile.Block) Limit {
 		Where:           b.Where(),
 	}
 	l.Observed, _ = b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: true})
+	l.ForeignCPUPercentMax, _ = b.Number("foreign_cpu_percent_max", hclfile.NumberSpec{Example: "10"})
 	for name, into := range map[string]**float64{"min": &l.Min, "max": &l.Max} {
 		if value, ok := b.Number(name, hclfile.NumberSpec{AllowZero: true}); ok {
 			*into = &value

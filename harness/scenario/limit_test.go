@@ -17,6 +17,8 @@ const limits = valid + `
     observed = 3
     on       = "a host"
     because  = "slow"
+
+    foreign_cpu_percent_max = 10
   }
   limit "cycles_per_s" { min = 1.5  point = "workers=2"  relative_to_point = "workers=1"  because = "scales" }
   limit "dropped" { max = 0  because = "none"  unobserved = "was not measured" }
@@ -27,9 +29,9 @@ func TestLimits(t *testing.T) {
 	all, err := parse("a.hcl", []byte(limits), nil)
 	require.NoError(t, err)
 	want := []Limit{
-		{Metric: "cycles_per_s", Min: new(2.0), Observed: 3, On: "a host", Because: "slow", Where: "a.hcl:12:3"},
-		{Metric: "cycles_per_s", Min: new(1.5), Point: "workers=2", RelativeToPoint: "workers=1", Because: "scales", Where: "a.hcl:18:3"},
-		{Metric: "dropped", Max: new(0.0), Because: "none", Unobserved: "was not measured", Where: "a.hcl:19:3"},
+		{Metric: "cycles_per_s", Min: new(2.0), Observed: 3, On: "a host", ForeignCPUPercentMax: 10, Because: "slow", Where: "a.hcl:12:3"},
+		{Metric: "cycles_per_s", Min: new(1.5), Point: "workers=2", RelativeToPoint: "workers=1", Because: "scales", Where: "a.hcl:20:3"},
+		{Metric: "dropped", Max: new(0.0), Because: "none", Unobserved: "was not measured", Where: "a.hcl:21:3"},
 	}
 	assert.Equal(t, want, all[0].Limits)
 	var names, bounds []string
@@ -72,5 +74,5 @@ func TestCheckOfLimits(t *testing.T) {
 	_, err := l.finish()
 	assert.Equal(t, []string{"cycles_per_s", "cycles_per_s", "dropped"}, checked)
 	require.ErrorContains(t, err, "dropped is out of fashion")
-	assert.Contains(t, err.Error(), "a.hcl line 19")
+	assert.Contains(t, err.Error(), "a.hcl line 21")
 }
