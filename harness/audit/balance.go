@@ -23,6 +23,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not exclusive: %d tasks were claimed while another lease of the task was valid, and %d completions refused although their lease was valid%s",
 			l.Contested, l.Revoked, sample(slices.Concat(samplesOf("contested: ", l.Samples), samplesOf("revoked: ", l.Samples))))
 	}
+	if l.Misread > 0 {
+		say("not read back: %d of %d reads were answered with something else than the task, with another tenant's task, or without a task that was there%s",
+			l.Misread, l.Reads, several(samplesOf("misread: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))
@@ -35,6 +39,17 @@ func sampleOf(kind string, samples []string) string { return sample(samplesOf(ki
 
 func samplesOf(kind string, samples []string) []string {
 	return slices.DeleteFunc(slices.Clone(samples), func(s string) bool { return !strings.Contains(s, kind) })
+}
+
+// severalMax is how many samples several names.
+const severalMax = 3
+
+// several is the first few samples.
+func several(samples []string) string {
+	if len(samples) < 2 {
+		return sample(samples)
+	}
+	return "; the first: " + strings.Join(samples[:min(len(samples), severalMax)], "; ")
 }
 
 func sample(samples []string) string {

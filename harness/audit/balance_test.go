@@ -18,3 +18,13 @@ func TestBreachesOfExclusivityAreNamed(t *testing.T) {
 		"not exclusive: 0 tasks were claimed while another lease of the task was valid, and 1 completions refused although their lease was valid; the first: revoked: b",
 	}, Balance(&result.Ledger{Revoked: 1, Samples: []string{"revoked: b"}}))
 }
+
+// The first few reads that were answered wrongly are named.
+func TestMisreadsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Reads: 5}))
+	says := "reads were answered with something else than the task, with another tenant's task, or without a task that was there; the first: "
+	assert.Equal(t, []string{"not read back: 1 of 5 " + says + "misread: a"}, Balance(&result.Ledger{Reads: 5, Misread: 1, Samples: []string{"revoked: b", "misread: a"}}))
+	assert.Equal(t, []string{"not read back: 4 of 5 " + says + "misread: a; quiet: misread: b; misread: c"},
+		Balance(&result.Ledger{Reads: 5, Misread: 4, Samples: []string{"misread: a", "quiet: misread: b", "misread: c", "misread: d"}}))
+}

@@ -18,6 +18,15 @@ func (t Target) Dial() (*client.Client, error) {
 	return client.Dial(t.Address, options...)
 }
 
+// DialAdmin returns the admin calls of one server of the target, whose admin listener is at "host:port", with the target's token and CA.
+func (t Target) DialAdmin(address string) (*client.Admin, error) {
+	options, err := Target{Token: t.Token, CA: t.CA}.options()
+	if err != nil {
+		return nil, err
+	}
+	return client.DialAdmin(address, options...)
+}
+
 func (t Target) options() ([]grpc.DialOption, error) {
 	var options []grpc.DialOption
 	encrypted, err := t.CA.Config()

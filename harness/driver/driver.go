@@ -41,6 +41,8 @@ type Task struct {
 	Tenant  string
 	Queue   string
 	Payload []byte
+	// ID is what the target calls the task. Enqueue sets the id of a task that was acknowledged, if the target has ids.
+	ID string
 }
 
 // Delivery is a claimed task. Handle is the driver's own: it identifies the lease.

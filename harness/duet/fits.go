@@ -40,6 +40,9 @@ func Fits(s *scenario.Scenario) error {
 	case w.Arrivals.Kind != scenario.Closed || w.Producers == 0 || w.Workers == 0:
 		return fmt.Errorf("workload %q has no closed loop from producers to workers, whose cycles slices could count", w.Name)
 	}
+	if w.ReadsTasks() {
+		return fmt.Errorf("workload %q has reads, which slices do not make", w.Name)
+	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {
 			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)

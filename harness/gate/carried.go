@@ -66,7 +66,7 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 		return limit, "this program has no such metric"
 	case (l.Min == nil) == (l.Max == nil):
 		return limit, "it needs one of min and max"
-	case spec.Better == wrong && !(limit.Kind == Floor && spec.Promised):
+	case spec.Better == wrong && (limit.Kind != Floor || !spec.Promised):
 		return limit, fmt.Sprintf("the metric is better when %s", spec.Better)
 	case spec.OfLedger() && *value > 0:
 		return limit, "nothing may loosen the ceiling of 0"

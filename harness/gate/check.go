@@ -62,7 +62,8 @@ type Finding struct {
 }
 
 // Check judges r by the baseline of its scenario, by the limits that its scenario carried when it ran, and by the implied ceilings: no task
-// is lost, duplicated or corrupted. With neither of the first two it judges the implied ceilings alone, and a warning says so.
+// is lost, duplicated or corrupted, and no read is answered wrongly. With neither of the first two it judges the implied ceilings alone, and
+// a warning says so.
 //
 // A limit is broken by a value beyond it and by a metric that is missing, zero, negative, infinite, not a number
 // or measured in no round; of some metrics, such as a count of tasks at fault, 0 is a measurement. In a run with a
@@ -384,7 +385,7 @@ func whyMissing(metric string, r *result.Result) string {
 
 func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, render.Digits(l.Value, 4)) }
 
-// atFault returns a count of tasks at fault: the largest of the result's summary, the highest round, and the sum over the rounds'
+// atFault returns a count of tasks or reads at fault: the largest of the result's summary, the highest round, and the sum over the rounds'
 // ledgers, because a gate assumes the worst if they differ.
 func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
 	sum := 0.0
@@ -396,6 +397,8 @@ func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
 			sum += float64(r.Ledger.Duplicated)
 		case result.Corrupted:
 			sum += float64(r.Ledger.Corrupted)
+		case result.ReadMismatches:
+			sum += float64(r.Ledger.Misread)
 		}
 	}
 	if m.Median < 0 {

@@ -5,7 +5,8 @@
 // Check compares one result with the checked-in limits of its scenario, which LoadBaselines reads from baselines/. A value beyond
 // its limit makes the verdict regressed, and tasks at fault make it incorrect. A result whose own verdict is not pass keeps that verdict.
 //
-// The ceilings of 0 on lost, duplicated and corrupted tasks are implied: Check judges them whatever the baseline says, and also without one.
+// The ceilings of 0 on lost, duplicated and corrupted tasks, and on the mismatches of a load that reads, are implied: Check judges them
+// whatever the baseline says, and also without one.
 //
 // Check fails closed. A metric that is missing, zero, negative, infinite or NaN breaks its limit.
 //

@@ -39,11 +39,11 @@ type ExplainedLimit struct {
 	// HostClass is the only host class that the limit is judged on; "" is every one.
 	HostClass string `json:"host_class,omitempty"`
 	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
-	RelativeTo string   `json:"relative_to,omitempty"`
+	RelativeTo string `json:"relative_to,omitempty"`
 	// ForeignCPUPercentMax is how much of the CPUs other processes may have used for the limit to be judged; 0: whatever they used.
 	ForeignCPUPercentMax float64  `json:"foreign_cpu_percent_max,omitempty"`
 	Observed             *float64 `json:"observed,omitempty"`
-	On         string   `json:"on,omitempty"`
+	On                   string   `json:"on,omitempty"`
 	// Unobserved says why there is no observed figure, if the file says why.
 	Unobserved string `json:"unobserved,omitempty"`
 	// MarginPercent is by how much of the observed figure it must get worse to reach the limit; nil without one, and if that is 0.
@@ -82,7 +82,7 @@ func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
 			places[l.name()] = l.where
 		}
 	}
-	for _, l := range withImplied(all) {
+	for _, l := range withImplied(all, s != nil && scenarioReads(s)) {
 		where, written := places[l.name()]
 		x := explainLimit(l)
 		x.Where, x.Implied = where, !written

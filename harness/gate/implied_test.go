@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 const rateOnly = `
@@ -66,4 +67,41 @@ func TestABaselineCannotLoosenAnImpliedCeiling(t *testing.T) {
 		require.ErrorContains(t, err, "max is 1, and nothing may loosen the ceiling on "+metric+", which is 0 for every scenario")
 		require.ErrorContains(t, err, "line 3")
 	}
+}
+
+// A run whose load reads has a ceiling of 0 on reads that were answered wrongly; one that does not read has none.
+func TestTheImpliedCeilingOfReads(t *testing.T) {
+	const because = "a tenant reads its own tasks as they were enqueued, and no others"
+	reading := map[string]func(*result.Result){
+		"by its scenario": func(r *result.Result) { r.Manifest.Scenario.Workloads = []scenario.Workload{{Reads: 0.2}} },
+		"at a point":      func(r *result.Result) { r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "workload.main.reads"}} },
+		"at a point of two": func(r *result.Result) {
+			r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "workload.main.reads, workload.main.batch"}}
+		},
+		"by its rounds":  func(r *result.Result) { r.Rounds[1].Ledger.Reads = 5 },
+		"by its metrics": set(result.ReadMismatches, 0),
+	}
+	for name, does := range reading {
+		r := good()
+		does(r)
+		delete(r.Metrics, result.ReadMismatches)
+		if name == "by its metrics" {
+			does(r)
+		} else {
+			report := Check(nil, r)
+			assert.Equal(t, result.Regressed, report.Verdict, name)
+			assert.Equal(t, []string{"read_mismatches is missing from the result, where a ceiling of 0 is set: " + because}, report.Reasons, name)
+		}
+		r.Metrics[result.ReadMismatches] = result.Metric{N: 3, Unit: "reads"}
+		assert.Equal(t, result.Pass, Check(nil, r).Verdict, name)
+		r.Rounds[2].Ledger.Misread = 1 // whatever the summary says
+		report := Check(nil, r)
+		assert.Equal(t, result.Incorrect, report.Verdict, name)
+		assert.Equal(t, []string{"read_mismatches 1 is above the ceiling 0: " + because}, report.Reasons, name)
+	}
+	for _, f := range Check(nil, good()).Findings {
+		assert.NotEqual(t, result.ReadMismatches, f.Metric)
+	}
+	_, err := baselines(t, "baseline \"smoke\" {\n  ceiling \"read_mismatches\" {\n    max     = 1\n    because = \"x\"\n  }\n}\n")
+	require.ErrorContains(t, err, "max is 1, and nothing may loosen the ceiling on read_mismatches")
 }

@@ -65,7 +65,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		b.AttrProblem("point", l.Metric+" is a sum over all rounds, whatever their points", "remove point")
 	}
 	l.Workload = b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"})
-	if l.Workload != "" && spec.Family == "" && spec.Name != result.CyclesPerS && spec.Part != result.OfOpen {
+	if l.Workload != "" && !spec.OfWorkload() {
 		b.AttrProblem("workload", l.Metric+" is of all workloads together", "remove workload")
 	}
 	return l, ok

@@ -61,3 +61,41 @@ baseline "mixed" {
 `)
 	require.ErrorContains(t, err, "server_rss_mb_max is of all workloads together")
 }
+
+// A quiet workload beside a loud one is held to a multiple of its own figure without it, at any percentile, and to its reads.
+func TestLimitsOfAWorkloadRelativeToAPoint(t *testing.T) {
+	b, err := baselines(t, `
+baseline "mixed" {
+  ceiling "cycle_latency_ms_p95" {
+    workload          = "quiet"
+    point             = "producers=32"
+    relative_to_point = "producers=1"
+    max               = 2
+    because           = "a neighbour at ten times its share at most doubles it"
+  }
+  ceiling "read_latency_ms_p99" {
+    workload = "quiet"
+    point    = "producers=32"
+    max      = 50
+    because  = "nor do reads wait for it"
+  }
+}
+`)
+	require.NoError(t, err)
+	point := func(name string, p95 float64) result.Point {
+		quiet := map[string]result.Metric{"cycle_latency_ms_p95": {Median: p95, N: 3}, "read_latency_ms_p99": {Median: 7, N: 3}}
+		noisy := map[string]result.Metric{"cycle_latency_ms_p95": {Median: 900, N: 3}}
+		return result.Point{Name: name, Workloads: []result.Workload{{Name: "quiet", Metrics: quiet}, {Name: "noisy", Metrics: noisy}}}
+	}
+	with := func(p95 float64) *result.Result {
+		return &result.Result{
+			Version: result.Version, Run: "x", Scenario: "mixed", Verdict: result.Pass,
+			Points: []result.Point{point("producers=1", 3), point("producers=32", p95)},
+		}
+	}
+	report := Check(b, with(5.9))
+	assert.Equal(t, result.Pass, report.Verdict, report.Reasons)
+	report = Check(b, with(6.1))
+	assert.Equal(t, result.Regressed, report.Verdict)
+	assert.Equal(t, []string{"producers=32: quiet: cycle_latency_ms_p95 6.1 is above the ceiling 6: a neighbour at ten times its share at most doubles it"}, report.Reasons)
+}

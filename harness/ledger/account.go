@@ -19,6 +19,7 @@ const (
 	completionRefused                   // a completion was refused, at least once
 	completionInDoubt                   // a completion will never be answered, at least once
 	delivered                           // it was claimed, where the order is watched
+	completionAsked                     // a completion was asked for, where reads are watched
 	answered          = acknowledged | refused | unknown
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested and
-// revoked.
+// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
+// revoked and misread.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -27,6 +27,9 @@ type faults struct {
 	reordered  fault
 	contested  fault
 	revoked    fault
+	misread    fault
+
+	reads atomic.Uint64 // judged
 
 	unreadableCompleted atomic.Uint64
 }
@@ -47,7 +50,8 @@ func (f *faults) read(into *result.Ledger) {
 	into.Duplicated, into.Corrupted = f.duplicated.count, f.corrupted.count
 	into.Misrouted, into.Reordered = f.misrouted.count, f.reordered.count
 	into.Contested, into.Revoked = f.contested.count, f.revoked.count
-	for _, kind := range []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked} {
+	into.Reads, into.Misread = f.reads.Load(), f.misread.count
+	for _, kind := range []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread} {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

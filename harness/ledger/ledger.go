@@ -27,6 +27,8 @@ type Ledger struct {
 	used     atomic.Int64 // accounts from this one on were never used
 	beside   []*Ledger    // never written after Beside
 
+	watchesReads bool // never written after WatchReads
+
 	routesMu sync.RWMutex     // never held together with another lock of the ledger
 	routes   map[uint64]Route // by routeHash
 

@@ -39,7 +39,7 @@ func newLoop(t testing.TB, batch int) *loop {
 	s, err := newSlot(r, 0, "t0", worker)
 	require.NoError(t, err)
 	return &loop{
-		producer: newProducer(r, 0, []destination{{ledger.NewAddress("t0", "q0"), p}}),
+		producer: newProducer(r, 0, []destination{{address: ledger.NewAddress("t0", "q0"), session: p}}),
 		slot:     s,
 	}
 }

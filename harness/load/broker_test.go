@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -35,6 +36,9 @@ type broker struct {
 	// combines lets workers complete and claim in one call.
 	combines        bool
 	combinedAnswers []instant // when the answers to these calls acknowledged how many completions
+
+	// shelf keeps tasks for reads; nil: they have no ids.
+	shelf *shelf
 
 	mu       sync.Mutex
 	ready    []driver.Delivery
@@ -196,7 +200,12 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		if p.b.loseEnqueue != nil && p.b.loseEnqueue(p.b.enqueues) {
 			continue
 		}
-		p.b.push(driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload)})
+		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload)}
+		if s := p.b.shelf; s != nil {
+			tasks[i].ID = strconv.Itoa(p.b.enqueues)
+			s.tasks[tasks[i].ID], s.ids[string(d.Payload)] = d, tasks[i].ID
+		}
+		p.b.push(d)
 	}
 	p.b.mu.Unlock()
 	if err := wait(ctx, p.b.ackDelay); err != nil {
@@ -268,6 +277,13 @@ func (w *fakeWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 			return err
 		}
 	}
+	if s := w.b.shelf; s != nil && s.early {
+		w.b.mu.Lock()
+		for _, d := range deliveries {
+			delete(s.tasks, s.ids[string(d.Payload)])
+		}
+		w.b.mu.Unlock()
+	}
 	if err := wait(ctx, w.b.completeDelay); err != nil {
 		return err
 	}
@@ -290,6 +306,9 @@ func (w *fakeWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 			}
 		}
 		acknowledged++
+		if s := w.b.shelf; s != nil {
+			delete(s.tasks, s.ids[string(task.Payload)])
+		}
 		if w.b.redeliver != nil && w.b.redeliver(w.b.completes) {
 			w.b.push(task)
 		}

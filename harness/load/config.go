@@ -18,6 +18,7 @@ func (c *Config) validate() error {
 	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
 	errs.checkPhases(c.Phases)
 	errs.checkUnused(c.Ledger)
+	errs.checkReaders(c.Workload, c.Readers)
 	return errors.Join(*errs...)
 }
 

@@ -38,7 +38,9 @@ type Config struct {
 	Conns []driver.Conn
 	// Ledger is a new ledger, as NewLedger makes it for the workload. It identifies the round.
 	Ledger *ledger.Ledger
-	Hooks  Hooks
+	// Readers are those of a workload with reads.
+	Readers Readers
+	Hooks   Hooks
 	// Slow reports the first slow cycle; nil: no cycle is slow.
 	Slow *Slow
 	// Persist makes the load go on when calls fail, as they do under fault injection. A failed call is counted, the outcome of
@@ -98,6 +100,9 @@ type Outcome struct {
 	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement
 	// Open is the account of an open load; nil of any other.
 	Open *Open
+	// Reads is the account of the reads of a workload that has them, and ReadLatency their service time in nanoseconds; nil of any other.
+	Reads       *result.Reads
+	ReadLatency *hdrhistogram.Histogram
 
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64
@@ -197,6 +202,7 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 		return nil, errors.New("load: no workload given")
 	}
 	var rounds []*round
+	var reads []*tenantReads
 	for i, cfg := range cfgs {
 		cfg.Phases = cfgs[0].Phases
 		if i > 0 {
@@ -211,10 +217,14 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 		r := newRound(ctx, cfg)
 		rounds = append(rounds, r)
 		r.live = rounds[0].live // whoever watches watches all together
+		reads = r.openReads(reads)
 		if err := r.open(r.openProducers, r.openSlots); err != nil {
 			return rounds, named(cfg, len(cfgs), err)
 		}
 		rounds[0].ledgers = append(rounds[0].ledgers, cfg.Ledger)
+	}
+	for _, r := range rounds {
+		r.allReads = reads
 	}
 	return rounds, nil
 }

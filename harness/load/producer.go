@@ -27,7 +27,8 @@ type producer struct {
 	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
 
 	record enqueues
-	filled uint64 // tasks of a backlog acknowledged
+	shares []*readShare // one of each tenant; none without reads
+	filled uint64       // tasks of a backlog acknowledged
 	again  again
 
 	_ [64]byte // keeps the counters of two goroutines off one cache line
@@ -37,6 +38,7 @@ type producer struct {
 type destination struct {
 	address ledger.Address
 	session driver.Producer
+	reads   *readShare // of its tenant; nil without reads
 }
 
 func newProducer(r *round, number int, routes []destination) *producer {
@@ -163,6 +165,9 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 		return 0, now, p.failed(calls, to, n, err)
 	}
 	acknowledged, unknown := p.record.account(p.number, first, p.outcomes[:n])
+	if to.reads != nil && acknowledged > 0 {
+		p.haveRead(to, first, n)
+	}
 	switch {
 	case unknown != nil && !p.cfg.Persist:
 		p.failed(calls, to, 0, unknown)

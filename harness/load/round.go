@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +28,9 @@ type round struct {
 
 	producers []*producer
 	slots     []*slot
+	readers   []*reader
+	reads     []*tenantReads // of the tenants, in their order; nil without reads
+	allReads  []*tenantReads // of all workloads that run at once
 
 	// Set before the launch.
 	accounting
@@ -36,6 +41,7 @@ type round struct {
 	endHook       HookTimes
 	producersDone <-chan struct{}
 	slotsDone     <-chan struct{}
+	readersDone   <-chan struct{}
 	hooksDone     <-chan struct{}
 	closePause    func() error // nil where there is nothing to close
 	progressDone  <-chan struct{}
@@ -116,6 +122,7 @@ func (r *round) openProducers() error {
 	for i := range w.Producers {
 		conn, routes := placed(i, w.Producers, w.Tenants, w.Queues, len(r.cfg.Conns))
 		var destinations []destination
+		shares := make(map[int]*readShare)
 		for _, to := range routes {
 			at := place{conn, to.tenant}
 			if producing[at] == nil {
@@ -125,9 +132,14 @@ func (r *round) openProducers() error {
 				}
 				producing[at] = session
 			}
-			destinations = append(destinations, destination{ledger.NewAddress(tenants[to.tenant], queues[to.queue]), producing[at]})
+			if share := r.shareOf(to.tenant); share != nil && shares[to.tenant] == nil {
+				shares[to.tenant] = share
+			}
+			destinations = append(destinations, destination{ledger.NewAddress(tenants[to.tenant], queues[to.queue]), producing[at], shares[to.tenant]})
 		}
-		r.producers = append(r.producers, newProducer(r, i, destinations))
+		p := newProducer(r, i, destinations)
+		p.shares = slices.Collect(maps.Values(shares))
+		r.producers = append(r.producers, p)
 	}
 
 	return nil
@@ -207,7 +219,7 @@ func (r *round) launch() {
 
 // start starts all goroutines; produce is what a producer does.
 func (r *round) start(produce func(*producer)) {
-	var hooks, progress, slots, producers sync.WaitGroup
+	var hooks, progress, slots, producers, readers sync.WaitGroup
 	hooks.Go(func() { r.callHooks(r.aside) })
 	if r.cfg.Hooks.Progress != nil {
 		progress.Go(func() { r.reportProgress(r.aside) })
@@ -218,8 +230,19 @@ func (r *round) start(produce func(*producer)) {
 	for _, p := range r.producers {
 		producers.Go(func() { produce(p) })
 	}
+	for _, reader := range r.readers {
+		readers.Go(func() { reader.run(r.calls) })
+	}
+	if r.reads != nil {
+		readers.Go(func() {
+			producers.Wait()
+			for _, reads := range r.reads {
+				close(reads.waiting)
+			}
+		})
+	}
 	r.hooksDone, r.progressDone = finished(&hooks), finished(&progress)
-	r.slotsDone, r.producersDone = finished(&slots), finished(&producers)
+	r.slotsDone, r.producersDone, r.readersDone = finished(&slots), finished(&producers), finished(&readers)
 }
 
 func finished(group *sync.WaitGroup) <-chan struct{} {
@@ -314,6 +337,8 @@ func (r *round) stop(drained bool) bool {
 		// A completion still under way is of a task that was completed already: hear its answer, because
 		// if it is acknowledged too the task is duplicated.
 		r.wait(r.slotsDone, r.clock.now()+int64(r.cfg.margin))
+		// So are the answers to reads.
+		r.wait(r.readersDone, r.clock.now()+int64(r.cfg.margin))
 	}
 	r.cancelCalls()
 	last := r.window.deadline() + int64(r.cfg.margin)
@@ -324,7 +349,7 @@ func (r *round) stop(drained bool) bool {
 
 	timer := time.NewTimer(r.cfg.margin)
 	defer timer.Stop()
-	for _, done := range []<-chan struct{}{r.producersDone, r.slotsDone, r.hooksDone, r.progressDone} {
+	for _, done := range []<-chan struct{}{r.producersDone, r.slotsDone, r.readersDone, r.hooksDone, r.progressDone} {
 		select {
 		case <-done:
 		case <-timer.C:
@@ -354,6 +379,7 @@ func (r *round) merge() *Outcome {
 		s.record.mergeInto(o)
 		o.FailedCalls.Add(s.again.failed)
 	}
+	r.mergeReads(o)
 	r.mergeOpen(o)
 	return o
 }

@@ -99,6 +99,7 @@ func (s *slot) work(claims, calls context.Context) {
 // complete completes n deliveries. With a combiner it claims the next ones in the same call, unless claims is done. It returns how many it
 // claimed, and whether the slot goes on.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
+	s.completing(n)
 	var err error
 	if s.combiner != nil && claims.Err() == nil {
 		next, err = s.combiner.CompleteAndClaim(calls, s.deliveries[:n], s.outcomes[:n], s.next)
@@ -131,6 +132,18 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 		s.check(next, now)
 	}
 	return next, true
+}
+
+// completing says of n deliveries that they are about to be completed, where reads are watched.
+func (s *slot) completing(n int) {
+	if !s.cfg.Ledger.WatchesReads() {
+		return
+	}
+	for _, c := range s.claimed[:n] {
+		if c.verdict != ledger.Unreadable {
+			s.cfg.Ledger.Completing(c.id)
+		}
+	}
 }
 
 // check verifies the payloads of n deliveries that were claimed at a time. They are checked against the tenant that the session

@@ -149,7 +149,7 @@ func metricsTable(p *page, metrics map[string]result.Metric) {
 			continue
 		}
 		format := render.Number
-		if spec.Unit == "tasks" || spec.Unit == "items" {
+		if spec.Unit == "tasks" || spec.Unit == "items" || spec.Unit == "reads" {
 			format = render.Whole
 		}
 		rows = append(rows, []string{
@@ -273,11 +273,15 @@ func ledgerSection(p *page, r *result.Result) {
 	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
 	apart := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Misrouted+round.Ledger.Reordered > 0 })
 	shared := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Contested+round.Ledger.Revoked > 0 })
+	read := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Reads > 0 })
 	if apart {
 		header = append(header, ">misrouted", ">reordered")
 	}
 	if shared {
 		header = append(header, ">contested", ">revoked")
+	}
+	if read {
+		header = append(header, ">reads", ">misread")
 	}
 	var rows [][]string
 	var faults []string
@@ -292,6 +296,9 @@ func ledgerSection(p *page, r *result.Result) {
 		if shared {
 			row = append(row, render.Count(l.Contested), render.Count(l.Revoked))
 		}
+		if read {
+			row = append(row, render.Count(l.Reads), render.Count(l.Misread))
+		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
 			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
@@ -305,7 +312,14 @@ func ledgerSection(p *page, r *result.Result) {
 		p.paragraph("Contested tasks were claimed while another lease of the task was valid. Revoked are completions that were refused" +
 			" although their lease was valid.")
 	}
+	if read {
+		p.paragraph("Reads are those that were answered. Misread were answered with something else than the task, with another tenant's" +
+			" task, or without a task that was there.")
+	}
 	p.table(header, rows)
+	if read {
+		readsTable(p, r)
+	}
 	if len(faults) > 0 {
 		p.paragraph("Some of the tasks at fault:")
 		p.list(faults)

@@ -24,6 +24,8 @@ var workloadColumns = columns{
 	{">unsent", result.Unsent},
 	{">dropped", result.Dropped},
 	{">slip p99, ms", result.SlipMs + "_p99"},
+	{">reads/s", result.ReadsPerS},
+	{">read p99, ms", result.ReadLatencyMs + "_p99"},
 }
 
 // workloadsSection shows the workloads of a mixed scenario side by side, and each round's.

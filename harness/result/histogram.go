@@ -34,6 +34,9 @@ type Histograms struct {
 	// Of an open load only; nil of any other.
 	Service *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
 	Slip    *hdrhistogram.Histogram // how much later than it could the generator sent a task
+
+	// Of a load that reads tasks only; nil of any other.
+	Read *hdrhistogram.Histogram // from the call of a read to its answer
 }
 
 // NewHistograms returns the three histograms of a closed load, empty.
@@ -51,12 +54,12 @@ type RoundHistograms struct {
 
 // Kind is one of the histograms, named.
 type Kind struct {
-	Name      string // "enqueue", "settle", "cycle", "service" or "slip"
+	Name      string // "enqueue", "settle", "cycle", "service", "slip" or "read"
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
 }
 
-// Kinds returns the three histograms of any load by name, and of those of an open load the ones that are not nil,
+// Kinds returns the three histograms of any load by name, and of the others the ones that are not nil,
 // always in the same order.
 func (h Histograms) Kinds() []Kind {
 	kinds := []Kind{
@@ -64,7 +67,7 @@ func (h Histograms) Kinds() []Kind {
 		{"settle", SettleLatencyMs, h.Settle},
 		{"cycle", CycleLatencyMs, h.Cycle},
 	}
-	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}} {
+	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}, {"read", ReadLatencyMs, h.Read}} {
 		if kind.Histogram != nil {
 			kinds = append(kinds, kind)
 		}
@@ -85,6 +88,8 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 		return &h.Service
 	case "slip":
 		return &h.Slip
+	case "read":
+		return &h.Read
 	}
 	return nil
 }

@@ -47,6 +47,9 @@ var meanings = map[string]string{
 	ProfilingOverheadRatio:   "how many times as many cycles per second timed rounds have as profiled ones",
 	ProfilingCPURatio:        "how many times as much CPU for each cycle profiled rounds need as timed ones",
 	OfferedPerS:              "tasks per second that the schedule of an open load offered",
+	ReadsPerS:                "reads of tasks per second that were answered",
+	ReadFoundRatio:           "reads of own tasks that were answered with the task, to all reads of own tasks",
+	ReadsDropped:             "reads that came due in the window while too many waited",
 	Unfinished:               "tasks of an open load that were sent in the window and not completed in it",
 	Unsent:                   "tasks of an open load that were due in the window and not sent in it",
 	Dropped:                  "tasks of an open load that were never sent",
@@ -64,6 +67,7 @@ var meanings = map[string]string{
 	Lost:                     "acknowledged tasks that were never handed out or are gone, over all rounds",
 	Duplicated:               "tasks that were completed twice, over all rounds",
 	Corrupted:                "payloads that were claimed otherwise than they were enqueued, over all rounds",
+	ReadMismatches:           "reads that were answered wrongly, or with another tenant's task, over all rounds",
 }
 
 // familyMeanings say what each latency family times.
@@ -73,6 +77,7 @@ var familyMeanings = map[string]string{
 	CycleLatencyMs:   "from when a task was due, or in a closed loop from the call of enqueue, to its acknowledged completion",
 	ServiceLatencyMs: "from the call of enqueue to its acknowledgement",
 	SlipMs:           "how much later than it could the generator sent a task",
+	ReadLatencyMs:    "from the call of a read to its answer",
 }
 
 // Meaning says what the figure is, as a part of a sentence without its unit.

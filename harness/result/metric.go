@@ -65,6 +65,12 @@ const (
 	Dropped     = "dropped"
 	Held        = "held"
 
+	// Of a load that reads tasks; see Reads.
+	ReadsPerS      = "reads_per_s"      // answered
+	ReadFoundRatio = "read_found_ratio" // reads by a task's own tenant that were answered with the task, to all of those
+	ReadsDropped   = "reads_dropped"
+	ReadMismatches = "read_mismatches" // Misread of the ledger
+
 	// Of a backlog.
 	FillTasksPerS      = "fill_tasks_per_s"
 	DrainCyclesPerS    = "drain_cycles_per_s"
@@ -103,6 +109,9 @@ const (
 	// Of an open load, whose enqueue and cycle latencies count from when the task was due.
 	ServiceLatencyMs = "enqueue_service_ms" // from the call of enqueue to its acknowledgement
 	SlipMs           = "slip_ms"            // how much later than it could the generator sent a task
+
+	// Of a load that reads tasks.
+	ReadLatencyMs = "read_latency_ms" // from the call of a read to its answer
 )
 
 // Part is a part of a scenario that has metrics of its own.
@@ -112,6 +121,7 @@ type Part string
 const (
 	OfLoad    Part = "load" // tasks are completed in the window
 	OfOpen    Part = "open load"
+	OfReads   Part = "reads"
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
 	// OfReference is a small backlog beside the large one.
@@ -212,6 +222,9 @@ var specs = func() []Spec {
 		{Name: Unsent, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Dropped, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Held, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
+		{Name: ReadsPerS, Unit: "1/s", Better: Higher, Part: OfReads},
+		{Name: ReadFoundRatio, Unit: "ratio", Better: Higher, Part: OfReads, Zero: true, Partial: true},
+		{Name: ReadsDropped, Unit: "reads", Better: Lower, Part: OfReads, Zero: true},
 		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
 		{Name: DecayPercent, Unit: "%", Better: Lower, Part: OfSeries, Partial: true, Bounded: true},
 		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},
@@ -232,6 +245,7 @@ var specs = func() []Spec {
 		{CycleLatencyMs, OfLoad},
 		{ServiceLatencyMs, OfOpen},
 		{SlipMs, OfOpen},
+		{ReadLatencyMs, OfReads},
 	} {
 		for _, p := range percentiles {
 			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})
@@ -243,6 +257,7 @@ var specs = func() []Spec {
 	for _, name := range []string{Lost, Duplicated, Corrupted} {
 		table = append(table, Spec{Name: name, Unit: "tasks", Better: Lower, Zero: true})
 	}
+	table = append(table, Spec{Name: ReadMismatches, Unit: "reads", Better: Lower, Part: OfReads, Zero: true})
 	return table
 }()
 
@@ -263,8 +278,13 @@ func Lookup(name string) (Spec, bool) {
 	return specs[i], true
 }
 
-// OfLedger reports whether the metric counts tasks at fault. Such a metric is a sum over all rounds, and is
+// OfLedger reports whether the metric counts tasks or reads at fault. Such a metric is a sum over all rounds, and is
 // published even where the ledger does not balance: it is what says so.
 func (s Spec) OfLedger() bool {
-	return s.Name == Lost || s.Name == Duplicated || s.Name == Corrupted
+	return s.Name == Lost || s.Name == Duplicated || s.Name == Corrupted || s.Name == ReadMismatches
+}
+
+// OfWorkload reports whether each workload of several has the metric, beside that of all together.
+func (s Spec) OfWorkload() bool {
+	return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen || s.Part == OfReads && !s.OfLedger()
 }

@@ -278,3 +278,52 @@ func TestHistogramsThatAreNone(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 }
+
+func TestDeriveReads(t *testing.T) {
+	r := result.Round{WindowSeconds: 4, Reads: &result.Reads{Answered: 200, Found: 30, Gone: 90, Foreign: 80, Dropped: 7}, Ledger: result.Ledger{Reads: 300, Misread: 2}}
+	h := result.NewHistograms()
+	h.Read = result.NewHistogram()
+	require.NoError(t, h.Read.RecordValue(2_000_000))
+	r.Derive(h)
+	assert.Equal(t, []float64{50, 0.25, 7, 2}, []float64{
+		r.Metrics[result.ReadsPerS], r.Metrics[result.ReadFoundRatio], r.Metrics[result.ReadsDropped], r.Metrics[result.ReadMismatches],
+	})
+	assert.InEpsilon(t, 2, r.Metrics[result.ReadLatencyMs+"_p99"], 0.01)
+
+	unanswered := result.Round{WindowSeconds: 4, Reads: &result.Reads{}}
+	unanswered.Derive(result.NewHistograms())
+	for _, name := range []string{result.ReadsPerS, result.ReadFoundRatio, result.ReadMismatches} {
+		assert.NotContains(t, unanswered.Metrics, name, "what was not measured is missing, not zero")
+	}
+
+	sum := result.Reads{Answered: 1, Found: 2, Gone: 3, Foreign: 4, ForeignStored: 5, Wrong: 6, Dropped: 7, Refused: 8}
+	sum.Add(sum)
+	assert.Equal(t, result.Reads{Answered: 2, Found: 4, Gone: 6, Foreign: 8, ForeignStored: 10, Wrong: 12, Dropped: 14, Refused: 16}, sum)
+}
+
+// Reads that were answered wrongly are summed over all rounds that read, as tasks at fault are.
+func TestSummariseReads(t *testing.T) {
+	rounds, hists := sampleRounds(t, 3)
+	for i := range rounds {
+		rounds[i].Reads = &result.Reads{Answered: 10, Found: 5, Gone: 5}
+		rounds[i].Ledger.Reads = 20
+		hists[i].Read = result.NewHistogram()
+		require.NoError(t, hists[i].Read.RecordValue(1_000_000))
+		rounds[i].Derive(hists[i].Histograms)
+	}
+	rounds[1].Ledger.Misread, rounds[3].Ledger.Misread = 2, 5 // the last one was profiled
+	rounds[0].Ledger.Reads = 0                                // of a point without reads
+	m, err := result.Summarise(rounds, hists, result.OfLoad, result.OfReads)
+	require.NoError(t, err)
+	assert.Equal(t, result.Metric{Median: 7, Low: 0, High: 5, N: 3, Unit: "reads"}, m[result.ReadMismatches])
+	assert.Equal(t, 3, m[result.ReadsPerS].N)
+	assert.EqualValues(t, 3, m[result.ReadLatencyMs+"_n"].Median)
+
+	for i := range rounds {
+		delete(rounds[i].Metrics, result.ReadsPerS)
+	}
+	_, err = result.Summarise(rounds, hists, result.OfLoad, result.OfReads)
+	require.ErrorContains(t, err, "reads_per_s: round 1 has no value")
+	_, err = result.Summarise(rounds, hists, result.OfLoad)
+	require.NoError(t, err)
+}

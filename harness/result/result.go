@@ -137,6 +137,7 @@ type Round struct {
 	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end; of a cluster summed over its nodes
 	Nodes         []Node             `json:"nodes,omitempty"`  // of a cluster, in the order of their ids
 	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
+	Reads         *Reads             `json:"reads,omitempty"` // of a load that reads tasks
 	Backlog       *Backlog           `json:"backlog,omitempty"`
 	Series        []Sample           `json:"series,omitempty"`
 	Faults        *Faults            `json:"faults,omitempty"`
@@ -160,6 +161,7 @@ type RoundWorkload struct {
 	Cycles   uint64             `json:"cycles"`
 	Metrics  map[string]float64 `json:"metrics"`
 	Arrivals *Arrivals          `json:"arrivals,omitempty"`
+	Reads    *Reads             `json:"reads,omitempty"`
 }
 
 // Timed reports whether the round's figures count: not if it was profiled, or only found the peak.
@@ -189,6 +191,31 @@ type Arrivals struct {
 	Dropped       uint64  `json:"dropped"`    // not sent, since as many were in flight as may be
 	Refused       uint64  `json:"refused"`    // by the server
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
+}
+
+// Reads is the account of the reads of tasks that were answered inside the window: answered = found + gone + foreign + wrong.
+type Reads struct {
+	Answered uint64 `json:"answered"`
+	Found    uint64 `json:"found"`   // with the task, by its own tenant
+	Gone     uint64 `json:"gone"`    // without it: a completion of the task had been asked for
+	Foreign  uint64 `json:"foreign"` // of another tenant's task, and refused
+	// ForeignStored are those of the foreign reads whose task was there, for which the refusal is telling.
+	ForeignStored uint64 `json:"foreign_stored"`
+	Wrong         uint64 `json:"wrong"`   // judged a misread, as the ledger counts over the whole round
+	Dropped       uint64 `json:"dropped"` // due inside the window and not made, since too many waited
+	Refused       uint64 `json:"refused"` // refused since the server had no room
+}
+
+// Add adds the reads of another workload.
+func (r *Reads) Add(other Reads) {
+	r.Answered += other.Answered
+	r.Found += other.Found
+	r.Gone += other.Gone
+	r.Foreign += other.Foreign
+	r.ForeignStored += other.ForeignStored
+	r.Wrong += other.Wrong
+	r.Dropped += other.Dropped
+	r.Refused += other.Refused
 }
 
 // Attack counts what the hostile clients of one kind did in a round, from before its warm-up until its load had ended.
@@ -236,6 +263,8 @@ type Ledger struct {
 	Reordered  uint64   `json:"reordered,omitempty"` // claimed after a later task of the same producer and queue, where that was watched
 	Contested  uint64   `json:"contested,omitempty"` // claims of a task while another lease of it was valid, where that was watched
 	Revoked    uint64   `json:"revoked,omitempty"`   // completions refused although their lease was valid, where that was watched
+	Reads      uint64   `json:"reads,omitempty"`     // reads of tasks that were answered and judged
+	Misread    uint64   `json:"misread,omitempty"`   // of them those answered with another task or payload, with another tenant's task, or without a task that was there
 	Samples    []string `json:"samples,omitempty"`   // some of the tasks at fault, a bounded number, named
 }
 
@@ -249,7 +278,7 @@ type Ledger struct {
 //     round.
 //   - The figures of faults are those of the faults of all timed rounds together, and not_recovered and failed_calls their sums; Low
 //     and High are the lowest and the highest round.
-//   - Lost, duplicated and corrupted are the SUM over all rounds, the profiled ones included, because a loss in
+//   - Lost, duplicated, corrupted and read_mismatches are the SUM over all rounds, the profiled ones included, because a loss in
 //     one round of seven would vanish in a median; Low and High are the lowest and the highest round.
 //   - All others are the median over rounds, with its 95 % interval where there are at least six rounds and its
 //     range otherwise.

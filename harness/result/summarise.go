@@ -31,11 +31,15 @@ func (r *Round) Derive(h Histograms) {
 }
 
 func ledgerMetrics(l Ledger) map[string]float64 {
-	return map[string]float64{
+	metrics := map[string]float64{
 		Lost:       float64(l.Lost),
 		Duplicated: float64(l.Duplicated),
 		Corrupted:  float64(l.Corrupted),
 	}
+	if l.Reads > 0 { // without a read nothing was found right
+		metrics[ReadMismatches] = float64(l.Misread)
+	}
+	return metrics
 }
 
 // MedianOf returns the median of a metric's values, one of each round, with its interval or range. Beside an error it returns
@@ -137,16 +141,18 @@ func takenAway(metric string, parts []Part) bool {
 	return false
 }
 
-// SummariseLedger returns the sums of tasks at fault over rounds, and nothing of none.
+// SummariseLedger returns the sums of tasks and reads at fault over rounds, and nothing of none. The rounds of a metric are those that
+// have it.
 func SummariseLedger(rounds []Round) map[string]Metric {
 	metrics := make(map[string]Metric)
-	for i, r := range rounds {
+	for _, r := range rounds {
 		for name, v := range ledgerMetrics(r.Ledger) {
-			m := metrics[name]
-			if i == 0 {
+			m, has := metrics[name]
+			if !has {
 				spec, _ := Lookup(name)
-				m = Metric{N: len(rounds), Unit: spec.Unit, Low: v, High: v}
+				m = Metric{Unit: spec.Unit, Low: v, High: v}
 			}
+			m.N++
 			m.Median += v
 			m.Low, m.High = min(m.Low, v), max(m.High, v)
 			metrics[name] = m

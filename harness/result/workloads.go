@@ -22,6 +22,9 @@ func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
 	if w.Arrivals != nil {
 		maps.Copy(w.Metrics, w.Arrivals.metrics())
 	}
+	if w.Reads != nil {
+		maps.Copy(w.Metrics, w.Reads.metrics(windowSeconds))
+	}
 }
 
 // PartsOfWorkload are the parts that a workload of several has, by its name.
@@ -55,7 +58,7 @@ func SummariseWorkloads(rounds []Round, hists []RoundHistograms, workloads []Par
 			continue
 		}
 		of := func(spec Spec) bool {
-			return slices.Contains(w.Parts, spec.Part) && (spec.Family != "" || spec.Name == CyclesPerS || spec.Part == OfOpen)
+			return slices.Contains(w.Parts, spec.Part) && spec.OfWorkload()
 		}
 		metrics, err := summariseTimed(own, ownHists, of)
 		if err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -28,21 +30,22 @@ import (
 
 // The faults of a server that breaks its contract at each hundredth completion, or otherwise.
 const (
-	faultNone    = "none"
-	faultToken   = "token"    // none, but it wants an access token of all who call
-	faultFull    = "full"     // refuses each hundredth task
-	faultKeeps   = "keeps"    // acknowledges the completion, and keeps the task leased
-	faultSilent  = "silent"   // never answers the frame that has it
-	faultStale   = "stale"    // refuses it, saying that the lease is not the task's
-	faultTwice   = "twice"    // hands the task out once more
-	faultSwaps   = "swaps"    // hands a task out before the one enqueued before it
-	faultStrays  = "strays"   // says of a task that it is of another queue
-	faultHangsUp = "hangs up" // ends the stream, and lives on
-	faultNoAudit = "no audit" // answers no audit
-	faultBadEnd  = "bad end"  // exits with status 4 on SIGTERM
-	faultSlows   = "slows"    // none, but it takes longer and longer to answer
-	faultWarms   = "warms up" // none, but in the two seconds after the first task it answers more and more quickly
-	faultDies    = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
+	faultNone     = "none"
+	faultToken    = "token"    // none, but it wants an access token of all who call
+	faultFull     = "full"     // refuses each hundredth task
+	faultKeeps    = "keeps"    // acknowledges the completion, and keeps the task leased
+	faultSilent   = "silent"   // never answers the frame that has it
+	faultStale    = "stale"    // refuses it, saying that the lease is not the task's
+	faultTwice    = "twice"    // hands the task out once more
+	faultSwaps    = "swaps"    // hands a task out before the one enqueued before it
+	faultStrays   = "strays"   // says of a task that it is of another queue
+	faultHangsUp  = "hangs up" // ends the stream, and lives on
+	faultNoAudit  = "no audit" // answers no audit
+	faultBadEnd   = "bad end"  // exits with status 4 on SIGTERM
+	faultSlows    = "slows"    // none, but it takes longer and longer to answer
+	faultWarms    = "warms up" // none, but in the two seconds after the first task it answers more and more quickly
+	faultMisreads = "misreads" // answers reads with another payload
+	faultDies     = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
 )
 
 const faultEach = 100
@@ -58,7 +61,8 @@ type broken struct {
 	changed   *sync.Cond
 	ready     []*queuepb.Task
 	leased    map[string]*queuepb.Task
-	offered   uint64 // tasks to enqueue
+	kept      map[string]*queuepb.Task // all that were enqueued
+	offered   uint64                   // tasks to enqueue
 	enqueued  uint64
 	completed uint64
 	settled   uint64 // completions asked for
@@ -93,6 +97,21 @@ func (b *broken) delay() {
 	}
 }
 
+// GetTask answers with a task, whatever became of it.
+func (b *broken) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, found := b.kept[in.GetId()]
+	if !found {
+		return nil, status.Error(codes.NotFound, "no such task")
+	}
+	payload := slices.Clone(t.GetPayload())
+	if b.fault == faultMisreads {
+		payload[len(payload)-1]++
+	}
+	return &queuepb.GetTaskResponse{Task: &queuepb.Task{Id: t.GetId(), Tenant: "t0", Queue: t.GetQueue(), Payload: payload}}, nil
+}
+
 func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
 	for {
 		in, err := stream.Recv()
@@ -118,6 +137,7 @@ func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest,
 			id := strconv.FormatUint(b.enqueued, 10)
 			answer.Ids = append(answer.Ids, id)
 			b.ready = append(b.ready, b.task(id, in.GetTenant(), t.GetQueue(), t.GetPayload()))
+			b.kept[id] = b.ready[len(b.ready)-1]
 			if last := len(b.ready) - 1; b.enqueued%faultEach == 0 && last > 0 {
 				switch b.fault {
 				case faultSwaps:
@@ -294,7 +314,7 @@ func actServer(fault string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
-	b := &broken{fault: fault, leased: map[string]*queuepb.Task{}}
+	b := &broken{fault: fault, leased: map[string]*queuepb.Task{}, kept: map[string]*queuepb.Task{}}
 	b.changed = sync.NewCond(&b.mu)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})

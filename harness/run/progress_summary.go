@@ -16,10 +16,11 @@ var summaryMetrics = []string{
 	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle,
 	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
 	result.OfferedPerS, result.Unfinished, result.Unsent, result.Dropped, result.SlipMs + "_p99",
+	result.ReadsPerS, result.ReadLatencyMs + "_p50", result.ReadLatencyMs + "_p99", result.ReadFoundRatio, result.ReadsDropped,
 	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
 	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax,
 	result.FaultsNotRecovered, result.FaultLevelRatio, result.FailedCalls,
-	result.Lost, result.Duplicated, result.Corrupted,
+	result.Lost, result.Duplicated, result.Corrupted, result.ReadMismatches,
 }
 
 // pointMetrics are the columns of the table of a sweep.

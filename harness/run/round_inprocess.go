@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -42,8 +43,16 @@ func (c count) perSecondSince(earlier count) float64 {
 type inProcess struct{ of *loads }
 
 func (g inProcess) load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error) {
-	return stage(g.of, func(cfgs []load.Config) ([]*load.Outcome, error) {
+	return stage(g.of, func(cfgs []load.Config) (outcomes []*load.Outcome, err error) {
 		cfgs[0].Hooks = hooks
+		for i := range cfgs {
+			readers, openErr := openReaders(ctx, g.of.cluster, cfgs[i].Workload)
+			cfgs[i].Readers = readers
+			defer func() { err = errors.Join(err, closeReaders(readers)) }()
+			if openErr != nil {
+				return nil, openErr
+			}
+		}
 		for i := range cfgs {
 			cfgs[i].Slow = g.of.slow
 		}
@@ -74,6 +83,8 @@ func (g inProcess) balance() result.Ledger {
 		sum.Reordered += b.Reordered
 		sum.Contested += b.Contested
 		sum.Revoked += b.Revoked
+		sum.Reads += b.Reads
+		sum.Misread += b.Misread
 		for _, sample := range b.Samples {
 			sum.Samples = append(sum.Samples, g.of.workloads[i+1].Name+": "+sample)
 		}

@@ -131,6 +131,13 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			m.round.Arrivals = plus(m.round.Arrivals, w.Arrivals)
 			r.checkSlip(outcome.Open, w.Name, several, m)
 		}
+		if outcome.Reads != nil {
+			h.Read, w.Reads = outcome.ReadLatency, outcome.Reads
+			if m.round.Reads == nil {
+				m.round.Reads = &result.Reads{}
+			}
+			m.round.Reads.Add(*outcome.Reads)
+		}
 		sets = append(sets, h)
 		if several {
 			w.Derive(m.round.WindowSeconds, h)

@@ -111,6 +111,9 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
 		parts = append(parts, result.OfOpen)
 	}
+	if scenario.Any(workloads, scenario.Workload.ReadsTasks) {
+		parts = append(parts, result.OfReads)
+	}
 	return parts
 }
 

@@ -24,7 +24,7 @@ type Limit struct {
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
 	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.
 	ForeignCPUPercentMax float64 `json:"foreign_cpu_percent_max,omitempty"`
-	Because         string `json:"because"`            // never empty
+	Because              string  `json:"because"` // never empty
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed   float64 `json:"observed,omitempty"`
 	On         string  `json:"on,omitempty"`

@@ -47,6 +47,8 @@ type Workload struct {
 	Idempotent bool `json:"idempotent,omitzero"`
 	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary" and "rest".
 	Combined bool `json:"combined,omitzero"`
+	// Reads is the share of reads among the tasks that are enqueued and read together, below 1: see ReadsPerTask. 0: no task is read.
+	Reads float64 `json:"reads,omitzero"`
 }
 
 // MarshalJSON writes the lease as text, and the script's fields beside the workload's.
@@ -71,7 +73,7 @@ func (w *Workload) stored() any {
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
-		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed",
+		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -111,6 +113,7 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 		}
 	}
 	checkProcs(blocks, workloads)
+	checkReads(blocks, workloads)
 	return workloads
 }
 
@@ -197,6 +200,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readSides(b, &w)
 	readInFlight(b, &w)
 	readCombined(b, &w)
+	readReads(b, &w)
 	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")

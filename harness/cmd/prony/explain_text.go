@@ -132,6 +132,9 @@ func workloadInWords(w scenario.Workload) string {
 	if w.Combined {
 		words = append(words, "completions with the next claim")
 	}
+	if w.ReadsTasks() {
+		words = append(words, fmt.Sprintf("%s reads for each task (reads = %v)", render.Digits(w.ReadsPerTask(), 3), w.Reads))
+	}
 	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
 	}

@@ -26,6 +26,18 @@ func By(name string, target driver.Target, lease time.Duration) Dialer {
 	}[name]
 }
 
+// Reader returns a reader of tasks that reaches a target as a driver does: by REST of "rest", and by unary gRPC calls of "stream" and
+// "unary". Any other driver is an error.
+func Reader(name string, target driver.Target) (driver.Reader, error) {
+	switch name {
+	case "stream", "unary":
+		return unary.DialReader(target)
+	case "rest":
+		return rest.DialReader(target)
+	}
+	return nil, fmt.Errorf("the driver %q reads no tasks; stream, unary and rest do", name)
+}
+
 // Conns opens n connections, or none.
 func Conns(n int, dial Dialer) (conns []driver.Conn, err error) {
 	for range n {

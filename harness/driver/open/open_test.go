@@ -54,3 +54,18 @@ func TestConnsAreOpenedAllOrNone(t *testing.T) {
 		assert.Equal(t, 1, c.closed)
 	}
 }
+
+func TestReadersByName(t *testing.T) {
+	target := driver.Target{Address: "127.0.0.1:1", HTTP: "127.0.0.1:1"}
+	for _, name := range []string{"stream", "unary", "rest"} {
+		reader, err := Reader(name, target) // which connects when it is used
+		require.NoError(t, err, name)
+		assert.NoError(t, reader.Close(), name)
+	}
+	for _, name := range []string{"", "embedded", "null", "k6"} {
+		_, err := Reader(name, target)
+		assert.ErrorContains(t, err, "reads no tasks", name)
+	}
+	_, err := Reader("rest", driver.Target{Address: "127.0.0.1:1"})
+	assert.ErrorContains(t, err, "no REST listener")
+}

@@ -32,30 +32,49 @@ func headersOf(token string) string {
 // fullError says that the server did nothing, since it is full.
 type fullError struct{ error }
 
-// post sends a body and reads the answer into a value. The error is a fullError where the server says so.
-func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
+// ask sends a request and returns the answer, whatever its code.
+func (c caller) ask(ctx context.Context, method, path string, body []byte) (answer, error) {
 	client := c.pool.take()
 	defer c.pool.giveBack(client)
-	a, err := client.do(ctx, c.pool.base(client), path, c.headers, body)
+	a, err := client.do(ctx, c.pool.base(client), request{method, path, c.headers, body})
 	if err != nil {
 		if ctx.Err() == nil {
 			c.pool.failed(client) // another node may be there; whether this one did anything is not known
 		}
-		return err
+		return a, err
 	}
 	if a.leader != "" {
 		c.pool.leads(client, a.leader)
 	}
+	return a, nil
+}
+
+// post sends a body and reads the answer into a value. The error is a fullError where the server says so.
+func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
+	a, err := c.ask(ctx, http.MethodPost, path, body)
 	switch {
+	case err != nil:
+		return err
 	case a.code == http.StatusTooManyRequests:
-		return fullError{fmt.Errorf("POST %s: %s: %s", path, a.status, says(a.body))}
+		return fullError{a.refusal(http.MethodPost, path)}
 	case a.code != http.StatusOK:
-		return fmt.Errorf("POST %s: %s: %s", path, a.status, says(a.body))
-	case len(a.body) > answerBytesMax:
-		return fmt.Errorf("POST %s: the answer is larger than %d bytes", path, answerBytesMax)
+		return a.refusal(http.MethodPost, path)
+	}
+	return a.decode(http.MethodPost, path, into)
+}
+
+// refusal is the error of an answer that is none to what was asked.
+func (a answer) refusal(method, path string) error {
+	return fmt.Errorf("%s %s: %s: %s", method, path, a.status, says(a.body))
+}
+
+// decode reads the body into a value.
+func (a answer) decode(method, path string, into any) error {
+	if len(a.body) > answerBytesMax {
+		return fmt.Errorf("%s %s: the answer is larger than %d bytes", method, path, answerBytesMax)
 	}
 	if err := json.Unmarshal(a.body, into); err != nil {
-		return fmt.Errorf("POST %s: the answer is not what was expected: %w: %.200q", path, err, a.body)
+		return fmt.Errorf("%s %s: the answer is not what was expected: %w: %.200q", method, path, err, a.body)
 	}
 	return nil
 }

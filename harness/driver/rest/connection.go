@@ -44,21 +44,28 @@ type answer struct {
 	last   bool   // the connection takes no further request
 }
 
-// do sends a request and reads its answer. headers are those of all requests, each with its line's end. After an error the outcome of the
-// request is not known, unless the error is of the dial.
-func (c *connection) do(ctx context.Context, base, path, headers string, body []byte) (answer, error) {
-	a, err := c.exchange(ctx, base, path, headers, body)
+// request is what is asked of a node.
+type request struct {
+	method  string // "GET" or "POST"
+	path    string
+	headers string // each with its line's end
+	body    []byte
+}
+
+// do sends a request and reads its answer. After an error the outcome of the request is not known, unless the error is of the dial.
+func (c *connection) do(ctx context.Context, base string, r request) (answer, error) {
+	a, err := c.exchange(ctx, base, r)
 	c.used = time.Now()
 	if err != nil || a.last {
 		c.close()
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("POST %s%s: %w", base, path, errors.Join(ctx.Err(), err))
+		return answer{}, fmt.Errorf("%s %s%s: %w", r.method, base, r.path, errors.Join(ctx.Err(), err))
 	}
 	return a, nil
 }
 
-func (c *connection) exchange(ctx context.Context, base, path, headers string, body []byte) (answer, error) {
+func (c *connection) exchange(ctx context.Context, base string, r request) (answer, error) {
 	if c.conn != nil && (c.base != base || time.Since(c.used) > idleMax) {
 		c.close()
 	}
@@ -68,10 +75,10 @@ func (c *connection) exchange(ctx context.Context, base, path, headers string, b
 		}
 	}
 	c.watch(ctx)
-	c.out = append(append(append(c.out[:0], "POST "...), path...), " HTTP/1.1\r\nHost: "...)
-	c.out = append(append(append(c.out, hostOf(base)...), "\r\n"...), headers...)
-	c.out = append(strconv.AppendInt(append(c.out, "Content-Length: "...), int64(len(body)), 10), "\r\n\r\n"...)
-	c.out = append(c.out, body...)
+	c.out = append(append(append(append(c.out[:0], r.method...), ' '), r.path...), " HTTP/1.1\r\nHost: "...)
+	c.out = append(append(append(c.out, hostOf(base)...), "\r\n"...), r.headers...)
+	c.out = append(strconv.AppendInt(append(c.out, "Content-Length: "...), int64(len(r.body)), 10), "\r\n\r\n"...)
+	c.out = append(c.out, r.body...)
 	if _, err := c.conn.Write(c.out); err != nil {
 		return answer{}, err
 	}

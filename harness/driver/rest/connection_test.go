@@ -45,7 +45,7 @@ func TestAConnectionIsKept(t *testing.T) {
 	var c connection
 	defer c.close()
 	for _, body := range []string{"first", "", strings.Repeat("long", bufferBytes), "last"} {
-		a, err := c.do(t.Context(), base, "/path", "Other: a b\r\n", []byte(body))
+		a, err := c.do(t.Context(), base, request{http.MethodPost, "/path", "Other: a b\r\n", []byte(body)})
 		require.NoError(t, err)
 		assert.Equal(t, "200 OK", a.status)
 		assert.Equal(t, body, string(a.body))
@@ -65,7 +65,7 @@ func TestAConnectionIsMadeAgain(t *testing.T) {
 	defer c.close()
 	do := func(base, path string) {
 		t.Helper()
-		_, err := c.do(t.Context(), base, path, "", nil)
+		_, err := c.do(t.Context(), base, request{method: http.MethodPost, path: path})
 		require.NoError(t, err)
 	}
 	do(first, "/last")
@@ -93,20 +93,20 @@ func TestAContextEndsARequest(t *testing.T) {
 	defer c.close()
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := c.do(ctx, base, "/", "", nil)
+		_, err := c.do(ctx, base, request{method: http.MethodPost, path: "/"})
 		require.NoError(t, err)
 		go func() {
 			<-arrived
 			cancel()
 		}()
-		_, err = c.do(ctx, base, "/wait", "", nil)
+		_, err = c.do(ctx, base, request{method: http.MethodPost, path: "/wait"})
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorContains(t, err, "POST "+base+"/wait: ")
 	}
 	assert.EqualValues(t, 3, connections.Load())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := c.do(ended, base, "/", "", nil)
+	_, err := c.do(ended, base, request{method: http.MethodPost, path: "/"})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -117,9 +117,9 @@ func TestAConnectionOutlivesTheContextOfARequest(t *testing.T) {
 	defer c.close()
 	for range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		_, err := c.do(ctx, base, "/", "", nil)
+		_, err := c.do(ctx, base, request{method: http.MethodPost, path: "/"})
 		require.NoError(t, err)
-		_, err = c.do(t.Context(), base, "/", "", nil)
+		_, err = c.do(t.Context(), base, request{method: http.MethodPost, path: "/"})
 		require.NoError(t, err)
 		cancel()
 	}
@@ -145,6 +145,6 @@ func TestAnswersAreBounded(t *testing.T) {
 	}()
 	var c connection
 	defer c.close()
-	_, err = c.do(t.Context(), scheme+l.Addr().String(), "/", "", nil)
+	_, err = c.do(t.Context(), scheme+l.Addr().String(), request{method: http.MethodPost, path: "/"})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }

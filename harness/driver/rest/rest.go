@@ -21,18 +21,27 @@ const waitMax = 10 * time.Second
 
 // Dial returns a way to a target, whose connections are made as they are needed. lease is what claims ask for.
 func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
+	c, err := callerOf(target)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c, lease}, nil
+}
+
+// callerOf returns a caller of a target with connections of its own.
+func callerOf(target driver.Target) (caller, error) {
 	if target.HTTP == "" {
-		return nil, errors.New("the server has no REST listener; use another driver, or a server that has one")
+		return caller{}, errors.New("the server has no REST listener; use another driver, or a server that has one")
 	}
 	encrypted, err := target.CA.Config()
 	if err != nil {
-		return nil, err
+		return caller{}, err
 	}
 	p := &pool{encrypted: encrypted}
 	for address := range strings.SplitSeq(target.HTTP, ",") {
 		p.nodes = append(p.nodes, p.url(address))
 	}
-	return &conn{caller{p, headersOf(target.Token)}, lease}, nil
+	return caller{p, headersOf(target.Token)}, nil
 }
 
 type conn struct {

@@ -42,6 +42,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	if err := p.post(ctx, "/v1/tasks:enqueue", body, &answer); err != nil {
 		return refusedAll(err, outcomes)
 	}
+	for i := range min(len(answer.Results), len(tasks)) {
+		tasks[i].ID = answer.Results[i].ID
+	}
 	return answer.outcome(outcomes)
 }
 

@@ -65,7 +65,8 @@ type producer struct{ p *client.Producer }
 func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	if len(tasks) == 1 {
 		t := &tasks[0]
-		_, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Payload: t.Payload})
+		id, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Payload: t.Payload})
+		t.ID = id
 		return single(err, outcomes)
 	}
 	batch := batches.Get().(*[]client.Task)
@@ -74,7 +75,10 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	for i := range tasks {
 		*batch = append(*batch, client.Task{Queue: tasks[i].Queue, Payload: tasks[i].Payload})
 	}
-	_, errs, err := p.p.EnqueueBatch(ctx, *batch)
+	ids, errs, err := p.p.EnqueueBatch(ctx, *batch)
+	for i := range min(len(ids), len(tasks)) {
+		tasks[i].ID = ids[i]
+	}
 	return batched(errs, err, outcomes)
 }
 

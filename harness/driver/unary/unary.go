@@ -60,6 +60,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	if err != nil {
 		return refusedAll(err, outcomes)
 	}
+	for i, r := range response.GetResults()[:min(len(response.GetResults()), len(tasks))] {
+		tasks[i].ID = r.GetId()
+	}
 	return settled(response.GetResults(), outcomes)
 }
 

@@ -1,0 +1,48 @@
+package unary
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// DialReader opens a connection to a target over which tasks are read.
+func DialReader(target driver.Target) (driver.Reader, error) {
+	c, err := target.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return reader{c}, nil
+}
+
+type reader struct{ client *client.Client }
+
+// Read implements driver.Reader by the call GetTask.
+func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, error) {
+	response, err := r.client.API().GetTask(ctx, &queuepb.GetTaskRequest{Tenant: tenant, Id: id})
+	if err != nil {
+		return driver.Found{}, answered(err)
+	}
+	t := response.GetTask()
+	return driver.Found{ID: t.GetId(), Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload()}, nil
+}
+
+// answered marks the error of a read that says what the server answered.
+func answered(err error) error {
+	mark := map[codes.Code]error{
+		codes.NotFound: driver.ErrNotFound, codes.PermissionDenied: driver.ErrDenied, codes.ResourceExhausted: driver.ErrFull,
+	}[status.Code(err)]
+	if mark == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", mark, err)
+}
+
+func (r reader) Close() error { return r.client.Close() }

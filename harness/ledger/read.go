@@ -1,0 +1,108 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Asked is a read of a task.
+type Asked struct {
+	By string // the tenant that asked
+	ID string // the task's, as the target gave it
+	Identity
+	Address // that the task was sent to
+}
+
+// Answer is a task as a target answered a read.
+type Answer struct {
+	ID, Tenant, Queue string
+	Payload           []byte
+}
+
+// WatchReads makes the ledger remember for which tasks a completion was asked, so that Stored can tell. It must be called before the
+// first task is sent, and Completing for each task before its completion is asked for. It takes a bit of what is known of each task.
+func (l *Ledger) WatchReads() { l.watchesReads = true }
+
+// WatchesReads reports whether WatchReads was called.
+func (l *Ledger) WatchesReads() bool { return l.watchesReads }
+
+// Completing says that a completion of a task is about to be asked for: from now on the target may have the task or not.
+func (l *Ledger) Completing(id Identity) {
+	if !l.knows(id) {
+		return
+	}
+	a := &l.accounts[id.Producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mark(id.Sequence, completionAsked)
+}
+
+// Stored reports whether the target must have a task: its enqueue was acknowledged, and no completion was asked for. If it is true after a
+// read was answered, it was true all the time since the acknowledgement.
+func (l *Ledger) Stored(id Identity) bool {
+	if !l.knows(id) {
+		return false
+	}
+	a := &l.accounts[id.Producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := a.find(id.Sequence)
+	if id.Sequence >= a.sent || at < 0 {
+		return false
+	}
+	return a.live[at].tasks[id.Sequence%pageTasks]&(acknowledged|completed|completionAsked) == acknowledged
+}
+
+// Read counts a read that was answered as it must be, and whose answer has no task.
+func (l *Ledger) Read() { l.faults.reads.Add(1) }
+
+// Misread counts a read that was answered as it must not be, and keeps why if there is room.
+func (l *Ledger) Misread(asked Asked, why string) {
+	l.faults.reads.Add(1)
+	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s asked for task %s (%s, sent to %s/%s), and %s",
+		asked.By, asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
+}
+
+// ReadBack counts the read of a task by its own tenant that was answered with a task, and reports whether that is the task, as it was
+// enqueued. If not, the read is a Misread that says what differs.
+func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
+	var wrong []string
+	for _, field := range []struct{ name, want, got string }{
+		{"id", asked.ID, got.ID}, {"tenant", asked.Tenant, got.Tenant}, {"queue", asked.Queue, got.Queue},
+	} {
+		if field.got != field.want {
+			wrong = append(wrong, fmt.Sprintf("the answer has the %s %q", field.name, field.got))
+		}
+	}
+	if why := l.misreadPayload(asked, got.Payload); why != "" {
+		wrong = append(wrong, why)
+	}
+	if len(wrong) > 0 {
+		l.Misread(asked, strings.Join(wrong, ", "))
+		return false
+	}
+	l.Read()
+	return true
+}
+
+// misreadPayload says what is wrong with the payload of a task that was read, and "" if nothing is.
+func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
+	id, route, err := open(payload)
+	if err != nil {
+		return fmt.Sprintf("the answer's payload is %v", err)
+	}
+	if route != asked.hash {
+		to, named := l.routeOf(route)
+		if !named {
+			to, named = l.misrouted(id, route)
+		}
+		if !named {
+			return fmt.Sprintf("the answer's payload has %d bytes that do not match their checksum", len(payload))
+		}
+		return fmt.Sprintf("the answer's payload is that of %s, sent to %s/%s", id, to.Tenant, to.Queue)
+	}
+	if id.Round != asked.Round || id.word() != asked.word() {
+		return fmt.Sprintf("the answer's payload is that of %s of round %016x", id, id.Round)
+	}
+	return ""
+}

@@ -1,0 +1,387 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// shelf is what a broker that is read keeps: the tasks whose enqueue or completion it has not forgotten.
+type shelf struct {
+	delay time.Duration // before a read is answered
+	// fault changes the answer to a read, the nth of all, from 1; own is whether the task is the asking tenant's. nil: no fault.
+	fault func(n int, own bool, found *driver.Found, err *error)
+	// call fails whole reads; nil: none.
+	call func(ctx context.Context) error
+	// early makes completions take effect as soon as they are asked for, long before they are acknowledged.
+	early bool
+
+	tasks    map[string]driver.Delivery // by id
+	ids      map[string]string          // by payload
+	reads    int
+	answered []instant
+}
+
+// shelved makes a broker keep its tasks for reads. Tasks stay for a while: their completion takes longer than their acknowledgement.
+func shelved(b *broker) *broker {
+	b.shelf = &shelf{delay: 300 * time.Microsecond, tasks: map[string]driver.Delivery{}, ids: map[string]string{}}
+	b.ackDelay, b.completeDelay = 0, 5*time.Millisecond
+	return b
+}
+
+// fakeReader reads as one tenant, with a token that is good for this tenant alone.
+type fakeReader struct {
+	b      *broker
+	tenant string
+}
+
+func (r fakeReader) Close() error { return nil }
+
+func (r fakeReader) Read(ctx context.Context, tenant, id string) (driver.Found, error) {
+	s := r.b.shelf
+	if s.call != nil {
+		if err := s.call(ctx); err != nil {
+			return driver.Found{}, err
+		}
+	}
+	if err := wait(ctx, s.delay); err != nil {
+		return driver.Found{}, err
+	}
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	s.reads++
+	s.answered = append(s.answered, instant{time.Now(), 1})
+	task, stored := s.tasks[id]
+	found, err := driver.Found{ID: id, Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload)}, error(nil)
+	switch {
+	case tenant != r.tenant:
+		err = driver.ErrDenied
+	case !stored || task.Tenant != tenant:
+		err = driver.ErrNotFound
+	}
+	if s.fault != nil && stored {
+		s.fault(s.reads, task.Tenant == r.tenant, &found, &err)
+	}
+	if err != nil {
+		found = driver.Found{}
+	}
+	return found, err
+}
+
+// reading is the configuration of a load that reads, with as many reads as tasks and tasks that wait for workers.
+func reading(b *broker, change func(*scenario.Workload)) Config {
+	cfg := config(b, workload(func(w *scenario.Workload) {
+		w.Reads, w.InFlight = 0.5, 200
+		if change != nil {
+			change(w)
+		}
+	}))
+	cfg.Readers = readersOf(b, cfg.Workload)
+	return cfg
+}
+
+func readersOf(b *broker, w scenario.Workload) Readers {
+	readers := Readers{Confined: true}
+	for _, tenant := range tenantsOf(w) {
+		readers.Of = append(readers.Of, fakeReader{b, tenant})
+	}
+	return readers
+}
+
+func TestReads(t *testing.T) {
+	for name, share := range map[string]struct{ reads, perTask float64 }{
+		"one for each task": {0.5, 1}, "one for four": {0.2, 0.25}, "three for each": {0.75, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := shelved(newBroker())
+				cfg := reading(b, func(w *scenario.Workload) { w.Reads = share.reads })
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				require.True(t, o.Drained)
+				balance := cfg.Ledger.Balance()
+				assert.Zero(t, balance.Misread+balance.Lost+balance.Duplicated+balance.Corrupted, "%v", balance.Samples)
+				assert.EqualValues(t, b.shelf.reads, balance.Reads, "all reads are judged")
+
+				reads := o.Reads
+				require.NotNil(t, reads)
+				assert.Equal(t, countWithin(b.shelf.answered, o.WindowStart, o.WindowEnd), reads.Answered, "the warm-up is left out")
+				assert.Less(t, reads.Answered, balance.Reads)
+				assert.Equal(t, reads.Answered, reads.Found+reads.Gone+reads.Foreign)
+				assert.Zero(t, reads.Wrong+reads.Refused)
+				assert.NotZero(t, reads.Found)
+				assert.NotZero(t, reads.ForeignStored, "refusals of tasks that were there")
+				assert.InDelta(t, float64(reads.Answered)/8, float64(reads.Foreign), 10, "one in eight is of another tenant")
+				assert.InDelta(t, share.perTask*float64(o.Enqueued), float64(reads.Answered+reads.Dropped), 0.02*float64(reads.Answered)+10)
+				assert.EqualValues(t, reads.Answered, o.ReadLatency.TotalCount())
+				assert.InEpsilon(t, float64(b.shelf.delay), float64(o.ReadLatency.ValueAtPercentile(50)), 0.02, "the service time")
+				assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles, "reads are no cycles")
+			})
+		})
+	}
+}
+
+// A task whose completion was asked for may be there or not: that a read does not find it is right, before the completion is acknowledged
+// and after.
+func TestReadsOfCompletedTasksAreGone(t *testing.T) {
+	for name, change := range map[string]func(*broker){
+		"completed":       func(b *broker) { b.completeDelay = 0 },
+		"being completed": func(b *broker) { b.shelf.early = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := shelved(newBroker())
+				change(b)
+				cfg := reading(b, func(w *scenario.Workload) { w.Workers = 40 })
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				assert.NotZero(t, o.Reads.Gone)
+				assert.Zero(t, cfg.Ledger.Balance().Misread, "%v", cfg.Ledger.Balance().Samples)
+			})
+		})
+	}
+}
+
+// A read of another tenant's task asks for one that is there, if any tenant has one, and goes round the tenants.
+func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
+	w := workload(func(w *scenario.Workload) { w.Tenants, w.Reads = 4, 0.5 })
+	l := NewLedger(42, w)
+	l.WatchReads()
+	r := &reader{round: &round{}}
+	for i, tenant := range tenantsOf(w) {
+		reads := &tenantReads{tenant: tenant}
+		r.allReads = append(r.allReads, reads)
+		if i < 3 { // the last one never had a task
+			l.Enqueued(0, l.Sent(0, 1), 1)
+			reads.latest.Store(&readable{ledger: l, id: tenant, identity: ledger.Identity{Round: 42, Sequence: uint64(i)}})
+		}
+	}
+	r.own = r.allReads[0]
+	asked := func() (ids []string) {
+		for nth := range uint64(4) {
+			ids = append(ids, r.foreign(nth).id)
+		}
+		return ids
+	}
+	assert.Equal(t, []string{"t1", "t1", "t2", "t1"}, asked(), "never the own tenant")
+	l.Completing(ledger.Identity{Round: 42, Sequence: 1})
+	assert.Equal(t, []string{"t2", "t2", "t2", "t2"}, asked())
+	l.Completing(ledger.Identity{Round: 42, Sequence: 2})
+	for _, id := range asked() {
+		assert.Contains(t, []string{"t1", "t2"}, id, "one that is gone, where none is there")
+	}
+	r.allReads = r.allReads[:1]
+	assert.Nil(t, r.foreign(0))
+}
+
+// A read that is answered wrongly is found in each of its ways, and named with the tenant, the task's id and what was wrong.
+func TestMisreads(t *testing.T) {
+	type fault = func(n int, own bool, found *driver.Found, err *error)
+	ofOwn := func(spoil func(*driver.Found, *error)) fault {
+		return func(n int, own bool, found *driver.Found, err *error) {
+			if own && *err == nil && n%10 == 0 {
+				spoil(found, err)
+			}
+		}
+	}
+	ofForeign := func(spoil func(*driver.Found, *error)) fault {
+		return func(_ int, own bool, found *driver.Found, err *error) {
+			if !own {
+				spoil(found, err)
+			}
+		}
+	}
+	answers := func(when error) fault {
+		return ofForeign(func(_ *driver.Found, err *error) {
+			if errors.Is(*err, when) {
+				*err = nil
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		fault fault
+		says  string
+	}{
+		"another payload":                 {ofOwn(func(f *driver.Found, _ *error) { f.Payload[50]++ }), "bytes that do not match their checksum"},
+		"no payload":                      {ofOwn(func(f *driver.Found, _ *error) { f.Payload = nil }), "the answer's payload is"},
+		"another id":                      {ofOwn(func(f *driver.Found, _ *error) { f.ID = "7" }), `the answer has the id "7"`},
+		"another queue":                   {ofOwn(func(f *driver.Found, _ *error) { f.Queue = "q9" }), `the answer has the queue "q9"`},
+		"another tenant":                  {ofOwn(func(f *driver.Found, _ *error) { f.Tenant = "t9" }), `the answer has the tenant "t9"`},
+		"a task that is lost":             {ofOwn(func(_ *driver.Found, err *error) { *err = driver.ErrNotFound }), "there is no such task"},
+		"a task that is denied":           {ofOwn(func(_ *driver.Found, err *error) { *err = driver.ErrDenied }), "was denied its own task"},
+		"another tenant's task by its id": {answers(driver.ErrNotFound), "was answered with a task of another tenant"},
+		"another tenant's task by name":   {answers(driver.ErrDenied), "was answered with a task of another tenant"},
+		"a refusal that tells that a task is there": {
+			ofForeign(func(_ *driver.Found, err *error) {
+				if errors.Is(*err, driver.ErrNotFound) {
+					*err = driver.ErrDenied
+				}
+			}), "was refused otherwise than as not found",
+		},
+		"no denial": {
+			ofForeign(func(_ *driver.Found, err *error) {
+				if errors.Is(*err, driver.ErrDenied) {
+					*err = driver.ErrNotFound
+				}
+			}), "was refused otherwise than as denied",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := shelved(newBroker())
+				b.shelf.fault = c.fault
+				cfg := reading(b, nil)
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				balance := cfg.Ledger.Balance()
+				require.NotZero(t, balance.Misread)
+				assert.Less(t, balance.Misread, balance.Reads)
+				assert.NotZero(t, o.Reads.Wrong)
+				assert.LessOrEqual(t, o.Reads.Wrong, balance.Misread, "the ledger counts those of the warm-up too")
+				assert.Equal(t, o.Reads.Answered, o.Reads.Found+o.Reads.Gone+o.Reads.Foreign+o.Reads.Wrong)
+				assert.Len(t, balance.Samples, 7)
+				assert.Regexp(t, `^misread: tenant t\d asked for task \d+ \(producer \d+ task \d+, sent to t\d/q\d\), and .`, balance.Samples[0])
+				assert.Contains(t, balance.Samples[0], c.says)
+				assert.Zero(t, balance.Lost+balance.Corrupted, "it is the reads that are wrong")
+			})
+		})
+	}
+}
+
+// Without tokens of tenants nobody can be denied a tenant, and no read names another one.
+func TestReadersWithoutTokensNameNoOtherTenant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := shelved(newBroker())
+		cfg := reading(b, nil)
+		cfg.Readers.Confined = false
+		b.shelf.fault = func(_ int, own bool, _ *driver.Found, err *error) {
+			if errors.Is(*err, driver.ErrDenied) {
+				*err = nil
+			}
+		}
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.NotZero(t, o.Reads.ForeignStored)
+		assert.Zero(t, cfg.Ledger.Balance().Misread, "%v", cfg.Ledger.Balance().Samples)
+	})
+}
+
+// Of workloads with a tenant each, the tenants of the others are the foreign ones.
+func TestReadsOfTheTasksOfOtherWorkloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := shelved(newBroker())
+		one := func(w *scenario.Workload) { w.Tenants = 1 }
+		first := reading(b, one)
+		second := reading(b, func(w *scenario.Workload) { w.Tenants, w.FirstTenant = 1, 1 })
+		outcomes, err := RunAll(t.Context(), first, second)
+		require.NoError(t, err)
+		for i, o := range outcomes {
+			assert.NotZero(t, o.Reads.ForeignStored, "workload %d", i)
+		}
+		assert.Zero(t, first.Ledger.Balance().Misread+second.Ledger.Balance().Misread)
+
+		alone, err := Run(t.Context(), reading(shelved(newBroker()), one))
+		require.NoError(t, err)
+		assert.NotZero(t, alone.Reads.Answered)
+		assert.Zero(t, alone.Reads.Foreign, "there is no other tenant")
+	})
+}
+
+// Reads that readers can't keep up with are dropped and counted, and nobody waits for them.
+func TestSlowReadsAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := func(delay time.Duration) *Outcome {
+			b := shelved(newBroker())
+			b.shelf.delay = delay
+			o, err := Run(t.Context(), reading(b, nil))
+			require.NoError(t, err)
+			return o
+		}
+		quick, slow := rate(0), rate(100*time.Millisecond)
+		assert.Zero(t, quick.Reads.Dropped)
+		assert.NotZero(t, slow.Reads.Dropped)
+		assert.InEpsilon(t, 2*4*10*2, slow.Reads.Answered, 0.05, "four readers of each of two tenants, ten a second each, for two seconds")
+		assert.Equal(t, quick.Cycles, slow.Cycles, "the writers don't wait for reads")
+	})
+}
+
+func TestReadsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := shelved(newBroker())
+		b.shelf.call = breakAfter(2 * time.Second)
+		launched := time.Now()
+		_, err := Run(t.Context(), reading(b, nil))
+		require.ErrorIs(t, err, errBroken)
+		require.ErrorContains(t, err, "load: read of task ")
+		assert.Less(t, time.Since(launched), 2100*time.Millisecond, "it stops at once")
+
+		b = shelved(newBroker())
+		b.shelf.call = breakAfter(2 * time.Second)
+		cfg := reading(b, nil)
+		cfg.Persist = true
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.NotZero(t, o.FailedCalls.Count)
+		assert.Contains(t, o.FailedCalls.First, "load: read of task ")
+		assert.Zero(t, cfg.Ledger.Balance().Misread, "a read without an answer says nothing")
+	})
+}
+
+func TestReadsThatAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := shelved(newBroker())
+		b.shelf.call = func(context.Context) error { return fmt.Errorf("%w: later", driver.ErrFull) }
+		cfg := reading(b, nil)
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.NotZero(t, o.Reads.Refused)
+		assert.Zero(t, o.Reads.Answered)
+		assert.Zero(t, cfg.Ledger.Balance().Reads)
+	})
+}
+
+// A read that hangs does not keep the load from its end.
+func TestReadsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := shelved(newBroker())
+		b.shelf.call = blocked
+		cfg := reading(b, nil)
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.True(t, o.Drained)
+		assert.Equal(t, result.Reads{Dropped: o.Reads.Dropped}, *o.Reads)
+	})
+}
+
+func TestADriverWithoutIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := shelved(newBroker())
+		b.shelf = nil
+		_, err := Run(t.Context(), reading(b, nil))
+		require.ErrorIs(t, err, errNoIDs)
+	})
+}
+
+func TestReadersThatAreMissing(t *testing.T) {
+	b := newBroker()
+	cfg := reading(b, nil)
+	cfg.Readers.Of = cfg.Readers.Of[:1]
+	cfg.Workload.Reads = 0.5
+	_, err := Run(t.Context(), cfg)
+	require.ErrorContains(t, err, "load: 1 readers given; a workload with reads has one for each of its 2 tenants")
+	cfg.Workload.Reads = 1
+	_, err = Run(t.Context(), cfg)
+	require.ErrorContains(t, err, "load: workload.reads is 1; it must be from 0 to below 1")
+}

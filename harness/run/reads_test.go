@@ -1,0 +1,208 @@
+package run
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// readMetrics are what a run with reads has.
+var readMetrics = []string{
+	result.ReadsPerS, result.ReadLatencyMs + "_p50", result.ReadLatencyMs + "_p99", result.ReadFoundRatio, result.ReadsDropped, result.ReadMismatches,
+}
+
+// Whole runs of a real server whose load reads, by each driver that does.
+func TestReads(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "unary", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := small()
+			w := &s.Workloads[0]
+			w.Driver, w.Tenants, w.Batch, w.Reads, w.InFlight = name, 2, 1, 0.5, 1000
+			e := execute(t, s, real(t))
+			r := e.result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			round := r.Rounds[0]
+			require.NotNil(t, round.Reads)
+			assert.NotZero(t, round.Reads.Answered)
+			assert.Zero(t, round.Reads.Wrong)
+			assert.GreaterOrEqual(t, round.Ledger.Reads, round.Reads.Answered)
+			assert.Zero(t, round.Ledger.Misread)
+			for _, metric := range readMetrics {
+				require.Contains(t, r.Metrics, metric)
+			}
+			assert.InDelta(t, float64(round.Reads.Answered)/s.Phases.Window.Seconds(), r.Metrics[result.ReadsPerS].Median, 1e-6)
+			assert.EqualValues(t, round.Reads.Answered, r.Metrics[result.ReadLatencyMs+"_n"].Median)
+			stored, histograms, err := result.Read(e.folder)
+			require.NoError(t, err)
+			assert.Equal(t, round.Reads, stored.Rounds[0].Reads)
+			assert.EqualValues(t, round.Reads.Answered, histograms[0].Read.TotalCount())
+			assert.Contains(t, e.shown.String(), "\n  read_mismatches")
+		})
+	}
+}
+
+// Of several workloads each has its reads, and one without has none.
+func TestReadsOfSeveralWorkloads(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workloads[0].Reads = 0.5
+	other := s.Workloads[0]
+	other.Name, other.FirstTenant, other.Reads = "other", 1, 0
+	s.Workloads = append(s.Workloads, other)
+	r := execute(t, s, real(t)).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	require.Len(t, r.Workloads, 2)
+	assert.Equal(t, r.Metrics[result.ReadsPerS], r.Workloads[0].Metrics[result.ReadsPerS])
+	assert.Contains(t, r.Workloads[0].Metrics, result.ReadLatencyMs+"_p99")
+	assert.NotContains(t, r.Workloads[1].Metrics, result.ReadsPerS)
+	assert.NotContains(t, r.Workloads[1].Metrics, result.ReadLatencyMs+"_n")
+	assert.Equal(t, r.Rounds[0].Reads, r.Rounds[0].Workloads[0].Reads)
+	assert.Nil(t, r.Rounds[0].Workloads[1].Reads)
+}
+
+// The account of all workloads together has the reads of each.
+func TestTheBalanceHasTheReadsOfEachWorkload(t *testing.T) {
+	t.Parallel()
+	w := small().Workloads[0]
+	accounts := []*ledger.Ledger{load.NewLedger(1, w), load.NewLedger(2, w)}
+	for i, a := range accounts {
+		a.Read()
+		a.Misread(ledger.Asked{ID: strconv.Itoa(i)}, "was not")
+	}
+	balance := inProcess{&loads{accounts: accounts, workloads: []scenario.Workload{w, w}}}.balance()
+	assert.Equal(t, []uint64{4, 2}, []uint64{balance.Reads, balance.Misread})
+	assert.Len(t, balance.Samples, 2)
+}
+
+// A server that answers reads with something else than the task makes the run incorrect, with the tenant, the task and what was wrong.
+func TestMisreadsAreIncorrect(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workloads[0].Reads = 0.5
+	r := execute(t, s, acting(t, faultMisreads)).result
+	assert.Equal(t, result.Incorrect, r.Verdict)
+	require.NotEmpty(t, r.Reasons)
+	assert.Regexp(t, `^round 1: not read back: \d+ of \d+ reads were answered with something else than the task, with another tenant's task, or `+
+		`without a task that was there; the first: misread: tenant t0 asked for task \d+ \(producer \d task \d+, sent to t0/q0\), and the `+
+		`answer's payload has 64 bytes that do not match their checksum`, r.Reasons[0])
+	assert.Positive(t, r.Metrics[result.ReadMismatches].Median)
+	assert.Contains(t, result.Published(r), result.ReadMismatches, "it is what says so")
+}
+
+// A reader shows a token of its tenant: it reads this tenant's tasks, and no others.
+func TestReadersShowTheTokenOfTheirTenant(t *testing.T) {
+	t.Parallel()
+	for _, of := range []scenario.Topology{
+		{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+		{Kind: scenario.Raft, Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"},
+		{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp", TLS: true},
+	} {
+		t.Run(of.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cluster, err := topology.Start(t.Context(), topology.Config{Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "server.log"), Topology: of})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
+			for _, name := range []string{"stream", "unary", "rest"} {
+				readTenants(t, cluster, scenario.Workload{
+					Driver: name, Connections: 1, Tenants: 2, FirstTenant: 3, Reads: 0.5, Lease: time.Minute,
+				})
+			}
+		})
+	}
+}
+
+// readTenants enqueues a task for each of a workload's tenants and reads them.
+func readTenants(t *testing.T, cluster *topology.Cluster, w scenario.Workload) {
+	t.Helper()
+	conns, err := dial(cluster, w)
+	require.NoError(t, err)
+	readers, err := openReaders(t.Context(), cluster, w)
+	require.NoError(t, err)
+	defer func() {
+		require.NoError(t, closeReaders(readers))
+		require.NoError(t, conns[0].Close())
+	}()
+	require.True(t, readers.Confined)
+	require.Len(t, readers.Of, 2)
+	tenants, ids := []string{"t3", "t4"}, []string{}
+	for _, tenant := range tenants {
+		p, err := conns[0].Producer(t.Context(), tenant)
+		require.NoError(t, err)
+		tasks := []driver.Task{{Tenant: tenant, Queue: "q0", Payload: []byte("of " + tenant)}, {Tenant: tenant, Queue: "q1", Payload: []byte("another")}}
+		require.NoError(t, p.Enqueue(t.Context(), tasks, make([]error, 2)))
+		require.NotEqual(t, tasks[0].ID, tasks[1].ID)
+		ids = append(ids, tasks[0].ID)
+	}
+	for i, reader := range readers.Of {
+		found, err := reader.Read(t.Context(), tenants[i], ids[i])
+		require.NoError(t, err, w.Driver)
+		assert.Equal(t, driver.Found{ID: ids[i], Tenant: tenants[i], Queue: "q0", Payload: []byte("of " + tenants[i])}, found)
+		_, err = reader.Read(t.Context(), tenants[i], ids[1-i])
+		require.ErrorIs(t, err, driver.ErrNotFound, w.Driver)
+		_, err = reader.Read(t.Context(), tenants[1-i], ids[1-i])
+		require.ErrorIs(t, err, driver.ErrDenied, w.Driver)
+	}
+}
+
+// behind is a server of a cluster that learns of a token late.
+type behind struct {
+	queuepb.UnimplementedQueueServiceServer
+	reads atomic.Int32
+	then  error // the answer to the third read
+}
+
+func (b *behind) GetTask(context.Context, *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+	if b.reads.Add(1) < 3 {
+		return nil, status.Error(codes.Unauthenticated, "the access token is not valid")
+	}
+	return &queuepb.GetTaskResponse{}, b.then
+}
+
+func TestReadersWaitUntilAllServersKnowTheirTokens(t *testing.T) {
+	t.Parallel()
+	for says, then := range map[string]error{
+		"": status.Error(codes.NotFound, "no such task"), "broken": status.Error(codes.Internal, "broken"), "it answered with a task": nil,
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		b, server := &behind{then: then}, grpc.NewServer()
+		queuepb.RegisterQueueServiceServer(server, b)
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }()
+		err = waitForToken(t.Context(), driver.Target{Address: listener.Addr().String()}, "t0")
+		if says == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, says)
+		}
+		assert.EqualValues(t, 3, b.reads.Load())
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.Error(t, waitForToken(ctx, driver.Target{Address: listener.Addr().String()}, "t0"), "it does not wait forever")
+		server.Stop()
+		require.NoError(t, <-served)
+	}
+}
