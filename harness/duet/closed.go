@@ -52,9 +52,9 @@ type pairs struct {
 	cycles   [2]uint64 // completed so far, slices of the warm-up included
 }
 
-// warmUp gives slices to both sides that do not count.
-func (p *pairs) warmUp(ctx context.Context) error {
-	for range warmupPairs {
+// warmUp gives so many slices to each side that do not count.
+func (p *pairs) warmUp(ctx context.Context, count int) error {
+	for range count {
 		if _, err := p.pair(ctx, func() ([2]clocks, error) { return [2]clocks{}, nil }, &[2]clocks{}); err != nil {
 			return err
 		}

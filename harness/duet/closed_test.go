@@ -23,7 +23,7 @@ func TestSlicesAddUpToTheWhole(t *testing.T) {
 			h.parties = append(h.parties, f)
 			p.parties[side] = f
 		}
-		require.NoError(t, p.warmUp(t.Context()))
+		require.NoError(t, p.warmUp(t.Context(), warmupPairs))
 		assert.Equal(t, warmupPairs, h.parties[Base].slices)
 		before, err := p.clocks()
 		require.NoError(t, err)

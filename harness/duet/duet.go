@@ -7,6 +7,7 @@
 //   - The conductor (duet, generation) orders the generations, bounds their time, and stores what they measured.
 //   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
 //     latency (open).
+//   - A generation of a scenario with a sweep has a closed and an open phase for each point (points): fresh generators, and the same servers.
 //   - A party (party, processes) is what a generation runs of one side, and cpus says on which CPUs.
 //   - What the servers counted in the closed phase, such as the times of their stages, is read before and after it (stages).
 //   - Profiles are taken in generations of their own, after the others (profiled).
@@ -96,10 +97,16 @@ const (
 // wrong with a side is a verdict of a generation, with reasons, and the last generation is then the one that went wrong. The error is
 // for what prevents a result: ctx ended, or the folder cannot be written. The folder then has the generations so far.
 //
+// A scenario with a sweep is measured at all points in each generation, and has no profiles.
+//
 // If the scenario captures profiles, the folder also has a run folder for each side, by its name, with the profiles and what the
 // generations measured of that side.
 func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options) (*result.Duet, string, error) {
-	if err := Fits(s); err != nil {
+	fits := Fits
+	if len(s.Points) > 0 {
+		fits = FitsSweep
+	}
+	if err := fits(s); err != nil {
 		return nil, "", err
 	}
 	if err := checkSides(sides); err != nil {
@@ -137,8 +144,9 @@ type conductor struct {
 	folder   *result.Folder
 	duet     *result.Duet
 	now      func() time.Time
-	longest  time.Duration // of the generations so far
-	asked    bool          // the servers' settings are stored, and were admitted unless refused says why not
+	longest  time.Duration      // of the generations so far
+	rates    map[string]float64 // of the open phases, by the names of the points
+	asked    bool               // the servers' settings are stored, and were admitted unless refused says why not
 	refused  error
 	// start starts the processes of a side for a generation. Tests replace it.
 	start func(ctx context.Context, g *result.Generation, side int) (party, error)
@@ -227,6 +235,9 @@ func (c *conductor) measure(ctx context.Context) error {
 			break
 		}
 	}
+	if c.swept() {
+		return nil // profiles explain a loss of one load
+	}
 	return c.profile(ctx)
 }
 
@@ -244,7 +255,11 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 		}
 		began := c.now()
 		g := c.plan(len(c.duet.Generations) + 1)
-		c.generation(ctx, g, c.timed)
+		if c.swept() {
+			c.generation(ctx, g, c.sweep)
+		} else {
+			c.generation(ctx, g, c.timed)
+		}
 		c.longest = max(c.longest, c.now().Sub(began))
 		if c.refused != nil {
 			return false, c.refused
@@ -253,7 +268,11 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 			return false, fmt.Errorf("interrupted in generation %d: %w", g.Number, ctx.Err())
 		}
 		c.duet.Generations = append(c.duet.Generations, *g)
-		c.show(g)
+		if c.swept() {
+			c.showPoints(g, deadline.Sub(c.now()))
+		} else {
+			c.show(g)
+		}
 		if failed(g) {
 			return false, nil
 		}

@@ -47,6 +47,7 @@ type fakeParty struct {
 	now              clocks
 	slices           int
 	open             []string // its open slices
+	begun            []int    // the points whose load began, in order
 	finished         finished
 	died             error
 	stops            int
@@ -69,6 +70,11 @@ func (p *fakeParty) counters(context.Context) ([]observe.Metrics, error) {
 		},
 		Histograms: map[string]observe.Buckets{key: {{Upper: 1e-6}, {Upper: math.Inf(1), Count: uint64(n)}}},
 	}}, nil
+}
+
+func (p *fakeParty) begin(_ context.Context, point int) error {
+	p.begun = append(p.begun, point)
+	return nil
 }
 
 func (p *fakeParty) slice(_ context.Context, length time.Duration) (uint64, time.Duration, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/scenario"
@@ -18,10 +19,39 @@ var drivers = []string{"stream", "unary", "rest"}
 
 // Fits returns why a scenario cannot be measured as a duet on this host, or nil if it can.
 func Fits(s *scenario.Scenario) error {
-	t := s.Topology
 	switch {
 	case len(s.Points) > 0:
 		return fmt.Errorf("it has a sweep of %d points", len(s.Points))
+	}
+	return fits(s)
+}
+
+// FitsSweep returns why a scenario with a sweep cannot be measured as a duet, at all points in each generation, on this host, or nil if it
+// can. The servers are the same at all points, so that a sweep is of the workload.
+func FitsSweep(s *scenario.Scenario) error {
+	if len(s.Points) == 0 {
+		return errors.New("it has no sweep")
+	}
+	for _, sweep := range s.Sweeps {
+		for path := range strings.SplitSeq(sweep.Path, ", ") {
+			if !strings.HasPrefix(path, "workload.") {
+				return fmt.Errorf("it sweeps %s, and the servers stay alive between the points: sweep settings of the workload", path)
+			}
+		}
+	}
+	for _, p := range s.Points {
+		at := *s
+		at.Workloads = p.Workloads
+		if err := fits(&at); err != nil {
+			return fmt.Errorf("at %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+func fits(s *scenario.Scenario) error {
+	t := s.Topology
+	switch {
 	case t.Kind == scenario.Embedded || t.Kind == scenario.NoTopology:
 		return fmt.Errorf("its topology %q has no server process", t.Kind)
 	case len(s.Workloads) != 1:

@@ -35,6 +35,9 @@ func TestFits(t *testing.T) {
 		spoil(s)
 		assert.ErrorContains(t, Fits(s), says)
 		_, _, err := Measure(t.Context(), s, [2]Side{}, Options{Within: time.Second})
-		assert.ErrorContains(t, err, says)
+		if len(s.Points) == 0 { // Measure measures sweeps, and a comparison asks Fits
+			assert.ErrorContains(t, err, says)
+		}
+		assert.Error(t, err)
 	}
 }

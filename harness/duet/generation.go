@@ -68,7 +68,7 @@ func (c *conductor) pairs(g *result.Generation, parties [2]party) *pairs {
 // timed puts the load on both sides and judges what the generation measured.
 func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]party) error {
 	p := c.pairs(g, parties)
-	if err := p.warmUp(ctx); err != nil {
+	if err := p.warmUp(ctx, warmupPairs); err != nil {
 		return err
 	}
 	before := c.readCounters(ctx, g, parties)
@@ -81,7 +81,7 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 			c.duet.OpenPerS = openShare * float64(sides[Base].Cycles) / sides[Base].ActiveS
 		}
 		if c.duet.OpenPerS > 0 {
-			err = p.open(ctx, c.duet.OpenPerS)
+			err = p.open(ctx, c.duet.OpenPerS, openPairs)
 		}
 	}
 	signals := stop()
@@ -111,7 +111,13 @@ func (c *conductor) finish(ctx context.Context, g *result.Generation, parties [2
 // take adds what a side's generator measured by its end.
 func (c *conductor) take(g *result.Generation, side int, end finished) {
 	s := &g.Sides[side]
-	s.Ledger, s.Open = end.ledger, end.open
+	s.Ledger, s.Open, s.RSSMB = end.ledger, end.open, end.rssMB
+	c.takeProblems(g, side, end)
+}
+
+// takeProblems makes what is wrong at the end of a load a fault of its side.
+func (c *conductor) takeProblems(g *result.Generation, side int, end finished) {
+	s := &g.Sides[side]
 	for _, problem := range end.problems {
 		fault(g, result.Incorrect, c.sides[side].Name+": "+problem)
 	}

@@ -31,9 +31,9 @@ func GenerationLengths() Lengths {
 	return Lengths{SliceMs: milliseconds(sliceLength), ClosedMs: milliseconds(closedLength), OpenSliceMs: milliseconds(openLength), OpenPairs: openPairs}
 }
 
-// open gives both sides the same arrivals, in alternating slices or at once.
-func (p *pairs) open(ctx context.Context, perSecond float64) error {
-	for range openPairs {
+// open gives both sides the same arrivals, in so many alternating slices each, or at once.
+func (p *pairs) open(ctx context.Context, perSecond float64, count int) error {
+	for range count {
 		seed := p.order.Uint64()
 		slice := func(side int) error {
 			if err := p.parties[side].openSlice(ctx, seed, perSecond, openLength); err != nil {

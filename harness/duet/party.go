@@ -19,6 +19,9 @@ type party interface {
 	cpu() (clocks, error)
 	// counters reads over HTTP what each server has counted so far.
 	counters(ctx context.Context) ([]observe.Metrics, error)
+	// begin opens the load of a point of the scenario, counted from 0; without a sweep it is that of point 0. The load before it was
+	// finished.
+	begin(ctx context.Context, point int) error
 	// slice gives the servers closed load for a length, and returns when nothing is in flight any more: how many cycles were
 	// acknowledged, and how long that took.
 	slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error)
@@ -26,7 +29,7 @@ type party interface {
 	openSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error
 	// profile begins captures of the processes, and returns when they are under way. mark is called at both ends of each.
 	profile(ctx context.Context, captures []scenario.Capture, mark func() profile.Mark) (recording, error)
-	// finish ends the generator, and returns what it measured and what is wrong with the tasks.
+	// finish ends the load that was begun last, and returns what it measured and what is wrong with the tasks.
 	finish(ctx context.Context) (finished, error)
 	// stop ends all processes that still run, also if ctx is done. An error says that a server did not end in order. Further calls
 	// do nothing.
@@ -38,11 +41,12 @@ type party interface {
 // clocks are what the processes of a side have used of the CPUs so far.
 type clocks struct{ servers, generator time.Duration }
 
-// finished is what a party's generator measured by its end.
+// finished is what a party's generator measured by its end, and how large its servers became.
 type finished struct {
 	ledger   result.Ledger
 	open     *result.DuetLatency
 	problems []string // with the tasks, when nothing is in flight any more
+	rssMB    float64  // largest resident memory of the servers so far, together
 	refused  string   // says which tasks the servers refused to take; "" if they took all
 }
 

@@ -21,5 +21,14 @@ func withoutPolling(s *scenario.Scenario) (_ *scenario.Scenario, differs bool) {
 		differs = differs || quiet.Workloads[i].BusyPoll
 		quiet.Workloads[i].BusyPoll = false
 	}
+	quiet.Points = slices.Clone(s.Points)
+	for i := range quiet.Points {
+		p := &quiet.Points[i]
+		p.Topology.BusyPoll, p.Workloads = false, slices.Clone(p.Workloads)
+		for k := range p.Workloads {
+			differs = differs || p.Workloads[k].BusyPoll
+			p.Workloads[k].BusyPoll = false
+		}
+	}
 	return &quiet, differs
 }

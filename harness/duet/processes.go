@@ -25,6 +25,10 @@ type processes struct {
 	load      *generator.Process
 	servers   []int // their process ids
 	conserved bool  // the servers' audit is to agree with the ledger
+	command   generator.Command
+	specs     []generator.Spec // of each point
+	used      time.Duration    // CPU time of the generators that were ended
+	enqueued  result.Ledger    // of the generators that were ended, together
 
 	ending  sync.Once
 	stopErr error
@@ -50,18 +54,29 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 	for _, i := range c.scenario.Invariants {
 		p.conserved = p.conserved || i.Kind == scenario.Conserved
 	}
-	w := c.scenario.Workloads[0]
 	address, http := cluster.Addresses()
-	command := generator.Command{Binary: s.Generator, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
-	p.load, err = generator.Start(ctx, command, generator.Spec{
-		Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
-		Workload: w,
-		Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*g.Number+side),
-	})
-	if err != nil {
+	p.command = generator.Command{Binary: s.Generator, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
+	points := c.scenario.Plan()
+	for i, point := range points {
+		w := point.Workloads[0]
+		p.specs = append(p.specs, generator.Spec{
+			Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
+			Workload: w,
+			Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*(g.Number*len(points)+i)+side),
+		})
+	}
+	if c.swept() { // each point begins a load of its own
+		return p, nil
+	}
+	if err := p.begin(ctx, 0); err != nil {
 		return nil, errors.Join(err, p.stop(ctx))
 	}
 	return p, nil
+}
+
+func (p *processes) begin(ctx context.Context, point int) (err error) {
+	p.load, err = generator.Start(ctx, p.command, p.specs[point])
+	return err
 }
 
 // settings are from the files that the servers wrote when they served.
@@ -75,8 +90,14 @@ func (p *processes) cpu() (c clocks, err error) {
 		}
 		c.servers += used
 	}
-	c.generator, err = observe.ProcessCPU(p.load.PID())
-	return c, err
+	if c.generator = p.used; p.load != nil {
+		now, err := observe.ProcessCPU(p.load.PID())
+		if err != nil {
+			return c, err
+		}
+		c.generator += now
+	}
+	return c, nil
 }
 
 func (p *processes) counters(ctx context.Context) (all []observe.Metrics, err error) {
@@ -100,10 +121,32 @@ func (p *processes) openSlice(ctx context.Context, seed uint64, perSecond float6
 }
 
 func (p *processes) finish(ctx context.Context) (finished, error) {
+	f, err := p.finishLoad(ctx)
+	if err != nil || !p.conserved {
+		return f, err
+	}
+	counts, err := audit.Read(ctx, p.cluster)
+	if err != nil {
+		return f, fmt.Errorf("audit: %w", err)
+	}
+	for _, problem := range audit.Conserved(counts, &p.enqueued) {
+		f.problems = append(f.problems, "not conserved: "+problem)
+	}
+	return f, nil
+}
+
+// finishLoad ends the generator, and reads how large the servers became.
+func (p *processes) finishLoad(ctx context.Context) (finished, error) {
+	used, err := observe.ProcessCPU(p.load.PID())
+	if err != nil {
+		return finished{}, err
+	}
 	report, err := p.load.Finish(ctx)
 	if err != nil {
 		return finished{}, err
 	}
+	p.load, p.used = nil, p.used+used
+	addLedger(&p.enqueued, report.Ledger)
 	f := finished{ledger: report.Ledger, open: report.Open, problems: audit.Balance(&report.Ledger)}
 	if refused := report.RefusedCompletions; refused.Count > 0 {
 		f.problems = append(f.problems, fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First))
@@ -111,14 +154,12 @@ func (p *processes) finish(ctx context.Context) (finished, error) {
 	if refused := report.RefusedEnqueues; refused.Count > 0 {
 		f.refused = fmt.Sprintf("the server refused %d enqueues: %s", refused.Count, refused.First)
 	}
-	if p.conserved {
-		counts, err := audit.Read(ctx, p.cluster)
+	for _, pid := range p.servers {
+		peak, err := observe.PeakRSS(pid)
 		if err != nil {
-			return f, fmt.Errorf("audit: %w", err)
+			return f, err
 		}
-		for _, problem := range audit.Conserved(counts, &report.Ledger) {
-			f.problems = append(f.problems, "not conserved: "+problem)
-		}
+		f.rssMB += float64(peak) / 1e6
 	}
 	return f, nil
 }

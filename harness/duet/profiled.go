@@ -101,7 +101,7 @@ func (c *conductor) newProfiles() (*profiles, error) {
 // profiled puts the closed load on both sides for a length while their processes are profiled.
 func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties [2]party, into *profiles, length time.Duration) error {
 	p := c.pairs(g, parties)
-	if err := p.warmUp(ctx); err != nil {
+	if err := p.warmUp(ctx, warmupPairs); err != nil {
 		return err
 	}
 	var recordings [2]recording

@@ -43,8 +43,31 @@ func (c *conductor) countersBetween(g *result.Generation, before, after readings
 			ofLogs, _ := observe.Rose(before[i], after[i], raftFsyncsMetric)
 			s.PerCycle[result.StorageFsyncsPerCycle] = (fsyncs + ofLogs) / float64(s.Cycles)
 		}
+		allocations(s, before[i], after[i])
 		if us, counted := observe.Rose(before[i], after[i], fsyncTimeMetric); counted {
 			s.PerCycle[result.StorageFsyncUsPerCycle] = us / float64(s.Cycles)
 		}
 	}
+}
+
+// allocations adds what the servers' runtimes allocated between two readings, for each cycle. Servers that do not count it have none.
+func allocations(s *result.GenerationSide, before, after []observe.Metrics) {
+	var objects, size uint64
+	for i := range after {
+		earlier, err := observe.RuntimeOf(before[i])
+		if err != nil {
+			return
+		}
+		now, err := observe.RuntimeOf(after[i])
+		if err != nil {
+			return
+		}
+		rose, err := now.Since(earlier)
+		if err != nil {
+			return
+		}
+		objects, size = objects+rose.AllocatedObjects, size+rose.AllocatedBytes
+	}
+	s.PerCycle[result.ServerAllocsPerCycle] = float64(objects) / float64(s.Cycles)
+	s.PerCycle[result.ServerAllocBytesPerCycle] = float64(size) / float64(s.Cycles)
 }

@@ -36,12 +36,42 @@ type Slices struct {
 	quiet  chan struct{}
 
 	// The following are sums over the open-loop slices so far.
-	due   uint64 // arrivals
-	slip  latencies
-	cycle *hdrhistogram.Histogram
-	// logP99 is the sum of the natural logarithms of the slices' 99th percentiles in nanoseconds, and timed the number of slices in it.
-	logP99 float64
-	timed  int
+	due            uint64 // arrivals
+	slip           latencies
+	cycle, enqueue openLatency
+}
+
+// openLatency is one kind of latency over the open-loop slices so far.
+type openLatency struct {
+	all *hdrhistogram.Histogram
+	// logP95 and logP99 are the sums of the natural logarithms of the slices' percentiles in nanoseconds, and timed is the number of slices
+	// in them.
+	logP95, logP99 float64
+	timed          int
+}
+
+// add adds the latencies of one slice, if it has any.
+func (l *openLatency) add(slice *hdrhistogram.Histogram) {
+	if slice.TotalCount() == 0 {
+		return
+	}
+	l.logP95 += math.Log(float64(slice.ValueAtPercentile(95)))
+	l.logP99 += math.Log(float64(slice.ValueAtPercentile(99)))
+	l.timed++
+	l.all.Merge(slice)
+}
+
+// percentileMs is a percentile of all slices together, in milliseconds.
+func (l *openLatency) percentileMs(p float64) float64 {
+	return float64(l.all.ValueAtPercentile(p)) / 1e6
+}
+
+// meanMs is the geometric mean over the slices, in milliseconds, of which logs is the sum of the logarithms; 0 without slices.
+func (l *openLatency) meanMs(logs float64) float64 {
+	if l.timed == 0 {
+		return 0
+	}
+	return math.Exp(logs/float64(l.timed)) / 1e6
 }
 
 // shift is what all producers do in one slice. The fields are set before begun is closed.
@@ -63,7 +93,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	}
 	s := &Slices{
 		round: r, next: &shift{begun: make(chan struct{})}, quiet: make(chan struct{}, 1),
-		slip: newLatencies(), cycle: result.NewHistogram(),
+		slip: newLatencies(), cycle: openLatency{all: result.NewHistogram()}, enqueue: openLatency{all: result.NewHistogram()},
 	}
 	r.untimed, r.sliced = false, true
 	r.window.move(nowhere)
@@ -164,17 +194,17 @@ func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, 
 
 // collect takes the latencies of an open-loop slice from the goroutines that recorded them. Nothing is in flight.
 func (s *Slices) collect() {
-	slice := result.NewHistogram()
+	cycles, enqueues := result.NewHistogram(), result.NewHistogram()
 	for _, slot := range s.round.slots {
-		slot.record.cycle.moveInto(slice)
+		slot.record.cycle.moveInto(cycles)
 	}
-	s.round.schedule.censored.moveInto(slice)
-	if slice.TotalCount() == 0 {
-		return
+	for _, p := range s.round.producers {
+		p.record.latency.moveInto(enqueues)
 	}
-	s.logP99 += math.Log(float64(slice.ValueAtPercentile(99)))
-	s.timed++
-	s.cycle.Merge(slice)
+	s.round.schedule.censored.mergeInto(enqueues) // what was not sent, or refused, was not enqueued either
+	s.round.schedule.censored.moveInto(cycles)
+	s.cycle.add(cycles)
+	s.enqueue.add(enqueues)
 }
 
 // check returns why a slice cannot begin, if it cannot.
@@ -250,11 +280,14 @@ func (s *Slices) End() (*result.DuetLatency, error) {
 	slip := result.NewHistogram()
 	r.schedule.slip.mergeInto(slip)
 	s.slip.mergeInto(slip)
-	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &result.DuetLatency{
 		Arrivals: s.due, Unfinished: s.due - min(s.due, finished),
-		P50Ms: ms(s.cycle.ValueAtPercentile(50)), P99Ms: ms(s.cycle.ValueAtPercentile(99)),
-		SliceP99Ms: math.Exp(s.logP99/float64(s.timed)) / 1e6, SlipMsP99: ms(slip.ValueAtPercentile(99)),
+		P50Ms: s.cycle.percentileMs(50), P99Ms: s.cycle.percentileMs(99),
+		SliceP95Ms: s.cycle.meanMs(s.cycle.logP95), SliceP99Ms: s.cycle.meanMs(s.cycle.logP99),
+		Enqueue: &result.DuetEnqueue{
+			P50Ms: s.enqueue.percentileMs(50), SliceP95Ms: s.enqueue.meanMs(s.enqueue.logP95), SliceP99Ms: s.enqueue.meanMs(s.enqueue.logP99),
+		},
+		SlipMsP99: float64(slip.ValueAtPercentile(99)) / 1e6,
 	}, nil
 }
 

@@ -309,17 +309,19 @@ func TestOpenSlicesCountEachArrival(t *testing.T) {
 		fault      func(*broker)
 		unfinished func(t *testing.T, n uint64)
 		p50, p99   float64 // in milliseconds
+		// enqueueP50 and enqueueP95 are those until the enqueue was acknowledged, or the slice ended.
+		enqueueP50, enqueueP95 float64
 	}{
 		// Calls take 1.3 ms and completions 0.5 ms; there are as many producers and workers as are needed.
-		"fast enough": {func(*broker) {}, func(t *testing.T, n uint64) { assert.Less(t, n, uint64(4*slices)) }, 1.2, 1.2},
+		"fast enough": {func(*broker) {}, func(t *testing.T, n uint64) { assert.Less(t, n, uint64(4*slices)) }, 1.2, 1.2, 1.3, 1.3},
 		// The tasks of the slice's second half wait for its end, those of the first half longer.
 		"stalled": {
 			func(b *broker) { b.completeDelay = 400 * time.Millisecond },
-			func(t *testing.T, n uint64) { assert.Equal(t, arrivals, n) }, 125, 248,
+			func(t *testing.T, n uint64) { assert.Equal(t, arrivals, n) }, 125, 248, 1.3, 1.3,
 		},
 		"refused": {
 			func(b *broker) { b.refuseEnqueue = func(int) error { return errors.New("full") } },
-			func(t *testing.T, n uint64) { assert.Equal(t, arrivals, n) }, 125, 248,
+			func(t *testing.T, n uint64) { assert.Equal(t, arrivals, n) }, 125, 248, 125, 237,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -339,6 +341,17 @@ func TestOpenSlicesCountEachArrival(t *testing.T) {
 				assert.InEpsilon(t, c.p50, d.P50Ms, 0.1)
 				assert.InEpsilon(t, c.p99, d.P99Ms, 0.1)
 				assert.InEpsilon(t, c.p99, d.SliceP99Ms, 0.1)
+				require.NotNil(t, d.Enqueue)
+				assert.InEpsilon(t, c.enqueueP50, d.Enqueue.P50Ms, 0.1)
+				assert.InEpsilon(t, c.enqueueP95, d.Enqueue.SliceP95Ms, 0.1)
+				assert.GreaterOrEqual(t, d.Enqueue.SliceP99Ms, d.Enqueue.SliceP95Ms)
+				if c.p99 > c.p50 {
+					assert.Less(t, d.SliceP95Ms, d.SliceP99Ms)
+				}
+				if c.enqueueP95 > c.enqueueP50 {
+					assert.Less(t, d.Enqueue.SliceP95Ms, d.Enqueue.SliceP99Ms)
+				}
+				assert.GreaterOrEqual(t, d.SliceP95Ms, 0.95*c.p50)
 				assert.Less(t, d.SlipMsP99, 0.001)
 				assert.Zero(t, cfg.Ledger.Outstanding())
 			})

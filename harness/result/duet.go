@@ -66,6 +66,8 @@ type Generation struct {
 	First  int               `json:"first"`
 	Layout int               `json:"layout"` // index into the Servers of both sides
 	Sides  [2]GenerationSide `json:"sides"`
+	// Points are those of a sweep, in the scenario's order; nil without one. Sides then has their sums, and no Open.
+	Points []GenerationPoint `json:"points,omitempty"`
 	// Slices are those of the closed loop, in the order in which they were measured.
 	Slices []Slice `json:"slices,omitempty"`
 	// Signals are what the host said of itself from the first slice to the end of the open phase.
@@ -90,6 +92,8 @@ type GenerationSide struct {
 	// explain a loss and judge nothing. Both are nil if they could not be read.
 	Stages   []Stage            `json:"stages,omitempty"`
 	PerCycle map[string]float64 `json:"per_cycle,omitempty"`
+	// RSSMB is the largest resident memory of all processes of the side's servers together; 0 if it was not taken.
+	RSSMB float64 `json:"rss_mb,omitempty"`
 	// Open is the cycle latency of the open-loop phase; nil without one.
 	Open *DuetLatency `json:"open,omitempty"`
 	// Ledger is the balance of all the side's tasks.
@@ -109,7 +113,25 @@ type DuetLatency struct {
 	// SliceP99Ms is the geometric mean of the 99th percentiles of the side's open slices that have arrivals. All slices count alike, so that
 	// a stall of the host counts as one slice.
 	SliceP99Ms float64 `json:"slice_p99_ms"`
-	SlipMsP99  float64 `json:"slip_ms_p99"` // by how much the generator itself sent late
+	SliceP95Ms float64 `json:"slice_p95_ms,omitempty"` // likewise; 0 in files of before it was taken
+	// Enqueue has the latency from the intended start to the acknowledgement of the enqueue; nil in files of before it was taken.
+	Enqueue   *DuetEnqueue `json:"enqueue,omitempty"`
+	SlipMsP99 float64      `json:"slip_ms_p99"` // by how much the generator itself sent late
+}
+
+// DuetEnqueue has percentiles of enqueues as DuetLatency has them of cycles.
+type DuetEnqueue struct {
+	P50Ms      float64 `json:"p50_ms"`
+	SliceP95Ms float64 `json:"slice_p95_ms"`
+	SliceP99Ms float64 `json:"slice_p99_ms"`
+}
+
+// GenerationPoint is what both sides measured of one point of a sweep in a generation.
+type GenerationPoint struct {
+	Name string `json:"name"` // of the scenario's point
+	// OpenPerS is the rate of arrivals of the open-loop phase, the same in all generations.
+	OpenPerS float64           `json:"open_per_s"`
+	Sides    [2]GenerationSide `json:"sides"`
 }
 
 // Slice is the shortest measured piece of a duet.
