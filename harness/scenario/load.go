@@ -104,7 +104,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
 	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack",
-	"limit",
+	"limit", "score",
 }
 
 var scenarioNames = hclfile.Names{
@@ -163,6 +163,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Attack = readAttack(b, s.Topology)
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
+	s.Score = readScore(b)
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
 	checkOfK6(b, s)

@@ -48,6 +48,8 @@ type Scenario struct {
 	Scripts    []Script `json:"scripts,omitempty"` // those of all points, where a sweep runs more than one
 	// Limits are what its runs are judged by, besides the baseline of its name, in the order of the file.
 	Limits []Limit `json:"limits,omitempty"`
+	// Score is what `prony ratchet` scores a change by; nil: DefaultScore.
+	Score *Score `json:"score,omitempty"`
 	// Points are all combinations of the swept values, the last sweep's changing fastest; nil without a sweep.
 	Points []Point `json:"-"`
 

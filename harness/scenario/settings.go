@@ -44,7 +44,7 @@ func (d Difference) String() string {
 // settingsIgnored are the top-level names of a stored scenario that are no settings: what it is called, where it is from, and what
 // its runs are judged by.
 // The values of variables are in the settings that use them.
-var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "limits"}
+var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "limits", "score"}
 
 // settingsOfPlan are top-level names of settings that change how many rounds there are and what is measured beside them, and not what
 // a timed round measures.

@@ -64,6 +64,9 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	} else if words := offered(e.Points[0]); words != "" {
 		line("offered", "%s", strings.TrimPrefix(words, ": "))
 	}
+	if s.Score != nil {
+		line("score", "%s", scoreInWords(*s.Score))
+	}
 	line("rounds", "%s", roundsInWords(s))
 	line("time", "about %s, at most %s and the starts: a start and a stop of %s, and a drain of %s, are assumed of each round", roughly(s.Expected()),
 		roughly(s.Duration()), hclfile.FormatDuration(s.StartExpected()), hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
@@ -90,6 +93,19 @@ func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
 		fmt.Fprintf(b, "    %4.1f %% where the ratio of two rounds side by side spreads by %.0f %%\n", 100*f.Effect, 100*f.Spread)
 	}
 	b.WriteString("  that assumes independent rounds, log-normal ratios and one metric; `prony compare` judges several at once\n")
+}
+
+// scoreInWords says by what `prony ratchet` scores a change.
+func scoreInWords(score scenario.Score) string {
+	var metrics []string
+	for _, m := range score.Metrics {
+		text := m.Name
+		if m.Weight != 1 {
+			text += " (weight " + strconv.FormatFloat(m.Weight, 'f', -1, 64) + ")"
+		}
+		metrics = append(metrics, text)
+	}
+	return "of a ratchet: geometric mean of the ratios of " + strings.Join(metrics, ", ")
 }
 
 func topologyInWords(t scenario.Topology) string {

@@ -1,0 +1,56 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func scored(t *testing.T, block string) (*Scenario, error) {
+	t.Helper()
+	all, err := parse("x.hcl", []byte(complete(t, block)), nil)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+func TestScore(t *testing.T) {
+	s, err := scored(t, "score {\n metric \"cycles_per_s\" {\n weight = 2\n}\n metric \"cycle_latency_ms_p99\" {}\n}\n")
+	require.NoError(t, err)
+	assert.Equal(t, &Score{Metrics: []ScoreMetric{{"cycles_per_s", 2}, {"cycle_latency_ms_p99", 1}}}, s.Score)
+	without, err := scored(t, "rounds = 7\n")
+	require.NoError(t, err)
+	assert.Nil(t, without.Score)
+	assert.Equal(t, without.Configuration(), s.Configuration(), "a score changes nothing that is measured")
+	assert.Empty(t, Differences(without, s))
+	for _, m := range DefaultScore().Metrics {
+		assert.Contains(t, ScoreMetrics(), m.Name)
+	}
+}
+
+func TestScoreMistakes(t *testing.T) {
+	_, err := scored(t, "score {\n metric \"cycle_per_s\" {}\n metric \"cycles_per_s\" {\n weight = 0\n}\n metric \"cycles_per_s\" {\n wait = 1\n}\n}\nscore {}\n")
+	require.Error(t, err)
+	for _, says := range []string{
+		`unknown metric "cycle_per_s"`, `did you mean "cycles_per_s"?`, "weight is 0; it must be above 0", "the score has cycles_per_s twice",
+		`unknown attribute "wait"`, "more than one score block",
+	} {
+		assert.ErrorContains(t, err, says)
+	}
+	_, err = scored(t, "score {}\n")
+	assert.ErrorContains(t, err, "score has no metric block")
+}
+
+// The scenario of ratchets has the score and the sweep that a scenario without a score block has by default.
+func TestScenarioOfRatchets(t *testing.T) {
+	all, err := Load("../../scenarios/ratchet.hcl")
+	require.NoError(t, err)
+	assert.Equal(t, DefaultScore(), *all[0].Score)
+	var workers []int
+	for _, p := range all[0].Points {
+		workers = append(workers, p.Workloads[0].Workers)
+	}
+	assert.Equal(t, []int{1, 2, 4, 8, 16, 32, 64}, workers)
+}
