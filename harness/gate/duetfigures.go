@@ -22,6 +22,34 @@ var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool)
 	result.CycleLatencyMs + "_p99": func(s result.GenerationSide) (float64, bool) {
 		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.SliceP99Ms })
 	},
+	result.CycleLatencyMs + "_p95": func(s result.GenerationSide) (float64, bool) {
+		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.SliceP95Ms })
+	},
+	result.EnqueueLatencyMs + "_p50": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.P50Ms }),
+	result.EnqueueLatencyMs + "_p95": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.SliceP95Ms }),
+	result.EnqueueLatencyMs + "_p99": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.SliceP99Ms }),
+	result.ServerAllocsPerCycle:      counted(result.ServerAllocsPerCycle),
+	result.ServerAllocBytesPerCycle:  counted(result.ServerAllocBytesPerCycle),
+	result.StorageFsyncsPerCycle:     counted(result.StorageFsyncsPerCycle),
+	result.ServerRSSMBMax:            func(s result.GenerationSide) (float64, bool) { return s.RSSMB, s.RSSMB > 0 },
+}
+
+// enqueueFigure computes a percentile of enqueues.
+func enqueueFigure(of func(*result.DuetEnqueue) float64) func(result.GenerationSide) (float64, bool) {
+	return func(s result.GenerationSide) (float64, bool) {
+		if s.Open == nil || s.Open.Enqueue == nil {
+			return 0, false
+		}
+		return of(s.Open.Enqueue), true
+	}
+}
+
+// counted is what the servers counted for each cycle.
+func counted(metric string) func(result.GenerationSide) (float64, bool) {
+	return func(s result.GenerationSide) (float64, bool) {
+		v, has := s.PerCycle[metric]
+		return v, has
+	}
 }
 
 func usPerCycle(ns int64, cycles uint64) float64 { return float64(ns) / 1000 / float64(cycles) }

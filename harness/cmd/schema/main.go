@@ -27,6 +27,7 @@ var documents = []struct {
 	{"rounds", "rounds.json of a run folder: the rounds so far of a run that may not have ended", reflect.TypeFor[result.RoundsDocument]()},
 	{"comparison", "comparison.json of a comparison's folder: a change against its base", reflect.TypeFor[result.Comparison]()},
 	{"duet", "duet.json of a comparison's folder: what two builds measured beside each other", reflect.TypeFor[result.Duet]()},
+	{"ratchet", "ratchet.json of a ratchet's folder: whether a change is kept", reflect.TypeFor[result.Ratchet]()},
 	{"document", "what prony run, check and report print with --json", reflect.TypeFor[result.Document]()},
 }
 

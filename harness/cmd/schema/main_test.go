@@ -187,7 +187,7 @@ func TestTheVersionIsInTheID(t *testing.T) {
 	assert.Equal(t, "https://github.com/pronybench/prony/schema/v4/result.json", head.ID)
 	assert.Equal(t, dialect, head.Schema)
 	_, err = schema.Get("nothing")
-	require.ErrorContains(t, err, "comparison, document, duet, manifest, result, rounds")
+	require.ErrorContains(t, err, "comparison, document, duet, manifest, ratchet, result, rounds")
 }
 
 // What has no JSON, or none that can be told from the type, is an error and not a guess.

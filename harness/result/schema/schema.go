@@ -12,8 +12,8 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names returns the names of the documents that have a schema, sorted: "comparison", "document", "duet", "manifest", "result"
-// and "rounds".
+// Names returns the names of the documents that have a schema, sorted: "comparison", "document", "duet", "manifest", "ratchet",
+// "result" and "rounds".
 func Names() []string {
 	paths, err := fs.Glob(files, "*.json")
 	if err != nil {
