@@ -1,6 +1,7 @@
 # What was tried to make the hot path cheaper, kept or rejected, with what named it. Figures are of two shared, noisy
 # cores, client and server on one machine, durability none unless said otherwise: trust ratios of alternating runs more
-# than any one figure. "us" is CPU microseconds per cycle, both sides.
+# than any one figure. "us" is CPU microseconds per cycle, both sides. Entries with a ratchet block are those of `prony ratchet`, which
+# appends to this file.
 
 experiment "codec-without-reflection" {
   named_by   = "CPU profile: encoding and decoding of the streams' messages by reflection, one allocation per task"

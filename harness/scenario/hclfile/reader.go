@@ -1,6 +1,7 @@
 package hclfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +20,11 @@ type Reader struct {
 	// Read returns what is in a file, or says why it can't; nil reads from the file system.
 	Read func(path string) ([]byte, error)
 
+	// BytesMax bounds the size of a file; 0 means 64 KiB.
+	BytesMax int
+	// LineBytesMax bounds a line, which is shown whole with each problem in it; 0 means 1000.
+	LineBytesMax int
+
 	named     map[string]*source // by their clean paths, and by the names that problems have
 	files     int
 	variables []string // the names of the variables of all files
@@ -28,7 +34,7 @@ type Reader struct {
 
 // File reads the file at path and returns its outermost level as a Block that knows the given names. It
 // returns nil, after noting why, when there is nothing to ask: the file cannot be read, is no regular file or
-// is larger than 64 KiB.
+// is larger than BytesMax.
 func (r *Reader) File(path string, names Names) *Block {
 	s := r.open(path)
 	switch {
@@ -52,12 +58,14 @@ func (r *Reader) open(path string) *source {
 	if s, known := r.named[filepath.Clean(path)]; known {
 		return s
 	}
-	src, err := r.read(path, fileBytesMax)
+	src, err := r.read(path, r.bytesMax())
 	if errors.Is(err, ErrNotRegular) {
 		err = fmt.Errorf("%w; name a file that ends in .hcl", err)
 	}
 	return r.keep(&source{name: path, src: src, err: err})
 }
+
+func (r *Reader) bytesMax() int { return cmp.Or(r.BytesMax, fileBytesMax) }
 
 func (r *Reader) read(path string, bytesMax int) ([]byte, error) {
 	if r.Read != nil {

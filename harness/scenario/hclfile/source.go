@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +16,9 @@ import (
 )
 
 const (
-	// fileBytesMax bounds the size of a file, and thereby the work and the depth of the parser.
+	// fileBytesMax bounds, unless the reader says otherwise, the size of a file, and thereby the work and the depth of the parser.
 	fileBytesMax = 64 << 10
-	// lineBytesMax bounds a line, which is shown whole with each problem in it.
+	// lineBytesMax bounds a line, unless the reader says otherwise, which is shown whole with each problem in it.
 	lineBytesMax = 1000
 	// repairsMax bounds how many lines with syntax errors are passed over to find those after them.
 	repairsMax = 20
@@ -55,14 +56,15 @@ func (s *source) place(r hcl.Range) *hcl.Range {
 // parse reads the body of a source, or notes why it can't. The parser gives up on reporting after the first syntax error,
 // so a line with one is noted, blanked and passed over, until no line is left, or one that opens or closes a bracket.
 func (r *Reader) parse(s *source) {
-	if len(s.src) > fileBytesMax {
-		r.Problem(s.name, fmt.Sprintf("is larger than %d KiB", fileBytesMax>>10), "split it into several files")
+	if len(s.src) > r.bytesMax() {
+		r.Problem(s.name, fmt.Sprintf("is larger than %d KiB", r.bytesMax()>>10), "split it into several files")
 		return
 	}
 	number := 0
+	longest := cmp.Or(r.LineBytesMax, lineBytesMax)
 	for line := range bytes.Lines(s.src) {
-		if number++; len(line) > lineBytesMax {
-			r.Problem(s.name, fmt.Sprintf("line %d is longer than %d bytes", number, lineBytesMax), "write it on several lines")
+		if number++; len(line) > longest {
+			r.Problem(s.name, fmt.Sprintf("line %d is longer than %d bytes", number, longest), "write it on several lines")
 			return
 		}
 	}

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/experiment"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+)
+
+// The files of the page of experiments.
+const (
+	ExperimentsPage     = "experiments.md"
+	ExperimentsPlotFile = "experiments.svg"
+)
+
+// Experiments writes the page of the experiments, in their order, and its plot; the plot is nil if none has a score. The same experiments
+// always have the same page.
+func Experiments(all []experiment.Experiment) (markdown string, plot []byte, err error) {
+	p := &page{}
+	p.heading(1, "Experiments, kept and rejected")
+	p.paragraph("What was tried to make the engine better, with the hypothesis, what came of it, and what it costs. Rejected experiments stay here:" +
+		" they say what need not be tried again, and under which conditions it was tried.")
+	kept := 0
+	for _, e := range all {
+		if e.Kept {
+			kept++
+		}
+	}
+	p.paragraph("%s: %d kept, %d rejected. %d were decided by `prony ratchet`; the others were measured by a person, who says how.",
+		render.Plural(len(all), "experiment"), kept, len(all)-kept, len(measured(all)))
+	steps := trail(all)
+	if len(steps) > 0 {
+		if plot, err = experimentsPlot(steps); err != nil {
+			return "", nil, err
+		}
+		trailSection(p, steps)
+	}
+	p.heading(2, "All experiments")
+	var rows [][]string
+	for _, e := range all {
+		score := "-"
+		if m := e.Measurement; m != nil && m.Score != nil {
+			score = ratioText(*m.Score)
+		}
+		rows = append(rows, []string{text(e.Name), decision(e), score, text(e.Hypothesis)})
+	}
+	p.table([]string{"experiment", "decision", ">score", "hypothesis"}, rows)
+	for _, e := range all {
+		experimentSection(p, e)
+	}
+	p.heading(2, "What this does not measure")
+	p.paragraph("A score is of one scenario on one host. The trail multiplies scores that were measured on different days, maybe on different hosts," +
+		" each against the base of its day: the product is an account of what was gained, and no measurement of the newest build against the oldest." +
+		" Changes that were not experiments are not in it. Latencies of a score are those at 30 %% of the base's rate. An experiment that a person" +
+		" measured has no score, and its figures may be of a host that other work kept busy, as it says. One in forty changes that do nothing is" +
+		" kept by chance: its score's 95 %% interval lies below 1.")
+	return p.String(), plot, nil
+}
+
+func measured(all []experiment.Experiment) (of []experiment.Experiment) {
+	for _, e := range all {
+		if e.Measurement != nil {
+			of = append(of, e)
+		}
+	}
+	return of
+}
+
+func decision(e experiment.Experiment) string {
+	if e.Kept {
+		return "kept"
+	}
+	return "rejected"
+}
+
+func ratioText(r experiment.Ratio) string { return gate.RatioText(r.Ratio, r.Low, r.High) }
+
+// step is one experiment with a score, and the product of the kept scores so far.
+type step struct {
+	experiment.Experiment
+	product float64
+}
+
+// trail are the experiments with a score, in their order.
+func trail(all []experiment.Experiment) (steps []step) {
+	product := 1.0
+	for _, e := range measured(all) {
+		score := e.Measurement.Score
+		if score == nil {
+			continue
+		}
+		if e.Kept {
+			product *= score.Ratio
+		}
+		steps = append(steps, step{e, product})
+	}
+	return steps
+}
+
+// trailSection shows the cumulative trail.
+func trailSection(p *page, steps []step) {
+	p.heading(2, "The trail")
+	p.paragraph("The score is the geometric mean of the ratios of change to base, over the metrics of the score and the points of a sweep; below 1 the" +
+		" change is better. Its interval is that of 95 %% over generations of fresh processes. A change is kept if the whole interval is below 1; a tie is" +
+		" rejected. The product has the scores of all that were kept so far.")
+	p.paragraph("![Scores of the experiments, and the product of the kept ones](%s)", ExperimentsPlotFile)
+	var rows [][]string
+	for i, s := range steps {
+		m := s.Measurement
+		rows = append(rows, []string{
+			fmt.Sprint(i + 1), m.Started.UTC().Format("2006-01-02"), text(s.Name), decision(s.Experiment), ratioText(*m.Score), fmt.Sprintf("%.3f", s.product),
+			text(m.Scenario), text(m.Durability),
+		})
+	}
+	p.table([]string{">", "date", "experiment", "decision", ">score", ">product of the kept", "scenario", "durability"}, rows)
+}
+
+// experimentSection shows one experiment whole.
+func experimentSection(p *page, e experiment.Experiment) {
+	p.heading(3, "%s: %s", text(e.Name), decision(e))
+	var items []string
+	add := func(what, says string) {
+		if says != "" {
+			items = append(items, what+": "+text(says))
+		}
+	}
+	add("Named by", e.NamedBy)
+	add("Hypothesis", e.Hypothesis)
+	add("Change", e.Change)
+	if e.File != "" {
+		items = append(items, "Where: "+code(e.File))
+	}
+	add("Effect", e.Effect)
+	add("Cost", cmp.Or(e.Cost, "not said"))
+	add("Measured", e.Measured)
+	add("Note", e.Note)
+	m := e.Measurement
+	if m == nil {
+		p.list(items)
+		return
+	}
+	add("Disqualified", m.Disqualified)
+	p.list(items)
+	figureTable(p, m)
+	provenance := []string{code(m.Command), "base " + code(m.Base), "change " + code(m.Commit) + dirtyText(m.Dirty)}
+	for _, more := range []string{m.Options, tests(m.Tests), m.Go, m.Host} {
+		if more != "" {
+			provenance = append(provenance, text(more))
+		}
+	}
+	provenance = append(provenance, fmt.Sprintf("scenario %s, durability %s", code(m.Scenario), code(cmp.Or(m.Durability, "unknown"))))
+	p.paragraph("Provenance: %s; %s at %s, %.0f s from %s UTC.", strings.Join(provenance, "; "), render.Plural(m.Generations, "generation"),
+		render.Plural(m.Points, "point"), m.Seconds, minute(m.Started))
+}
+
+func dirtyText(dirty bool) string {
+	if dirty {
+		return " with local changes"
+	}
+	return ""
+}
+
+func tests(suites string) string {
+	if suites == "" {
+		return ""
+	}
+	return "tests: " + suites
+}
+
+// figureTable shows the figures of a measurement.
+func figureTable(p *page, m *experiment.Measurement) {
+	if len(m.Figures) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, f := range m.Figures {
+		worse := ""
+		if f.Worse {
+			worse = "worse"
+		}
+		rows = append(rows, []string{
+			text(f.Metric), text(cmp.Or(f.Point, "all")), text(f.Unit), render.Number(f.Base), render.Number(f.Change), ratioText(f.Ratio), worse,
+		})
+	}
+	p.table([]string{"metric", "point", "unit", ">base", ">change", ">ratio", "for certain"}, rows)
+	if m.MoreWorse > 0 {
+		p.paragraph("%s of single points got worse for certain too, by less.", render.Plural(m.MoreWorse, "further figure"))
+	}
+}
