@@ -20,7 +20,7 @@ type Document struct {
 
 // Page is a page that was written.
 type Page struct {
-	Of    string   `json:"of"` // the folder of the run or the comparison
+	Of    string   `json:"of"` // the folder of the run or the comparison, or the file of the experiments
 	Page  string   `json:"page"`
 	Files []string `json:"files"` // its plots
 }

@@ -68,6 +68,10 @@ type source struct {
 	name  string // the side's
 	dir   string
 	build result.Build
+	// env is added to the environment of the go command that builds the side, such as GOAMD64=v3, and profile is the CPU profile that the
+	// server is optimised by; both are empty unless a ratchet tries them.
+	env     []string
+	profile string
 }
 
 // checkout checks a revision out aside, for a side of that name. Revision "" is the working tree as it stands.
@@ -84,7 +88,7 @@ func (b *builder) checkout(ctx context.Context, name, rev string) (source, error
 	if _, err := git(ctx, b.root, "worktree", "add", "--detach", tree, commit); err != nil {
 		return source{}, fmt.Errorf("check out %s: %w", rev, err)
 	}
-	return source{name, tree, result.Build{Commit: commit}}, nil
+	return source{name: name, dir: tree, build: result.Build{Commit: commit}}, nil
 }
 
 // here is the working tree as it stands.
@@ -97,7 +101,7 @@ func (b *builder) here(ctx context.Context, name string) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return source{name, b.root, result.Build{Commit: commit, Dirty: status != ""}}, nil
+	return source{name: name, dir: b.root, build: result.Build{Commit: commit, Dirty: status != ""}}, nil
 }
 
 // server builds the server of a source with a layout of its functions: the linker orders them at random, and the same layout of equal
@@ -112,6 +116,9 @@ func (b *builder) server(ctx context.Context, s source, layout int) (path string
 			link += " -funcalign=64"
 		}
 		flags = []string{link}
+	}
+	if s.profile != "" {
+		flags = append(flags, "-pgo="+s.profile)
 	}
 	return path, b.compile(ctx, s, filepath.Join(s.dir, "engine"), "./cmd/queued", path, "", flags...)
 }
@@ -179,27 +186,27 @@ func (b *builder) workspace(ctx context.Context, path string, modules ...string)
 	if err := os.WriteFile(path+".sum", sums, 0o600); err != nil {
 		return err
 	}
-	return goCommand(ctx, filepath.Dir(path), path, append([]string{"work", "init"}, modules...)...)
+	return goCommand(ctx, filepath.Dir(path), path, nil, append([]string{"work", "init"}, modules...)...)
 }
 
 // compile builds a program of a source with the same flags wherever the source lies, and without a stamp, so that equal sources yield
 // equal binaries. It works in the folder of the program's module, with a workspace, or "" for the one that is found there.
 func (b *builder) compile(ctx context.Context, s source, dir, program, path, workspace string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-tags", b.tags, "-o", path}, flags...)
-	if err := goCommand(ctx, dir, workspace, append(args, program)...); err != nil {
+	if err := goCommand(ctx, dir, workspace, s.env, append(args, program)...); err != nil {
 		return fmt.Errorf("build %s of %s: %w", s.name, s.build.Commit, err)
 	}
 	return nil
 }
 
-// goCommand runs a go command in dir with a workspace, or "" for the one that is found there. The error has the end of what it printed.
-func goCommand(ctx context.Context, dir, workspace string, args ...string) error {
+// goCommand runs a go command in dir with a workspace, or "" for the one that is found there, and with env added to the environment. The
+// error has the end of what it printed.
+func goCommand(ctx context.Context, dir, workspace string, env []string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = dir
-	// A workspace named in the environment would mix the source of one side into the other.
-	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") && v != "GOWORK=off" })
+	c.Env = append(environment(), env...)
 	if workspace != "" {
 		c.Env = append(c.Env, "GOWORK="+workspace)
 	}
@@ -210,6 +217,11 @@ func goCommand(ctx context.Context, dir, workspace string, args ...string) error
 		return fmt.Errorf("%w\n%s", errors.Join(err, ctx.Err()), lastLines(output.String()))
 	}
 	return nil
+}
+
+// environment is that of this process. A workspace named in it would mix the source of one side into the other.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") && v != "GOWORK=off" })
 }
 
 // lastLines is the end of what a build printed.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/experiment"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+func ratchetPageCommand() *cobra.Command {
+	var file, out string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "page",
+		Short: "Write the page of all experiments, kept and rejected",
+		Long: `Writes experiments.md, and experiments.svg if an experiment has a score, from the file of the experiments. The same file always
+yields the same bytes. It prints the path of the page, or everything that is wrong with the file.`,
+		Example: "  prony ratchet page --out reports",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			all, err := experiment.Load(file)
+			if err != nil {
+				return err
+			}
+			page, plot, err := report.Experiments(all)
+			if err != nil {
+				return err
+			}
+			if plot != nil {
+				if err := result.WriteFile(filepath.Join(out, report.ExperimentsPlotFile), plot); err != nil {
+					return err
+				}
+			}
+			path := filepath.Join(out, report.ExperimentsPage)
+			if err := result.WriteFile(path, []byte(page)); err != nil {
+				return err
+			}
+			if asJSON {
+				written := result.Page{Of: file, Page: path, Files: []string{}}
+				if plot != nil {
+					written.Files = append(written.Files, filepath.Join(out, report.ExperimentsPlotFile))
+				}
+				return finish(c, asJSON, &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}, Pages: []result.Page{written}}, nil)
+			}
+			if _, err := fmt.Fprintln(c.OutOrStdout(), path); err != nil {
+				return fmt.Errorf("print the page's path: %w", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&file, "experiments", experimentsFile, "file of the experiments")
+	c.Flags().StringVar(&out, "out", "reports", "folder that the page is written to")
+	jsonFlag(c, &asJSON)
+	return c
+}
