@@ -389,3 +389,379 @@ experiment "entries-for-a-node-that-restarts" {
   kept       = true
   note       = "64 MiB that stay, cut after 64 MiB: no copy, slowest return 630 ms, but raft-full-cycle-batch 390,300 and 370,300 to 354,900 and 357,600 cycles/s, server CPU 3.0 and 3.2 to 3.3 and 3.3 us (two rounds each, ABBA): more of the log is written a second time"
 }
+
+experiment "amd64-v3-over-a-sweep" {
+  hypothesis = "instructions of newer processors cost nothing to use, and save a few percent of encoding and hashing"
+  change     = "the same source, with GOAMD64=v3"
+  effect     = "score 0.970 (0.929 to 1.012) over 13 generations: a tie"
+  cost       = "a binary that processors without AVX2 refuse"
+  kept       = false
+  note       = "the revision is of before the command was published; the engine of both sides is that of d2977340801e. amd64-v3 tried the same by hand"
+
+  ratchet {
+    started     = "2026-11-24T03:54:09Z"
+    base        = "1cc093a1cb13fb7950e5814d63a4c1a840f92f02"
+    commit      = "1cc093a1cb13fb7950e5814d63a4c1a840f92f02"
+    options     = "GOAMD64=v3"
+    scenario    = "ratchet"
+    durability  = "none"
+    command     = "rt-prony ratchet --base HEAD --change HEAD --build-env GOAMD64=v3 --name amd64-v3-over-a-sweep --hypothesis 'instructions of newer processors cost nothing to use, and save a few percent of encoding and hashing' --cost 'a binary that processors without AVX2 refuse' --for 140s"
+    host        = "2 CPUs, Intel(R) Xeon(R) Processor, ext4, 6.18.44-fc-v669"
+    go          = "go1.26.8"
+    seconds     = 128.2
+    generations = 13
+    points      = 7
+
+    score {
+      ratio = 0.9698
+      low   = 0.9292
+      high  = 1.012
+    }
+
+    figure "cycles_per_s" {
+      unit   = "1/s"
+      base   = 31150
+      change = 30780
+      ratio  = 0.988
+      low    = 0.9496
+      high   = 1.028
+    }
+
+    figure "server_cpu_us_per_cycle" {
+      unit   = "us"
+      base   = 18.42
+      change = 18.39
+      ratio  = 0.9982
+      low    = 0.9659
+      high   = 1.032
+    }
+
+    figure "client_cpu_us_per_cycle" {
+      unit   = "us"
+      base   = 16.8
+      change = 16.99
+      ratio  = 1.011
+      low    = 0.9824
+      high   = 1.041
+    }
+
+    figure "server_allocs_per_cycle" {
+      unit   = "objects"
+      base   = 9.561
+      change = 9.512
+      ratio  = 0.9948
+      low    = 0.9837
+      high   = 1.006
+    }
+
+    figure "server_alloc_bytes_per_cycle" {
+      unit   = "bytes"
+      base   = 1066
+      change = 1062
+      ratio  = 0.9959
+      low    = 0.9863
+      high   = 1.006
+    }
+
+    figure "server_rss_mb_max" {
+      unit   = "MB"
+      base   = 65.22
+      change = 65.1
+      ratio  = 0.9981
+      low    = 0.991
+      high   = 1.005
+    }
+
+    figure "enqueue_latency_ms_p50" {
+      unit   = "ms"
+      base   = 0.2179
+      change = 0.2175
+      ratio  = 0.999
+      low    = 0.985
+      high   = 1.013
+    }
+
+    figure "enqueue_latency_ms_p95" {
+      unit   = "ms"
+      base   = 0.5213
+      change = 0.5116
+      ratio  = 0.9774
+      low    = 0.9254
+      high   = 1.032
+    }
+
+    figure "enqueue_latency_ms_p99" {
+      unit   = "ms"
+      base   = 0.8852
+      change = 0.8598
+      ratio  = 0.9662
+      low    = 0.8883
+      high   = 1.051
+    }
+
+    figure "cycle_latency_ms_p50" {
+      unit   = "ms"
+      base   = 0.3682
+      change = 0.3671
+      ratio  = 0.9967
+      low    = 0.9787
+      high   = 1.015
+    }
+
+    figure "cycle_latency_ms_p95" {
+      unit   = "ms"
+      base   = 0.907
+      change = 0.8751
+      ratio  = 0.9622
+      low    = 0.9207
+      high   = 1.006
+    }
+
+    figure "cycle_latency_ms_p99" {
+      unit   = "ms"
+      base   = 1.329
+      change = 1.296
+      ratio  = 0.9696
+      low    = 0.9113
+      high   = 1.032
+    }
+  }
+}
+
+experiment "planted-computing-is-rejected" {
+  hypothesis = "the ratchet rejects 20 us of computing that are added to each enqueue on purpose"
+  change     = "the same source, with PRONY_PLANTED=cpu:20us -tags planted of both"
+  effect     = "score 1.603 (1.522 to 1.687) over 9 generations: worse"
+  cost       = "20 us of CPU for each task"
+  kept       = false
+  note       = "not a change of the engine: what is planted shows that the ratchet rejects a loss; the revision is of before the command was published; the engine of both sides is that of d2977340801e"
+
+  ratchet {
+    started     = "2026-11-24T03:59:34Z"
+    base        = "1cc093a1cb13fb7950e5814d63a4c1a840f92f02"
+    commit      = "1cc093a1cb13fb7950e5814d63a4c1a840f92f02"
+    options     = "PRONY_PLANTED=cpu:20us -tags planted of both"
+    scenario    = "ratchet"
+    durability  = "none"
+    command     = "rt-prony ratchet --base HEAD --change HEAD --tags planted --env PRONY_PLANTED=cpu:20us --name planted-computing-is-rejected --hypothesis 'the ratchet rejects 20 us of computing that are added to each enqueue on purpose' --cost '20 us of CPU for each task' --note 'not a change of the engine: what is planted shows that the ratchet rejects a loss' --for 110s"
+    host        = "2 CPUs, Intel(R) Xeon(R) Processor, ext4, 6.18.44-fc-v669"
+    go          = "go1.26.8"
+    seconds     = 97.37
+    generations = 9
+    points      = 7
+    more_worse  = 40
+
+    score {
+      ratio = 1.603
+      low   = 1.522
+      high  = 1.687
+    }
+
+    figure "cycles_per_s" {
+      unit   = "1/s"
+      base   = 30580
+      change = 15410
+      ratio  = 0.5038
+      low    = 0.4905
+      high   = 0.5173
+      worse  = true
+    }
+
+    figure "server_cpu_us_per_cycle" {
+      unit   = "us"
+      base   = 18.67
+      change = 49.33
+      ratio  = 2.642
+      low    = 2.581
+      high   = 2.704
+      worse  = true
+    }
+
+    figure "client_cpu_us_per_cycle" {
+      unit   = "us"
+      base   = 17.02
+      change = 22.09
+      ratio  = 1.297
+      low    = 1.271
+      high   = 1.324
+      worse  = true
+    }
+
+    figure "server_allocs_per_cycle" {
+      unit   = "objects"
+      base   = 9.492
+      change = 10.23
+      ratio  = 1.077
+      low    = 1.057
+      high   = 1.098
+      worse  = true
+    }
+
+    figure "server_alloc_bytes_per_cycle" {
+      unit   = "bytes"
+      base   = 1061
+      change = 1129
+      ratio  = 1.064
+      low    = 1.042
+      high   = 1.087
+      worse  = true
+    }
+
+    figure "server_rss_mb_max" {
+      unit   = "MB"
+      base   = 65.6
+      change = 62.35
+      ratio  = 0.9504
+      low    = 0.9375
+      high   = 0.9636
+    }
+
+    figure "enqueue_latency_ms_p50" {
+      unit   = "ms"
+      base   = 0.2134
+      change = 0.3074
+      ratio  = 1.437
+      low    = 1.368
+      high   = 1.51
+      worse  = true
+    }
+
+    figure "enqueue_latency_ms_p95" {
+      unit   = "ms"
+      base   = 0.5071
+      change = 0.7763
+      ratio  = 1.504
+      low    = 1.424
+      high   = 1.587
+      worse  = true
+    }
+
+    figure "enqueue_latency_ms_p99" {
+      unit   = "ms"
+      base   = 0.8516
+      change = 1.087
+      ratio  = 1.251
+      low    = 1.155
+      high   = 1.354
+      worse  = true
+    }
+
+    figure "cycle_latency_ms_p50" {
+      unit   = "ms"
+      base   = 0.3604
+      change = 0.544
+      ratio  = 1.503
+      low    = 1.398
+      high   = 1.617
+      worse  = true
+    }
+
+    figure "cycle_latency_ms_p95" {
+      unit   = "ms"
+      base   = 0.8567
+      change = 1.5
+      ratio  = 1.714
+      low    = 1.616
+      high   = 1.817
+      worse  = true
+    }
+
+    figure "cycle_latency_ms_p99" {
+      unit   = "ms"
+      base   = 1.284
+      change = 1.901
+      ratio  = 1.448
+      low    = 1.359
+      high   = 1.543
+      worse  = true
+    }
+
+    figure "server_cpu_us_per_cycle" {
+      point  = "workers=64, producers=64"
+      unit   = "us"
+      base   = 4.152
+      change = 27.59
+      ratio  = 6.644
+      low    = 6.43
+      high   = 6.866
+      worse  = true
+    }
+
+    figure "server_cpu_us_per_cycle" {
+      point  = "workers=32, producers=32"
+      unit   = "us"
+      base   = 6.2
+      change = 30.06
+      ratio  = 4.848
+      low    = 4.67
+      high   = 5.032
+      worse  = true
+    }
+
+    figure "cycle_latency_ms_p95" {
+      point  = "workers=64, producers=64"
+      unit   = "ms"
+      base   = 0.9983
+      change = 4.534
+      ratio  = 4.606
+      low    = 2.978
+      high   = 7.124
+      worse  = true
+    }
+
+    figure "cycles_per_s" {
+      point  = "workers=64, producers=64"
+      unit   = "1/s"
+      base   = 133400
+      change = 33920
+      ratio  = 0.2542
+      low    = 0.2468
+      high   = 0.2618
+      worse  = true
+    }
+
+    figure "server_cpu_us_per_cycle" {
+      point  = "workers=16, producers=16"
+      unit   = "us"
+      base   = 10.11
+      change = 33.53
+      ratio  = 3.316
+      low    = 3.188
+      high   = 3.448
+      worse  = true
+    }
+
+    figure "cycle_latency_ms_p99" {
+      point  = "workers=64, producers=64"
+      unit   = "ms"
+      base   = 1.587
+      change = 5.072
+      ratio  = 3.179
+      low    = 2.112
+      high   = 4.784
+      worse  = true
+    }
+
+    figure "cycles_per_s" {
+      point  = "workers=32, producers=32"
+      unit   = "1/s"
+      base   = 87560
+      change = 29440
+      ratio  = 0.3362
+      low    = 0.3272
+      high   = 0.3455
+      worse  = true
+    }
+
+    figure "cycle_latency_ms_p95" {
+      point  = "workers=32, producers=32"
+      unit   = "ms"
+      base   = 0.9012
+      change = 2.798
+      ratio  = 2.974
+      low    = 2.565
+      high   = 3.448
+      worse  = true
+    }
+  }
+}
