@@ -405,7 +405,7 @@ experiment "amd64-v3-over-a-sweep" {
     options     = "GOAMD64=v3"
     scenario    = "ratchet"
     durability  = "none"
-    command     = "rt-prony ratchet --base HEAD --change HEAD --build-env GOAMD64=v3 --name amd64-v3-over-a-sweep --hypothesis 'instructions of newer processors cost nothing to use, and save a few percent of encoding and hashing' --cost 'a binary that processors without AVX2 refuse' --for 140s"
+    command     = "prony ratchet --base HEAD --change HEAD --build-env GOAMD64=v3 --name amd64-v3-over-a-sweep --hypothesis 'instructions of newer processors cost nothing to use, and save a few percent of encoding and hashing' --cost 'a binary that processors without AVX2 refuse' --for 140s"
     host        = "2 CPUs, Intel(R) Xeon(R) Processor, ext4, 6.18.44-fc-v669"
     go          = "go1.26.8"
     seconds     = 128.2
@@ -543,7 +543,7 @@ experiment "planted-computing-is-rejected" {
     options     = "PRONY_PLANTED=cpu:20us -tags planted of both"
     scenario    = "ratchet"
     durability  = "none"
-    command     = "rt-prony ratchet --base HEAD --change HEAD --tags planted --env PRONY_PLANTED=cpu:20us --name planted-computing-is-rejected --hypothesis 'the ratchet rejects 20 us of computing that are added to each enqueue on purpose' --cost '20 us of CPU for each task' --note 'not a change of the engine: what is planted shows that the ratchet rejects a loss' --for 110s"
+    command     = "prony ratchet --base HEAD --change HEAD --tags planted --env PRONY_PLANTED=cpu:20us --name planted-computing-is-rejected --hypothesis 'the ratchet rejects 20 us of computing that are added to each enqueue on purpose' --cost '20 us of CPU for each task' --note 'not a change of the engine: what is planted shows that the ratchet rejects a loss' --for 110s"
     host        = "2 CPUs, Intel(R) Xeon(R) Processor, ext4, 6.18.44-fc-v669"
     go          = "go1.26.8"
     seconds     = 97.37

@@ -176,6 +176,10 @@ func TestNamesOfExperiments(t *testing.T) {
 	}
 }
 
+func TestCommandOfARecord(t *testing.T) {
+	assert.Equal(t, `prony ratchet --cost 'it'\''s one' --base main ''`, commandText([]string{"/tmp/x/prony-2", "ratchet", "--cost", "it's one", "--base", "main", ""}))
+}
+
 // What is recorded has each figure once, those that are worse marked.
 func TestRecordOfARatchet(t *testing.T) {
 	worse := result.RatchetFigure{Metric: "cycles_per_s", Base: 2, Change: 1, Ratio: 0.5, Low: 0.4, High: 0.6}

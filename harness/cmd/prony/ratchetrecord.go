@@ -191,7 +191,7 @@ func commandText(args []string) string {
 		}
 	}
 	if len(quoted) > 0 {
-		quoted[0] = filepath.Base(args[0])
+		quoted[0] = "prony" // wherever the binary lies and whatever it is called there
 	}
 	return strings.Join(quoted, " ")
 }
