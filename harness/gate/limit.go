@@ -72,9 +72,13 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 }
 
 // name names what is limited: the metric, after the point and the workload, and before the reference that the limit is relative to and the
-// host class. No two limits of a baseline and its scenario have the same.
+// host class. No two limits of a baseline and its scenario have the same. A metric that servers promise can have a floor besides its ceiling.
 func (l Limit) name() string {
-	return at(l.Point) + at(l.Workload) + l.Metric + relativeTo(l.RelativeTo) + onHosts(l.HostClass)
+	name := at(l.Point) + at(l.Workload) + l.Metric + relativeTo(l.RelativeTo) + onHosts(l.HostClass)
+	if spec, _ := result.Lookup(l.Metric); spec.Promised && l.Kind == Floor {
+		name += ", its floor"
+	}
+	return name
 }
 
 // onHosts names a host class behind what is limited there.

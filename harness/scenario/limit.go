@@ -90,10 +90,14 @@ func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 			check(block)
 		}
 		checkNames(block, l, s)
-		if first, twice := seen[l.Name()]; twice {
+		side := l.Name() + " max"
+		if l.Min != nil {
+			side = l.Name() + " min"
+		}
+		if first, twice := seen[side]; twice {
 			block.LabelProblem(l.Name()+" has two limits", "the first is at "+first+"; keep one of the two")
 		}
-		seen[l.Name()] = block.Where()
+		seen[side] = block.Where()
 		limits = append(limits, l)
 	}
 	return limits

@@ -23,12 +23,12 @@ func ReferenceNames() []string {
 }
 
 const (
-	referenceSampleMin = 40 * time.Millisecond
+	referenceSampleMin = 100 * time.Millisecond
 	referenceSampleMax = 400 * time.Millisecond
 )
 
 // ReferenceSample is how long one sample of a reference takes: a hundredth of the window, so that references cost little beside the
-// rounds, but at least 40 ms and at most 400 ms.
+// rounds, but at least 100 ms and at most 400 ms.
 func (s *Scenario) ReferenceSample() time.Duration {
 	return min(max(s.Phases.Window/100, referenceSampleMin), referenceSampleMax)
 }
