@@ -1,0 +1,70 @@
+# The shape of full-cycle-batch.hcl, short.
+
+variable "window" { default = "2s" }
+variable "durability" { default = "none" }
+
+scenario "smoke-batch" {
+  title  = "Create, claim and complete over gRPC streams in batches of 64, one Pebble shard"
+  tags   = ["smoke", "single-node"]
+  rounds = 3
+
+  references = ["cpu"]
+
+  include "shared/short.hcl" {}
+  include "shared/single.hcl" {}
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 32
+    workers   = 128
+    batch     = 64
+    in_flight = 16384
+    payload   = fixed(64)
+  }
+
+  limit "cycles_per_s" {
+    min                     = 450000
+    host_class              = "2-cpus-amd64-virtual-ext4"
+    foreign_cpu_percent_max = 10
+    because                 = "half of what two shared cores do: 900,000 to 980,000"
+  }
+
+  limit "cycles_per_s" {
+    relative_to             = "cpu"
+    min                     = 1.22
+    foreign_cpu_percent_max = 10
+    because                 = "1.42 to 1.53 alone; a server that loses a quarter of its rate has 1.15 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    relative_to = "cpu"
+    max         = 0.65
+    because     = "0.52 to 0.54 alone and 0.59 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 0.70"
+  }
+
+  limit "server_allocs_per_cycle" {
+    max     = 0.3
+    because = "0.286 whatever the host does"
+  }
+
+  limit "written_bytes_per_cycle" {
+    max     = 98
+    because = "94.9 whatever the host does"
+  }
+
+  limit "cycle_latency_ms_p99" {
+    max     = 150
+    because = "15 ms: far above is a stall, or a backlog that the workers do not keep down"
+  }
+
+  limit "server_goroutines_max" {
+    max     = 1000
+    because = "some for each connection and stream: more is growth with the number of calls"
+  }
+
+  limit "server_rss_mb_max" {
+    max     = 250
+    because = "93 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+  }
+}

@@ -1,0 +1,67 @@
+# A server killed with SIGKILL while a backlog waits, and started again: each task that was acknowledged is still there, once, and is claimed
+# soon. Every acknowledgement came after an fsync.
+
+variable "window" { default = "2s" }
+variable "durability" { default = "sync" }
+
+scenario "smoke-recovery" {
+  title = "A server killed with 200,000 tasks waiting, and started again"
+  tags  = ["smoke", "single-node", "faults"]
+
+  include "shared/short.hcl" {}
+  include "shared/single.hcl" {}
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 32
+    workers   = 128
+    batch     = 64
+    in_flight = 16384
+    payload   = fixed(64)
+  }
+
+  rounds = 1
+
+  references = ["cpu"]
+
+  backlog {
+    tasks   = 200000
+    restart = "kill"
+    fill    = "30s"
+    drain   = "30s"
+  }
+
+  limit "drain_cycles_per_s" {
+    relative_to             = "cpu"
+    min                     = 0.68
+    foreign_cpu_percent_max = 10
+    because                 = "0.82 to 0.86 alone; a server that loses a quarter of its rate has 0.62 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    relative_to = "cpu"
+    max         = 0.95
+    because     = "0.72 to 0.79 alone and 0.64 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 1.0"
+  }
+
+  limit "server_allocs_per_cycle" {
+    max     = 0.3
+    because = "0.281 whatever the host does"
+  }
+
+  limit "restart_first_claim_s" {
+    max     = 4
+    because = "0.34 to 0.47 s: a start reads what has leases, and not the backlog"
+  }
+
+  limit "server_goroutines_max" {
+    max     = 1000
+    because = "some for each connection and stream: more is growth with the number of calls"
+  }
+
+  limit "server_rss_mb_max" {
+    max     = 400
+    because = "127 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+  }
+}

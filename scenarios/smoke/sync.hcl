@@ -1,0 +1,80 @@
+# Fsync before each acknowledgement. With calls of 16 tasks a commit carries what arrived during the fsync before it.
+
+variable "window" { default = "2s" }
+variable "durability" { default = "sync" }
+
+scenario "smoke-sync" {
+  title  = "Create, claim and complete in batches of 16, fsync before each acknowledgement"
+  tags   = ["smoke", "single-node"]
+  rounds = 3
+
+  references = ["cpu", "fsync"]
+
+  include "shared/short.hcl" {}
+  include "shared/single.hcl" {}
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 32
+    workers   = 128
+    batch     = 16
+    in_flight = 8192
+    payload   = fixed(64)
+  }
+
+  limit "cycles_per_s" {
+    min                     = 170000
+    host_class              = "2-cpus-amd64-virtual-ext4"
+    foreign_cpu_percent_max = 10
+    because                 = "half of what two shared cores do: 340,000 to 380,000"
+  }
+
+  limit "cycles_per_s" {
+    relative_to             = "fsync"
+    min                     = 60
+    foreign_cpu_percent_max = 10
+    because                 = "71 to 79 alone; a server that loses a quarter of its rate has 57 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    relative_to = "cpu"
+    max         = 1.43
+    because     = "1.20 to 1.22 alone and 1.04 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 1.60"
+  }
+
+  limit "server_allocs_per_cycle" {
+    max     = 0.4
+    because = "0.35 to 0.374 whatever the host does"
+  }
+
+  limit "written_bytes_per_cycle" {
+    max     = 116
+    because = "108 to 112 whatever the host does"
+  }
+
+  limit "storage_fsyncs_per_cycle" {
+    max     = 0.0055
+    because = "0.0033 to 0.0043: one fsync for all that arrived during the one before"
+  }
+
+  limit "storage_fsyncs_per_cycle" {
+    min     = 0.00195
+    because = "a call is acknowledged after an fsync that began after it, so two calls of a producer never share one: 1 / (32 producers * 16 tasks)"
+  }
+
+  limit "cycle_latency_ms_p99" {
+    max     = 100
+    because = "6 to 8 ms: far above is a stall, or a backlog that the workers do not keep down"
+  }
+
+  limit "server_goroutines_max" {
+    max     = 1000
+    because = "some for each connection and stream: more is growth with the number of calls"
+  }
+
+  limit "server_rss_mb_max" {
+    max     = 200
+    because = "68 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+  }
+}

@@ -1,0 +1,99 @@
+# Twenty tenants that share one server, with writes and reads, and one more that sends its share, or ten times as much. What the twenty notice of that is a ratio of
+# two points of one run. No read may be answered wrongly: every eighth asks for another tenant's task. The tasks of one more tenant are claimed one after the other, so that their order shows.
+
+variable "window" { default = "2s" }
+
+scenario "smoke-tenants" {
+  title  = "Twenty tenants on one server beside a noisy one"
+  tags   = ["smoke", "single-node", "isolation"]
+  rounds = 3
+
+  references = ["cpu"]
+
+  include "shared/short.hcl" {}
+
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    procs      = 2
+  }
+
+  workload "pooled" {
+    driver    = "stream"
+    procs     = 1
+    tenants   = 20
+    queues    = 1
+    producers = 40
+    workers   = 40
+    payload   = lognormal(128, "2KiB")
+    reads     = 0.2
+    arrivals  = rate("5k/s")
+    in_flight = 20000
+  }
+
+  workload "noisy" {
+    driver    = "stream"
+    procs     = 1
+    producers = 16
+    workers   = 32
+    batch     = 16
+    payload   = lognormal(128, "2KiB")
+    reads     = 0.2
+    arrivals  = rate("250/s")
+    in_flight = 20000
+  }
+
+  # One worker slot, which claims one task after the other: the order in which it gets them is the order of the queue. All its other tasks wait,
+  # for the reads of other tenants to be refused.
+  workload "ordered" {
+    driver    = "stream"
+    procs     = 1
+    producers = 1
+    workers   = 1
+    payload   = fixed(64)
+    reads     = 0.2
+    in_flight = 500
+  }
+
+  sweep "workload.noisy.arrivals" { values = [rate("250/s"), rate("2.5k/s")] }
+
+  invariant "isolated" {}
+  invariant "ordered" { on = "workload.ordered" }
+
+  limit "cycle_latency_ms_p95" {
+    point             = "arrivals=rate(\"2.5k/s\")"
+    workload          = "pooled"
+    relative_to_point = "arrivals=rate(\"250/s\")"
+    max               = 2
+    because           = "tenants that share a server notice one of them at ten times its share, and not more than this: 1.3 to 1.7"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    point       = "arrivals=rate(\"250/s\")"
+    relative_to = "cpu"
+    max         = 92
+    because     = "75 alone and 63 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 100"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    point       = "arrivals=rate(\"2.5k/s\")"
+    relative_to = "cpu"
+    max         = 75
+    because     = "61 alone and 50 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 81"
+  }
+
+  limit "dropped" {
+    max     = 0
+    because = "the rates are far below what the server bears"
+  }
+
+  limit "server_goroutines_max" {
+    max     = 1000
+    because = "some for each connection and stream: more is growth with the number of calls"
+  }
+
+  limit "server_rss_mb_max" {
+    max     = 200
+    because = "62 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+  }
+}
