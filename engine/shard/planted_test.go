@@ -68,6 +68,9 @@ func TestPlantedSecondTaker(t *testing.T) {
 		require.NoError(t, other.Credit(1))
 		receive(t, ask(t, func(r func([]queue.Enqueued, error)) error { return f.Enqueue(of, newTasks("q", 1), r) }))
 		own := receive(t, other.tasks)
+		if fault == planted.Twice { // nobody else is there yet
+			assert.Equal(t, own.Token, receive(t, other.tasks).Token)
+		}
 
 		w := f.work(queue.Claim{Queues: []string{"q"}})
 		require.NoError(t, w.Credit(1))

@@ -42,7 +42,7 @@ const takersMax = 4
 var known others
 
 // Another returns, once in as many calls as the amount of the fault says, one of those that a delivery went to before: for Twice another one
-// of the same tenant, for Stranger one of another tenant. It returns nil if the fault is not planted or nobody fits. It is safe for
+// of the same tenant, or itself if there is none, for Stranger one of another tenant. It returns nil if the fault is not planted or nobody fits. It is safe for
 // concurrent use.
 func Another(fault string, who any, tenant string) any {
 	if !is(fault) {
@@ -61,6 +61,9 @@ func Another(fault string, who any, tenant string) any {
 		if len(known.all) > takersMax {
 			known.all = known.all[1:]
 		}
+	}
+	if found == nil && fault == Twice {
+		found = who // the workers of one stream are several as well
 	}
 	if found == nil || !Hits(fault) {
 		return nil
