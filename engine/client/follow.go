@@ -110,7 +110,11 @@ func (f *follower[L]) start() error {
 		select {
 		case <-changed:
 		case <-f.over:
-			return f.why()
+			err := f.why()
+			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // which says nothing of what kept the links from opening
+				err = fmt.Errorf("%w; the last try: %w", err, f.problem())
+			}
+			return err
 		case <-first.C:
 			err := fmt.Errorf("%w for %v: %w", ErrUnavailable, f.client.retryMax, f.problem())
 			f.cancel()

@@ -562,3 +562,17 @@ func TestAnswersInARowAreFollowedAtOnce(t *testing.T) {
 	}
 	require.Equal(t, time.Unix(1_003, 0).Add((50+1-watchAtOnce)*watchEvery), now)
 }
+
+// A session that its context ended before it opened says what kept it from opening.
+func TestASessionThatNeverOpensSaysWhy(t *testing.T) {
+	c := running(t, 3, 1)
+	client := c.client(t, nil)
+	for _, n := range c.nodes {
+		n.kill()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := client.Producer(ctx, "")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.ErrorContains(t, err, "connection refused")
+}
