@@ -27,44 +27,44 @@ scenario "smoke-batch" {
     min                     = 450000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do: 900,000 to 980,000"
+    because                 = "half of what two shared cores do, 900,000 to 980,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "cpu"
     min                     = 1.22
     foreign_cpu_percent_max = 10
-    because                 = "1.42 to 1.53 alone; a server that loses a quarter of its rate has 1.15 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+    because                 = "1.42 to 1.53 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 0.65
-    because     = "0.52 to 0.54 alone and 0.59 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 0.70"
+    because     = "0.52 to 0.54 when nothing else ran, 0.59 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
     max     = 0.3
-    because = "0.286 whatever the host does"
+    because = "0.286, whatever else the host does"
   }
 
   limit "written_bytes_per_cycle" {
     max     = 98
-    because = "94.9 whatever the host does"
+    because = "94.9, whatever else the host does"
   }
 
   limit "cycle_latency_ms_p99" {
     max     = 150
-    because = "15 ms: far above is a stall, or a backlog that the workers do not keep down"
+    because = "15 ms. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 250
-    because = "93 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "93 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

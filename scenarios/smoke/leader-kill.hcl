@@ -40,31 +40,31 @@ scenario "smoke-leader-kill" {
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 12.5
-    because     = "8.0 to 9.7 alone and 7.8 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has none that is known: one round with an election spreads more"
+    because     = "7.5 to 9.7: a single round with an election spreads more than the rounds of smoke-raft"
   }
 
   limit "not_recovered" {
     max     = 0
-    because = "the rate is back in the window"
+    because = "the rate is back before the window ends"
   }
 
   limit "fault_first_ack_ms_max" {
     max     = 5000
-    because = "0 to 230 ms: another node leads after an election"
+    because = "0 to 230 ms. Another node leads after an election"
   }
 
   limit "fault_recovery_ms_max" {
     max     = 5000
-    because = "0 to 1,000 ms: the rate is back with the next leader"
+    because = "0 to 1,000 ms. The rate is back with the next leader"
   }
 
   limit "cycle_latency_ms_p99" {
     max     = 5000
-    because = "220 to 420 ms, of the calls that waited for the election: far above is a stall, or a backlog that the workers do not keep down"
+    because = "220 to 420 ms, for calls that waited for the election. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_rss_mb_max" {
     max     = 2500
-    because = "970 MB, of three nodes; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "970 MB, of three nodes. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -30,7 +30,7 @@ scenario "smoke-open" {
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 55
-    because     = "41.8 to 45.2 alone and 38.6 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 58"
+    because     = "41.8 to 45.2 when nothing else ran, 38.6 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "dropped" {
@@ -45,16 +45,16 @@ scenario "smoke-open" {
 
   limit "cycle_latency_ms_p99" {
     max     = 50
-    because = "1.6 to 3.2 ms: far above is a stall, or a backlog that the workers do not keep down"
+    because = "1.6 to 3.2 ms. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 200
-    because = "57 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "57 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

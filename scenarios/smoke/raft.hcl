@@ -31,44 +31,44 @@ scenario "smoke-raft" {
     min                     = 56000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do: 114,000 to 124,000"
+    because                 = "half of what two shared cores do, 114,000 to 124,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "cpu"
     min                     = 0.164
     foreign_cpu_percent_max = 10
-    because                 = "0.188 to 0.201 alone; a server that loses a quarter of its rate has 0.15 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+    because                 = "0.188 to 0.201 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 3.85
-    because     = "3.1 to 3.4 alone and 3.05 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 4.2"
+    because     = "3.1 to 3.4 when nothing else ran, 3.05 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
     max     = 2.1
-    because = "1.47 to 1.89 whatever the host does"
+    because = "1.47 to 1.89, whatever else the host does"
   }
 
   limit "written_bytes_per_cycle" {
     max     = 129
-    because = "123 to 124 whatever the host does"
+    because = "123 to 124, whatever else the host does"
   }
 
   limit "cycle_latency_ms_p99" {
     max     = 250
-    because = "16 to 25 ms: far above is a stall, or a backlog that the workers do not keep down"
+    because = "16 to 25 ms. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 1000
-    because = "414 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "414 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -36,32 +36,32 @@ scenario "smoke-recovery" {
     relative_to             = "cpu"
     min                     = 0.68
     foreign_cpu_percent_max = 10
-    because                 = "0.82 to 0.86 alone; a server that loses a quarter of its rate has 0.62 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+    because                 = "0.82 to 0.86 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 0.95
-    because     = "0.72 to 0.79 alone and 0.64 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 1.0"
+    because     = "0.72 to 0.79 when nothing else ran, 0.64 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
     max     = 0.3
-    because = "0.281 whatever the host does"
+    because = "0.281, whatever else the host does"
   }
 
   limit "restart_first_claim_s" {
     max     = 4
-    because = "0.34 to 0.47 s: a start reads what has leases, and not the backlog"
+    because = "0.34 to 0.63 s. A start reads the queues and the leases, and not the backlog"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 400
-    because = "127 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "127 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -26,39 +26,39 @@ scenario "smoke-rest" {
     min                     = 6500
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do: 13,300 to 14,700"
+    because                 = "half of what two shared cores do, 13,300 to 14,700"
   }
 
   limit "cycles_per_s" {
     relative_to             = "cpu"
     min                     = 0.0197
     foreign_cpu_percent_max = 10
-    because                 = "0.0231 to 0.0236 alone; a server that loses a quarter of its rate has 0.0177 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+    because                 = "0.0231 to 0.0236 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 52
-    because     = "41.8 to 42.0 alone and 48 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 56"
+    because     = "41.8 to 42.0 when nothing else ran, 48 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
     max     = 174
-    because = "170.3 whatever the host does"
+    because = "170.3, whatever else the host does"
   }
 
   limit "cycle_latency_ms_p99" {
     max     = 200
-    because = "13 to 20 ms: far above is a stall, or a backlog that the workers do not keep down"
+    because = "13 to 20 ms. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 180
-    because = "62 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "62 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

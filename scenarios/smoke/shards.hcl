@@ -31,44 +31,44 @@ scenario "smoke-shards" {
     min                     = 210000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do: 430,000 to 520,000"
+    because                 = "half of what two shared cores do, 430,000 to 520,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "cpu"
     min                     = 0.62
     foreign_cpu_percent_max = 10
-    because                 = "0.73 to 0.83 alone; a server that loses a quarter of its rate has 0.6 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+    because                 = "0.73 to 0.83 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 1.48
-    because     = "1.22 to 1.27 alone and 1.19 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 1.65"
+    because     = "1.22 to 1.27 when nothing else ran, 1.19 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
     max     = 0.8
-    because = "0.68 to 0.77 whatever the host does"
+    because = "0.68 to 0.77, whatever else the host does"
   }
 
   limit "written_bytes_per_cycle" {
     max     = 108
-    because = "103 to 104 whatever the host does"
+    because = "103 to 104, whatever else the host does"
   }
 
   limit "cycle_latency_ms_p99" {
     max     = 1000
-    because = "90 to 120 ms: far above is a stall, or a backlog that the workers do not keep down"
+    because = "90 to 120 ms. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 500
-    because = "175 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "175 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

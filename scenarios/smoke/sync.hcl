@@ -27,54 +27,54 @@ scenario "smoke-sync" {
     min                     = 170000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do: 340,000 to 380,000"
+    because                 = "half of what two shared cores do, 340,000 to 380,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "fsync"
     min                     = 60
     foreign_cpu_percent_max = 10
-    because                 = "71 to 79 alone; a server that loses a quarter of its rate has 57 at most. Beside a neighbour client and server get less of the CPUs, so that it tells nothing"
+    because                 = "71 to 104 when nothing else ran: the time of an fsync spreads. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 1.43
-    because     = "1.20 to 1.22 alone and 1.04 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 1.60"
+    because     = "1.20 to 1.22 when nothing else ran, 1.04 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
     max     = 0.4
-    because = "0.35 to 0.374 whatever the host does"
+    because = "0.35 to 0.374, whatever else the host does"
   }
 
   limit "written_bytes_per_cycle" {
     max     = 116
-    because = "108 to 112 whatever the host does"
+    because = "108 to 112, whatever else the host does"
   }
 
   limit "storage_fsyncs_per_cycle" {
     max     = 0.0055
-    because = "0.0033 to 0.0043: one fsync for all that arrived during the one before"
+    because = "0.0033 to 0.0043: one fsync serves all that arrived during the one before"
   }
 
   limit "storage_fsyncs_per_cycle" {
     min     = 0.00195
-    because = "a call is acknowledged after an fsync that began after it, so two calls of a producer never share one: 1 / (32 producers * 16 tasks)"
+    because = "1 / (32 producers * 16 tasks). A call is acknowledged after an fsync that began after the call, so two calls of one producer never share an fsync"
   }
 
   limit "cycle_latency_ms_p99" {
     max     = 100
-    because = "6 to 8 ms: far above is a stall, or a backlog that the workers do not keep down"
+    because = "6 to 8 ms. Many times as much is a stall, or a backlog that grows"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 200
-    because = "68 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "68 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

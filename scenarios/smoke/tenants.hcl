@@ -1,5 +1,6 @@
-# Twenty tenants that share one server, with writes and reads, and one more that sends its share, or ten times as much. What the twenty notice of that is a ratio of
-# two points of one run. No read may be answered wrongly: every eighth asks for another tenant's task. The tasks of one more tenant are claimed one after the other, so that their order shows.
+# Twenty tenants that share one server, with writes and reads, and one more that sends its share, or ten times as much. What the twenty
+# notice of that is a ratio of two points of one run. No read may be answered wrongly: every eighth asks for another tenant's task. The
+# tasks of a last tenant are claimed one after the other, so that their order shows.
 
 variable "window" { default = "2s" }
 
@@ -65,21 +66,21 @@ scenario "smoke-tenants" {
     workload          = "pooled"
     relative_to_point = "arrivals=rate(\"250/s\")"
     max               = 2
-    because           = "tenants that share a server notice one of them at ten times its share, and not more than this: 1.3 to 1.7"
+    because           = "1.3 to 1.7. A tenant that sends ten times its share at most doubles the latency of the others"
   }
 
   limit "server_cpu_us_per_cycle" {
     point       = "arrivals=rate(\"250/s\")"
     relative_to = "cpu"
     max         = 92
-    because     = "75 alone and 63 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 100"
+    because     = "75 when nothing else ran. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_cpu_us_per_cycle" {
     point       = "arrivals=rate(\"2.5k/s\")"
     relative_to = "cpu"
     max         = 75
-    because     = "61 alone and 50 beside a process that loads a core; a server that loses a quarter of its rate to CPU time has 81"
+    because     = "61 when nothing else ran. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "dropped" {
@@ -89,11 +90,11 @@ scenario "smoke-tenants" {
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream: more is growth with the number of calls"
+    because = "some for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {
     max     = 200
-    because = "62 MB; caches and windows are bounded, so that more is growth with the number of tasks"
+    because = "62 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }
