@@ -10,7 +10,7 @@ import (
 
 // This file is what package planted makes a shard do wrong. A binary without the tag planted has nothing of it.
 
-// plantedEnqueue stores all tasks of a command but the last one, and acknowledges all. The id that the last one gets is nobody's.
+// plantedEnqueue stores all tasks of a command but the last one, and acknowledges all. The id of the last task belongs to no stored task.
 func (s *Shard) plantedEnqueue(c *enqueue, nowMs int64) {
 	stored := len(c.tasks) - 1
 	s.state.Enqueue(nowMs, c.tenant, c.tasks[:stored], c.out[:stored])

@@ -1,5 +1,5 @@
 // Package experiment reads and extends the ledger of experiments, reports/experiments.hcl: what was tried to make the engine better,
-// kept or rejected, with the hypothesis, what came of it, and what it costs.
+// kept or rejected, with the hypothesis, the result, and the cost.
 //
 // Load reads the whole file and reports everything that is wrong with it. Append adds one experiment and leaves all else as it is, comments
 // included. An experiment that `prony ratchet` decided has a Measurement; one that a person measured otherwise says how in Measured.

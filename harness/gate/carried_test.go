@@ -24,7 +24,7 @@ func floorAt(min float64, where string) scenario.Limit {
 	return scenario.Limit{Metric: "cycles_per_s", Min: &min, Because: "it matters", Where: where}
 }
 
-// A stored run is judged by the limits that its scenario carried when it ran, without a baseline and without a note that there is none.
+// A stored run is judged by the limits that its scenario carried when it ran, without a baseline. No warning says that the baseline is missing.
 func TestCheckByCarriedLimits(t *testing.T) {
 	b, err := baselines(t, testBaseline)
 	require.NoError(t, err)

@@ -140,7 +140,7 @@ func Check(b *Baselines, r *result.Result) Report {
 	return report
 }
 
-// Diagnose says where the time went from the profiles of another run of the same scenario, for a judgement of a run that has none.
+// Diagnose sets Where from the profiles of another run of the same scenario. It is for the judgement of a run without profiles.
 func (r *Report) Diagnose(profiled *result.Result) { r.Where = r.whereOf(profiled) }
 
 func (r *Report) whereOf(run *result.Result) []string {

@@ -15,7 +15,7 @@ import (
 type ExplainedLimits struct {
 	Scenario string `json:"scenario"`
 	Baseline string `json:"baseline,omitempty"` // the file; "" without a baseline
-	// Configuration is what the baseline is for, "" if it does not say it. Present is that of the scenario's file, "" if there is none.
+	// Configuration is the configuration hash in the baseline, or "". Present is the hash of the scenario in its file now, or "" without a file.
 	Configuration string           `json:"configuration,omitempty"`
 	Present       string           `json:"configuration_present,omitempty"`
 	File          string           `json:"file,omitempty"` // of the scenario; "" if it was not found

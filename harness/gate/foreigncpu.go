@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// readForeignCPU reads foreign_cpu_percent_max, or returns 0 if the limit is judged whatever other processes do.
+// readForeignCPU reads foreign_cpu_percent_max, or returns 0 if the block does not have it.
 func readForeignCPU(b *hclfile.Block) float64 {
 	const name = "foreign_cpu_percent_max"
 	percent, _ := b.Number(name, hclfile.NumberSpec{Example: "10"})
@@ -19,8 +19,8 @@ func readForeignCPU(b *hclfile.Block) float64 {
 	return percent
 }
 
-// disturbed says that other processes used more of the host in the timed rounds of r than the limit is for, or returns "". Of a host that does not
-// say how much they used nothing is known, so that the limit is judged.
+// disturbed returns a sentence if other processes used more CPU time in the timed rounds of r than the limit allows, and "" otherwise. If the host
+// did not report the CPU time of other processes, disturbed returns "", and the limit is judged.
 func (l Limit) disturbed(r *result.Result) string {
 	if l.ForeignCPUPercentMax == 0 {
 		return ""

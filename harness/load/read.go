@@ -14,9 +14,9 @@ import (
 
 // Readers are the ways to read the tasks of a workload's tenants.
 type Readers struct {
-	// Of has one for each tenant, in their order. They stay the caller's, who closes them when Run has returned.
+	// Of has one reader for each tenant, in the order of the tenants. The caller owns the readers and closes them after Run has returned.
 	Of []driver.Reader
-	// Confined says that each of them shows an access token of its tenant alone. Then the target must deny reads that name another tenant.
+	// Confined says that the access token of each reader is valid for its tenant only. Then the target must deny reads that name another tenant.
 	Confined bool
 }
 

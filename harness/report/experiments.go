@@ -29,7 +29,7 @@ func Experiments(all []experiment.Experiment) (markdown string, plot []byte, err
 			kept++
 		}
 	}
-	p.paragraph("%s: %d kept, %d rejected. %d were decided by `prony ratchet`; the others were measured by a person, who says how.",
+	p.paragraph("%s: %d kept, %d rejected. %d were decided by `prony ratchet`; the others were measured by hand, as each entry describes.",
 		render.Plural(len(all), "experiment"), kept, len(all)-kept, len(measured(all)))
 	steps := trail(all)
 	if len(steps) > 0 {

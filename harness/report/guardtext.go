@@ -50,7 +50,7 @@ func GuardText(all []Guarded, took time.Duration) string {
 	return b.String()
 }
 
-// margins are those to all limits, the closest first of a metric with several points.
+// margins lists the margin to each limit, in the order of the findings. The counts of tasks at fault share one entry.
 func margins(findings []gate.Finding) string {
 	var parts []string
 	clean := false
@@ -65,6 +65,9 @@ func margins(findings []gate.Finding) string {
 			name += "/" + f.RelativeTo
 		}
 		spec, _ := result.Lookup(f.Metric)
+		if spec.Promised && f.Kind == gate.Floor { // it has a ceiling too
+			name += " (floor)"
+		}
 		switch {
 		case spec.OfLedger() && f.OK:
 			clean = true

@@ -19,10 +19,12 @@ func TestGuardText(t *testing.T) {
 	}
 	relative := ok(result.CyclesPerS, margin(0.17))
 	relative.RelativeTo = "cpu"
+	fsyncs := ok(result.StorageFsyncsPerCycle, margin(1.2))
+	fsyncs.Kind = gate.Floor
 	broken := gate.Finding{Metric: result.CyclesPerS, Point: "batch=64", Workload: "main", Judged: true, Margin: margin(-0.31)}
 	text := report.GuardText([]report.Guarded{
 		{
-			Report: gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{relative, ok(result.Lost, nil), ok(result.Duplicated, nil)}},
+			Report: gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{relative, fsyncs, ok(result.Lost, nil), ok(result.Duplicated, nil)}},
 			First:  []string{"round 1: the host slept", "round 2: too"},
 		},
 		{
@@ -39,7 +41,7 @@ func TestGuardText(t *testing.T) {
 		},
 	}, 131*time.Second)
 	assert.Equal(t, `How far each figure is from its limit, in per cent of the limit:
-  smoke        pass       cycles_per_s/cpu 17, no task at fault
+  smoke        pass       cycles_per_s/cpu 17, storage_fsyncs_per_cycle (floor) 120, no task at fault
   smoke-batch  regressed  batch=64 main cycles_per_s -31 BROKEN, cpu_us_per_cycle BROKEN, cycles_per_s not judged, dropped kept
   smoke-open   regressed
 smoke was run twice, because the first run was invalid: round 1: the host slept; round 2: too

@@ -162,7 +162,7 @@ type Spec struct {
 	Zero bool
 	// Partial says that a round may lack the metric, which is then that of the rounds that have it.
 	Partial bool
-	// Promised says that too little of the metric is wrong, although lower is better: the servers promise that much, so it can have a floor.
+	// Promised says that the servers promise a least amount of the metric, although lower is better. Such a metric can have a floor.
 	Promised bool
 	// Bounded says that Low and High of the metric are one-sided 95 % bounds of its true value, and that any of the three may be below 0.
 	// A limit is about the bounds.

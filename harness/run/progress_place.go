@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Place is where a run stands among several that one command makes, and judges at its end. Their progress says how far the command is, and
-// leaves the tables of figures out, which are in the results.
+// Place is the position of a run in a series of runs of one command. The progress of such a run says how long the series will take, and leaves
+// out the tables of figures: the command judges all runs at its end.
 type Place struct {
 	Number, Of int
 	After      time.Duration // about how long the runs after this one will take

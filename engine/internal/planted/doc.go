@@ -37,7 +37,7 @@
 //	lost       the last task of an enqueue is acknowledged and not stored
 //	dropped    a completion is acknowledged and not done: the task stays leased for another second
 //	again      a completion is acknowledged, and the task is ready again
-//	twice      a leased task is given to a second stream as well, or twice to the same if there is one only
+//	twice      a leased task is given to a second stream as well, or twice to the only stream
 //	stranger   a leased task is given to a stream of another tenant as well
 //	read       a task can be read by any tenant that has its id (1)
 //	reversed   the tasks of one delivery come in the opposite order

@@ -25,7 +25,7 @@ var serials atomic.Int64
 // Serial returns a number that it has not returned before.
 func Serial() int { return int(serials.Add(1)) }
 
-// others are the last of those that deliveries went to.
+// others are the most recent receivers of deliveries.
 type others struct {
 	mu  sync.Mutex
 	all []taker // takersMax at most

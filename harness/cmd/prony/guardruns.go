@@ -30,8 +30,8 @@ type guard struct {
 	outcomes []result.Outcome // likewise
 }
 
-// all runs and judges the scenarios, then runs those once more that were invalid, and with profiles those that broke a limit and have none. An
-// error is of what keeps a run from having a result.
+// all runs and judges each scenario. Then it repeats the invalid ones once, and runs those that broke a limit once more with profiles, unless
+// their rounds had profiles already. It returns an error if a run has no result.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
 	for i, s := range scenarios {

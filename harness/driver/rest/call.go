@@ -63,7 +63,7 @@ func (c caller) post(ctx context.Context, path string, body []byte, into any) er
 	return a.decode(http.MethodPost, path, into)
 }
 
-// refusal is the error of an answer that is none to what was asked.
+// refusal returns the error for an HTTP status that the caller did not ask for.
 func (a answer) refusal(method, path string) error {
 	return fmt.Errorf("%s %s: %s: %s", method, path, a.status, says(a.body))
 }
