@@ -13,7 +13,7 @@ import (
 // Guarded is the judgement of one scenario of several that were run to be judged.
 type Guarded struct {
 	gate.Report
-	Folder string // of the run
+	Folder string // of the run, "" if it was not measured to its end
 	Alone  string // the command that runs and judges the scenario alone
 	// First are the reasons why the first run was invalid, if this is the second.
 	First []string
@@ -105,7 +105,9 @@ func guardFailure(g Guarded) string {
 	case g.NoProfiles != "":
 		fmt.Fprintf(&b, "  where to look: %s\n", g.NoProfiles)
 	}
-	fmt.Fprintf(&b, "  run: %s\n", g.Folder)
+	if g.Folder != "" {
+		fmt.Fprintf(&b, "  run: %s\n", g.Folder)
+	}
 	if g.Profiles != "" {
 		fmt.Fprintf(&b, "  run with profiles: %s\n", g.Profiles)
 	}

@@ -37,7 +37,8 @@ and the command that runs that scenario alone.
 
 A scenario that ends invalid is run once more when all have run, since a busy host may have passed by then. A scenario
 that broke a limit and takes no profiles is run once more with them. Neither begins if it is expected to end later than
---within after the start, so that the whole takes no longer.
+--within after the start, so that the whole takes no longer. A first run that is still going on then is stopped, and
+is invalid, as are the scenarios that were not begun.
 
 Scenarios whose limits are for another configuration are refused before anything is measured.`,
 		Example: `  prony guard scenarios/smoke.hcl

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -30,13 +31,23 @@ type guard struct {
 	outcomes []result.Outcome // likewise
 }
 
-// all runs and judges each scenario. Then it repeats the invalid ones once, and runs those that broke a limit once more with profiles, unless
+// errTimeOver ends a run that is still going on at the end of guard.within.
+var errTimeOver = errors.New("the time for all scenarios is over")
+
+// all runs and judges each scenario. Those that are not measured to their end within guard.within are invalid. Then it repeats the invalid ones once, and runs those that broke a limit once more with profiles, unless
 // their rounds had profiles already. It returns an error if a run has no result.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
+	if g.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, g.within, errTimeOver)
+		defer cancel()
+	}
 	for i, s := range scenarios {
 		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios), After: expected(scenarios[i+1:])})
-		if err != nil {
+		if timeOver(ctx, err) {
+			judged, outcome = g.unmeasured(s)
+		} else if err != nil {
 			return err
 		}
 		g.guarded, g.outcomes = append(g.guarded, judged), append(g.outcomes, outcome)
@@ -47,6 +58,9 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		}
 		say(g.stderr, "%s was invalid, and is run once more", s.Name)
 		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios)})
+		if timeOver(ctx, err) {
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -76,10 +90,27 @@ func (g *guard) fits(s *scenario.Scenario) bool {
 	return g.within == 0 || g.took()+s.Expected() <= g.within
 }
 
+// timeOver reports whether a run failed because guard.within had passed.
+func timeOver(ctx context.Context, err error) bool {
+	return err != nil && errors.Is(context.Cause(ctx), errTimeOver)
+}
+
+// unmeasured returns the judgement of a scenario that was not measured to its end.
+func (g *guard) unmeasured(s *scenario.Scenario) (report.Guarded, result.Outcome) {
+	r := &result.Result{
+		Version: result.Version, Scenario: s.Name, Title: s.Title, Manifest: result.Manifest{Scenario: *s}, Verdict: result.Invalid,
+		Reasons: []string{fmt.Sprintf("it was not measured to its end: the time for all scenarios, %v, was over", g.within)},
+	}
+	return report.Guarded{Report: gate.Report{Scenario: s.Name, Verdict: r.Verdict, Reasons: r.Reasons}, Alone: g.alone(s)}, result.NewOutcome(r, "")
+}
+
 func (g *guard) took() time.Duration { return g.now().Sub(g.began) }
 
 // one runs a scenario and judges the run.
 func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place) (report.Guarded, result.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return report.Guarded{}, result.Outcome{}, err
+	}
 	r, folder, err := g.execute(ctx, s, place)
 	if err != nil {
 		return report.Guarded{}, result.Outcome{}, err
@@ -104,6 +135,10 @@ func (g *guard) diagnose(ctx context.Context, judged *report.Guarded, profiled *
 	}
 	say(g.stderr, "%s broke a limit, and is run once more with profiles", profiled.Name)
 	r, folder, err := g.execute(ctx, profiled, place)
+	if timeOver(ctx, err) {
+		judged.NoProfiles = "the time for all scenarios was over before profiles were taken"
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -131,6 +132,34 @@ func TestGuardEndsInTime(t *testing.T) {
 	assert.Equal(t, result.Invalid, g.guarded[0].Verdict)
 	assert.Empty(t, g.guarded[0].First)
 	assert.Equal(t, "there was no time left to take profiles", g.guarded[1].NoProfiles)
+}
+
+// Whatever a scenario waits for, the guard ends in time, and what was found until then counts.
+func TestGuardStopsWhatTakesTooLong(t *testing.T) {
+	g, s, scenarios := guarding(t, 20*time.Millisecond, map[string][]func(*result.Result){"a": {wrong}})
+	g.execute = func(ctx context.Context, sc *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
+		if sc.Name == "a" {
+			return s.execute(ctx, sc, place)
+		}
+		s.ran = append(s.ran, sc.Name)
+		<-ctx.Done()
+		return nil, "", ctx.Err()
+	}
+	require.NoError(t, g.all(t.Context(), scenarios))
+	assert.NotContains(t, s.ran, "c", "no run begins after the time is over")
+	require.Len(t, g.document().Scenarios, 3)
+	for _, scenario := range g.document().Scenarios[1:] {
+		assert.Equal(t, result.Invalid, scenario.Verdict)
+		assert.Equal(t, []string{"it was not measured to its end: the time for all scenarios, 20ms, was over"}, scenario.Reasons)
+	}
+	text := report.GuardText(g.guarded, time.Second)
+	assert.Contains(t, text, "b: invalid\n  it was not measured to its end")
+	assert.NotContains(t, text, "run: \n", "a run that did not begin has no folder")
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	g, _, scenarios = guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}})
+	assert.ErrorIs(t, g.all(ended, scenarios), context.Canceled, "an interrupt is no verdict")
 }
 
 // What was judged before a run failed is in the document.
