@@ -39,9 +39,11 @@ var errTimeOver = errors.New("the time for all scenarios is over")
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
 	if g.within > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, g.within, errTimeOver)
-		defer cancel()
+		// Not a deadline: gRPC would send it with each call, and the server would keep a timer for each.
+		var end context.CancelCauseFunc
+		ctx, end = context.WithCancelCause(ctx)
+		defer end(nil)
+		defer time.AfterFunc(g.within, func() { end(errTimeOver) }).Stop()
 	}
 	for i, s := range scenarios {
 		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios), After: expected(scenarios[i+1:])})

@@ -138,6 +138,8 @@ func TestGuardEndsInTime(t *testing.T) {
 func TestGuardStopsWhatTakesTooLong(t *testing.T) {
 	g, s, scenarios := guarding(t, 20*time.Millisecond, map[string][]func(*result.Result){"a": {wrong}})
 	g.execute = func(ctx context.Context, sc *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
+		_, has := ctx.Deadline()
+		assert.False(t, has, "a deadline would be sent with each call of the load")
 		if sc.Name == "a" {
 			return s.execute(ctx, sc, place)
 		}
