@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -23,8 +25,9 @@ const (
 	tableEndBytes = 4 + len(tableMagic)
 )
 
-// checkTables returns an error that names a table with another format in its footer than the format that was written. It ignores
-// a table without the magic: the table was not written to its end, or Pebble finds the damage.
+// checkTables returns an error that names a table of the store with another format in its footer than the format that was written.
+// It ignores a table without the magic: the table was not written to its end, or Pebble finds the damage. It also ignores a table
+// that the manifest does not name, which Pebble removes: a loss of power while it was written may leave any part of it.
 func checkTables(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -33,21 +36,71 @@ func checkTables(fs vfs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("look for the store's tables: %w", err)
 	}
+	bad := map[string]error{}
 	for _, name := range names {
-		if !strings.HasSuffix(name, ".sst") {
+		if !strings.HasSuffix(name, tableSuffix) {
 			continue
 		}
-		path := fs.PathJoin(dir, name)
-		end, err := endOf(fs, path)
+		end, err := endOf(fs, fs.PathJoin(dir, name))
 		if err != nil {
 			return fmt.Errorf("read the end of a table: %w", err)
 		}
 		if err := checkFormat(end); err != nil {
-			return &DamagedError{path, fmt.Sprintf("%v: restore a backup", err)}
+			bad[name] = err
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	named, err := namedTables(fs, dir)
+	if err != nil {
+		return fmt.Errorf("look up which tables the manifest names: %w", err)
+	}
+	for _, name := range named {
+		if err := bad[name]; err != nil {
+			return &DamagedError{fs.PathJoin(dir, name), fmt.Sprintf("%v: restore a backup", err)}
 		}
 	}
 	return nil
 }
+
+// namedTables returns the names of the tables that the manifest of a store names. It reads neither a table nor a log, and changes
+// nothing.
+func namedTables(fs vfs.FS, dir string) (names []string, err error) {
+	db, err := Open(dir, &pebble.Options{
+		FS: withoutLogs{fs}, FormatMajorVersion: pebble.FormatColumnarBlocks, ReadOnly: true, DisableTableStats: true,
+		Logger: NewLog(nil, nil), LoggerAndTracer: NewLog(nil, nil),
+	})
+	if errors.Is(err, pebble.ErrDBDoesNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(db, &err)
+	levels, err := db.SSTables()
+	if err != nil {
+		return nil, err
+	}
+	for _, level := range levels {
+		for _, t := range level {
+			names = append(names, t.BackingSSTNum.String()+tableSuffix)
+		}
+	}
+	return names, nil
+}
+
+// withoutLogs shows a store without its logs, and without its lock.
+type withoutLogs struct{ vfs.FS }
+
+// List hides the logs, which Pebble would read into memory.
+func (w withoutLogs) List(dir string) ([]string, error) {
+	names, err := w.FS.List(dir)
+	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") }), err
+}
+
+// Lock locks nothing: the store is locked after its files were checked.
+func (w withoutLogs) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // checkFormat checks the format in the last tableEndBytes of a table. Pebble may panic when it reads a table of another format.
 func checkFormat(end []byte) error {
