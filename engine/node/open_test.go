@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,13 +74,19 @@ func TestALockedDataFolderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	start(t, func(c *node.Config) { c.DataDir = dir })
 	addresses := make([]string, 3)
-	for i := range addresses {
-		probe, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		addresses[i] = probe.Addr().String()
-		require.NoError(t, probe.Close())
+	var text string
+	for range 10 { // another process may take a port between the probe and the node
+		for i := range addresses {
+			probe, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			addresses[i] = probe.Addr().String()
+			require.NoError(t, probe.Close())
+		}
+		text = refused(t, node.Config{DataDir: dir, Listen: addresses[:1], HTTP: addresses[1], Admin: addresses[2], Durability: storage.None})
+		if !strings.Contains(text, "address already in use") {
+			break
+		}
 	}
-	text := refused(t, node.Config{DataDir: dir, Listen: addresses[:1], HTTP: addresses[1], Admin: addresses[2], Durability: storage.None})
 	assert.Contains(t, text, "lock")
 	assert.Contains(t, text, dir)
 	for _, address := range addresses {
