@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
 )
 
 const (
@@ -96,10 +97,13 @@ type withoutLogs struct{ vfs.FS }
 // List hides the logs, which Pebble would read into memory.
 func (w withoutLogs) List(dir string) ([]string, error) {
 	names, err := w.FS.List(dir)
-	return slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") }), err
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, _, log := wal.ParseLogFilename(name)
+		return log
+	}), err
 }
 
-// Lock locks nothing: the store is locked after its files were checked.
+// Lock locks nothing: Pebble would make a file, and the store is locked after its files were checked.
 func (w withoutLogs) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // checkFormat checks the format in the last tableEndBytes of a table. Pebble may panic when it reads a table of another format.
