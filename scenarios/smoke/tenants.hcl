@@ -63,11 +63,12 @@ scenario "smoke-tenants" {
   invariant "ordered" { on = "workload.ordered" }
 
   limit "cycle_latency_ms_p95" {
-    point             = "arrivals=rate(\"2.5k/s\")"
-    workload          = "pooled"
-    relative_to_point = "arrivals=rate(\"250/s\")"
-    max               = 2
-    because           = "1.3 to 1.7. A tenant that sends ten times its share at most doubles the latency of the others"
+    point                   = "arrivals=rate(\"2.5k/s\")"
+    workload                = "pooled"
+    relative_to_point       = "arrivals=rate(\"250/s\")"
+    foreign_cpu_percent_max = 10
+    max                     = 2
+    because                 = "1.3 to 1.7, and 3 beside a process that takes one of two CPUs. A tenant that sends ten times its share at most doubles the latency of the others"
   }
 
   limit "server_cpu_us_per_cycle" {
