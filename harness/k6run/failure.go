@@ -34,13 +34,3 @@ func lastLines(path string) []string {
 	}
 	return lines
 }
-
-// crossed finds what k6 says of thresholds among the last lines of its log.
-func crossed(lines []string) string {
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.Contains(lines[i], "thresholds on metrics") {
-			return strings.TrimSpace(lines[i])
-		}
-	}
-	return "thresholds of the script have been crossed"
-}

@@ -243,7 +243,7 @@ func (p *Process) problem(format string, args ...any) *Error {
 func (p *Process) exited(when string) *Error {
 	e := p.problem("k6 ended %s", when)
 	if p.child.ExitCode() == exitThresholds {
-		e.Thresholds = crossed(e.Lines)
+		e.Thresholds = crossed(p.config.SummaryPath, e.Lines)
 		e.Problem += ": " + e.Thresholds
 	}
 	return e

@@ -52,7 +52,7 @@ func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 	}
 	ended.Outcome.StartHook, ended.Outcome.EndHook = edgeHooks.start, edgeHooks.end
 	if p.child.ExitCode() == exitThresholds {
-		ended.Thresholds = crossed(lastLines(p.config.LogPath))
+		ended.Thresholds = crossed(p.config.SummaryPath, lastLines(p.config.LogPath))
 	}
 	return ended, nil
 }

@@ -108,7 +108,7 @@ func TestScriptsThatGoWrong(t *testing.T) {
 		says    []string
 		cycles  bool // whether there are figures
 	}{
-		{scriptCrosses, result.Regressed, []string{"k6: thresholds on metrics 'prony_cycle_duration' have been crossed"}, true},
+		{scriptCrosses, result.Regressed, []string{"k6: the threshold 'p(95)<1' of prony_cycle_duration was crossed: p(95)=3.25ms"}, true},
 		{scriptThrows, result.Misconfigured, []string{"k6 ended before its script was ready", "exit status 107", "quue is not defined"}, false},
 		{scriptDies, result.Misconfigured, []string{"k6 ended without an outcome", "signal: killed"}, false},
 		{scriptEarly, result.Misconfigured, []string{"plan.js", "the script ended its load", "and the window's end was at 1.02s"}, false},

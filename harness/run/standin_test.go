@@ -43,6 +43,7 @@ func actK6(does string) {
 	}
 	switch does {
 	case scriptCrosses:
+		fmt.Print("  █ THRESHOLDS\n\n    prony_cycle_duration\n    ✗ 'p(95)<1' p(95)=3.25ms\n\n")
 		fmt.Fprintln(os.Stderr, "thresholds on metrics 'prony_cycle_duration' have been crossed")
 		os.Exit(99)
 	default:

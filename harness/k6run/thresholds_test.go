@@ -1,0 +1,44 @@
+package k6run
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const summaryOfThresholds = `
+
+  █ THRESHOLDS 
+
+    prony_cycle_duration
+    ✓ 'p(99)<900' p(99)=812.3ms
+    ✗ 'p(95)<100' p(95)=312.5ms
+
+    prony_failed
+    ✗ 'rate<0.01' rate=3.00%
+
+
+  █ TOTAL RESULTS 
+
+    checks_total.......: 2
+    ✗ is done
+      ↳  50% — ✓ 1 / ✗ 1
+`
+
+func TestCrossedThresholdsHaveTheirValues(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "summary")
+	require.NoError(t, os.WriteFile(path, []byte(summaryOfThresholds), 0o600))
+	log := []string{"some of it", "thresholds on metrics 'prony_cycle_duration, prony_failed' have been crossed"}
+	assert.Equal(t, "the threshold 'p(95)<100' of prony_cycle_duration was crossed: p(95)=312.5ms; "+
+		"the threshold 'rate<0.01' of prony_failed was crossed: rate=3.00%", crossed(path, log))
+
+	// A script with a summary of its own, and no summary at all.
+	require.NoError(t, os.WriteFile(path, []byte("all done: ✗ 'p(95)<100'\n"), 0o600))
+	assert.Equal(t, log[1], crossed(path, log))
+	assert.Equal(t, log[1], crossed(path+".none", log))
+	assert.Equal(t, "thresholds of the script have been crossed", crossed(path+".none", nil))
+}
