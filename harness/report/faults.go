@@ -144,7 +144,7 @@ func faultsPlotOf(r *result.Result, round result.Round) ([]byte, error) {
 	}
 	limit *= 1.35
 	end := float64(len(f.Cycles)) * f.SlotS
-	p := newPlot(fmt.Sprintf("%s: cycles per second under faults, durability %s", r.Scenario, r.Manifest.Durability()))
+	p := newPlot(fmt.Sprintf("%s: cycles per second under faults, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	p.X.Label.Text = "time in the window (s)"
 	p.Y.Label.Text = "cycles per second (1/s)"
 	p.Add(lightGrid(false))

@@ -40,7 +40,7 @@ var openNames = map[string]string{
 // latencyPlot draws latency over percentile, both logarithmic: the percentile axis gives each nine the same
 // room. Each curve ends at the largest sample, where the samples' resolution ends.
 func latencyPlot(r *result.Result, merged result.Histograms) ([]byte, error) {
-	curves := newCurves(fmt.Sprintf("%s: latency by percentile, durability %s", r.Scenario, r.Manifest.Durability()))
+	curves := newCurves(fmt.Sprintf("%s: latency by percentile, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	for _, kind := range merged.Kinds() {
 		style := curveStyles[kind.Name]
 		name := style.name
@@ -59,7 +59,7 @@ func pointLatencyPlot(r *result.Result, hists []result.RoundHistograms) ([]byte,
 	if len(r.Points) > len(lineStyles) {
 		return nil, errNothingToPlot // more lines than can be told apart
 	}
-	curves := newCurves(fmt.Sprintf("%s: cycle latency by percentile, durability %s", r.Scenario, r.Manifest.Durability()))
+	curves := newCurves(fmt.Sprintf("%s: cycle latency by percentile, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	for i, point := range r.Points {
 		merged, err := mergeTimed(r.Rounds, hists, point.Number)
 		if errors.Is(err, errNothingToPlot) {
@@ -74,6 +74,10 @@ func pointLatencyPlot(r *result.Result, hists []result.RoundHistograms) ([]byte,
 	}
 	return curves.svg()
 }
+
+// measurableMs is the least latency that is drawn. A latency is the difference of two readings of the clock, which take some tens of
+// nanoseconds each: what is below is noise of the clock.
+const measurableMs = 1e-4
 
 // curves is a plot of latencies under way.
 type curves struct {
@@ -100,7 +104,7 @@ func (c *curves) add(name string, h *hdrhistogram.Histogram, style draw.LineStyl
 	}
 	points := make(plotter.XYs, len(curve))
 	for i, at := range curve {
-		ms := max(at.Value, 1) / 1e6 // a logarithm has no zero: below a nanosecond there is nothing to see
+		ms := max(at.Value/1e6, measurableMs)
 		points[i] = plotter.XY{X: at.Nines, Y: ms}
 		c.low, c.high, c.right = min(c.low, ms), max(c.high, ms), max(c.right, at.Nines)
 	}

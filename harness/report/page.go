@@ -88,6 +88,21 @@ func polling(r *result.Result) string {
 	return ""
 }
 
+// withInvalid says how many of the timed rounds a plot shows although they are invalid; "" if all are valid.
+func withInvalid(r *result.Result) string {
+	timed, _ := split(r.Rounds)
+	invalid := 0
+	for _, round := range timed {
+		if round.Verdict == result.Invalid {
+			invalid++
+		}
+	}
+	if invalid == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %s invalid)", invalid, render.Plural(len(timed), "timed round"))
+}
+
 // plan says how many rounds there were, and how long their windows.
 func plan(rounds []result.Round) string {
 	timed, profiled := split(rounds)

@@ -23,7 +23,7 @@ var (
 
 // seriesPlot draws a series of each timed round over its window, from zero.
 func seriesPlot(r *result.Result, kind seriesKind) ([]byte, error) {
-	p := newPlot(fmt.Sprintf("%s: %s, durability %s", r.Scenario, kind.title, r.Manifest.Durability()))
+	p := newPlot(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, kind.title, r.Manifest.Durability(), withInvalid(r)))
 	p.X.Label.Text = "time in the window (s)"
 	p.Y.Label.Text = kind.label
 	p.Add(lightGrid(false))

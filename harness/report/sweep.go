@@ -20,7 +20,7 @@ func sweepPlot(r *result.Result) ([]byte, error) {
 	if len(lines) == 0 || len(lines) > len(lineStyles) {
 		return nil, errNothingToPlot // nothing, or more lines than can be told apart
 	}
-	p := newPlot(fmt.Sprintf("%s: cycles per second, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)))
+	p := newPlot(fmt.Sprintf("%s: cycles per second, durability %s%s%s", r.Scenario, r.Manifest.Durability(), polling(r), withInvalid(r)))
 	p.X.Label.Text = r.Points[0].Values[0].Key
 	p.Y.Label.Text = "cycles per second (1/s)"
 	p.Add(lightGrid(false))

@@ -18,7 +18,7 @@ import (
 var errNothingToPlot = errors.New("nothing to plot")
 
 // throughputPlot draws the cycles per second of each round from zero, the median of the timed rounds, and the
-// band of its interval or range. Profiled rounds are drawn apart: they are not in the median.
+// band of its interval or range. Invalid rounds are marked. Profiled rounds are drawn apart: they are not in the median.
 func throughputPlot(r *result.Result) ([]byte, error) {
 	if len(r.Points) > 0 {
 		return nil, errNothingToPlot // rounds of different points are no repetitions
@@ -26,7 +26,7 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)))
 	p.X.Label.Text = "round"
 	p.Y.Label.Text = "cycles per second (1/s)"
-	var timed, profiled, calibration plotter.XYs
+	var timed, invalid, profiled, calibration plotter.XYs
 	var names []plot.Tick
 	limit := 0.0
 	for i, round := range r.Rounds {
@@ -42,6 +42,8 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 			profiled = append(profiled, plotter.XY{X: at, Y: rate})
 		case round.Calibration:
 			calibration = append(calibration, plotter.XY{X: at, Y: rate})
+		case round.Verdict == result.Invalid:
+			invalid = append(invalid, plotter.XY{X: at, Y: rate})
 		default:
 			timed = append(timed, plotter.XY{X: at, Y: rate})
 		}
@@ -53,6 +55,9 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 	metric, summarised := r.Metrics[result.CyclesPerS]
 	p.Add(lightGrid(false))
 	if err := addBars(p, timed, blue, "timed round"); err != nil {
+		return nil, err
+	}
+	if err := addBars(p, invalid, purple, "timed round that is invalid"); err != nil {
 		return nil, err
 	}
 	if err := addBars(p, profiled, grey, "profiled round, not in the median"); err != nil {

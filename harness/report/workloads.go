@@ -107,7 +107,7 @@ func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, er
 			}
 		}
 	}
-	curves := newCurves(fmt.Sprintf("%s: cycle latency of each workload, durability %s", r.Scenario, r.Manifest.Durability()))
+	curves := newCurves(fmt.Sprintf("%s: cycle latency of each workload, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	for i, name := range names {
 		if i == len(lineStyles) {
 			break
