@@ -211,11 +211,11 @@ func stopped(ctx context.Context) error { return fmt.Errorf("k6: stopped: %w", c
 // PID is the process's id.
 func (p *Process) PID() int { return p.child.PID() }
 
-// Completed is how many tasks were completed when the script last said so, and when that was: zero before the first time.
-func (p *Process) Completed() (n uint64, at time.Time) {
+// Progress returns what the script last reported, and when that was: zero before the first time.
+func (p *Process) Progress() (last load.Progress, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last.Completed, p.lastAt
+	return p.last, p.lastAt
 }
 
 // Close ends the process and all that it started, and removes what it was given. It returns when that is done.

@@ -57,6 +57,7 @@ func hostSection(p *page, r *result.Result) {
 		p.table(header, rows)
 	}
 	warmupTable(p, r)
+	balanceTable(p, r)
 }
 
 func orUnknownValue(v *float64) string {
@@ -92,6 +93,28 @@ func warmupTable(p *page, r *result.Result) {
 		" clock alone. The trend is by how much the rate rose over the window, of its median (the slope of Theil and Sen), and p how" +
 		" often chance alone gives one as clear (Mann and Kendall). The warm-up's own trend is that of its last part.")
 	p.table([]string{">round", ">warm-up, s", ">its trend, %", ">trend, %", ">p", "steady", "why not"}, rows)
+}
+
+// balanceTable shows whether workers kept up with producers.
+func balanceTable(p *page, r *result.Result) {
+	var rows [][]string
+	for _, round := range r.Rounds {
+		for _, b := range round.Balances {
+			rows = append(rows, []string{
+				roundName(r, round), code(b.Workload), render.Number(b.Held), render.Number(b.Outstanding), render.Number(b.Growth),
+				render.Number(b.GrowthPercent()), render.Number(b.PValue),
+			})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Balance of producers and workers, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("Whether the workers of a closed loop kept up with its producers. Held is how many tasks both hold at once. Outstanding is" +
+		" the median, over equal parts of the window, of the tasks that were sent and not completed: what is more than held waits in queues, and" +
+		" cycle latency includes that wait. Growth is by how many tasks the outstanding rose over the window (the slope of Theil and Sen), also in" +
+		" percent of held, and p how often chance alone gives a trend as clear (Mann and Kendall).")
+	p.table([]string{">round", "workload", ">held, tasks", ">outstanding, tasks", ">growth, tasks", ">growth, %", ">p"}, rows)
 }
 
 // processesSection shows what each process of a round used of the host in its window.

@@ -55,6 +55,7 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 			round.Warmup.WarmupTrendPercent = known(12)
 			round.Warmup.Reason = "the rate rose by 3.5 % over the window"
 		}
+		round.Balances = []result.Balance{{Workload: "noisy", Held: 160, Outstanding: 84, Growth: 12, PValue: 0.4}}
 		round.Processes = []result.Process{
 			{Name: "generator", CPUCores: 0.8, RSSMBMax: 60, FDsMax: 12, Goroutines: 170, GCPauseMsP99: 0.05, GCPauseMsMax: 0.25, GCCycles: 4, AllocatedBytes: round.Cycles * 100},
 			{Name: "server", CPUCores: 0.9, RSSMBMax: 184, FDsMax: 40, Goroutines: 90, GCCycles: 20, Unknown: []string{"gc_pause_ms_p99", "gc_pause_ms_max"}, AllocatedBytes: round.Cycles * 1000, AllocatedObjects: round.Cycles * 9},
@@ -125,6 +126,7 @@ func TestUnknownSignalsAreUnknown(t *testing.T) {
 	of := sections(rendered(t, r, hists)["fixture.md"])
 	assert.Contains(t, of["Host in the windows"], "| 1 | 1.25 | 0 | 17.0 |"+strings.Repeat(" unknown |", 11)+" 41 |")
 	assert.Contains(t, of["Processes"], "| 1 | `server` | 0.900 | 184 | 40 | 90 | unknown | unknown | 20 |", "0 would pass for a good figure")
+	assert.Contains(t, of["Balance of producers and workers"], "| 1 | `noisy` | 160 | 84.0 | 12.0 | 7.50 | 0.400 |")
 	assert.Contains(t, of["Warm-up"], "| 1 | 2.00 | unknown | 3.50 | 0.0200 | yes |")
 	for i := range r.Rounds {
 		r.Rounds[i].Signals = nil

@@ -149,6 +149,7 @@ type Round struct {
 	Stalls    *Stalls         `json:"stalls,omitempty"` // nil where no server records slow commits
 	Signals   *Signals        `json:"signals,omitempty"`
 	Warmup    *Warmup         `json:"warmup,omitempty"`
+	Balances  []Balance       `json:"balances,omitempty"`  // of the closed workloads
 	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
 	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
 	// Covered says which time the figures from each source cover.

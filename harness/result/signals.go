@@ -42,6 +42,22 @@ type Warmup struct {
 	Reason             string   `json:"reason,omitempty"` // why it is not stationary
 }
 
+// Balance says whether the workers of a closed workload kept up with its producers. A workload has a backlog if more tasks are
+// outstanding than its producers and workers hold at once: the cycle latency then measures how long that queue is.
+type Balance struct {
+	Workload string `json:"workload"`
+	// Held is how many tasks its producers and workers hold at once.
+	Held float64 `json:"held"`
+	// Outstanding is the median, over equal parts of the window, of the tasks that were sent and neither refused nor completed.
+	Outstanding float64 `json:"outstanding"`
+	// Growth is by how many tasks the outstanding rose over the window: the slope of Theil and Sen times its length.
+	Growth float64 `json:"growth"`
+	PValue float64 `json:"p_value"` // of that trend, by Mann and Kendall: how often chance alone gives one as clear
+}
+
+// GrowthPercent is the growth in percent of what producers and workers hold at once.
+func (b Balance) GrowthPercent() float64 { return 100 * b.Growth / b.Held }
+
 // Process is a series of a process's own figures in the window: a server's, or the generator's.
 type Process struct {
 	Name             string  `json:"name"` // "generator", "server", or the node's id

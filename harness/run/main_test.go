@@ -67,7 +67,7 @@ func small() *scenario.Scenario {
 		Workloads: []scenario.Workload{{
 			Name: "main", Driver: "stream", Connections: 1, Tenants: 1, Queues: 1, Producers: 2, Workers: 4, Batch: 64,
 			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
-			Lease: time.Minute,
+			Lease: time.Minute, InFlight: 1024,
 		}},
 		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: window, Drain: patience},
 		Rounds:     1,

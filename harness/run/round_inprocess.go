@@ -14,7 +14,7 @@ import (
 type generator interface {
 	// load makes the load and injects the faults of the scenario, and calls the hooks. It is called once.
 	load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error)
-	// count returns how many tasks of all workloads are known to be completed. It may be called at any time.
+	// count returns how many tasks are known to be completed and outstanding. It may be called at any time.
 	count() count
 	// balance returns the current account of all workloads together.
 	balance() result.Ledger
@@ -24,10 +24,12 @@ type generator interface {
 	judge(o *outcomes, m *measured)
 }
 
-// count is a number of completed tasks at a time.
+// count is the state of the accounts at a time.
 type count struct {
 	completed uint64
 	at        time.Time
+	// outstanding are the tasks of each workload that were sent and neither refused nor completed; nil if nothing is known yet.
+	outstanding []float64
 }
 
 // perSecondSince returns the rate since an earlier count, and 0 if no time has passed.
@@ -63,7 +65,9 @@ func (g inProcess) load(ctx context.Context, h *injection, hooks load.Hooks) ([]
 func (g inProcess) count() count {
 	c := count{at: time.Now()}
 	for _, a := range g.of.accounts {
-		c.completed += a.Totals().Completed
+		t := a.Totals()
+		c.completed += t.Completed
+		c.outstanding = append(c.outstanding, float64(t.Outstanding))
 	}
 	return c
 }

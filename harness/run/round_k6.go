@@ -54,8 +54,8 @@ func (s *scripted) load(ctx context.Context, _ *injection, hooks load.Hooks) (ou
 func (s *scripted) count() count {
 	c := count{at: s.began}
 	if p := s.process.Load(); p != nil {
-		if n, at := p.Completed(); !at.IsZero() {
-			c = count{n, at}
+		if now, at := p.Progress(); !at.IsZero() {
+			c = count{completed: now.Completed, at: at, outstanding: []float64{float64(now.Outstanding)}}
 		}
 	}
 	return c

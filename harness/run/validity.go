@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// judgeHost compares the signals of the host and the trend of the rate with the limits of the scenario. Profiled rounds yield no
+// judgeHost compares the signals of the host, the trend of the rate and the growth of backlogs with the limits of the scenario. Profiled rounds yield no
 // figures, so an unfit host is a warning there.
 func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.host == nil || w.host.signals == nil {
@@ -22,6 +22,9 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.kind == timed && len(r.scenario.Faults) == 0 && steadyLoad(w.loads.workloads) {
 		m.round.Warmup = w.rates.judge()
 		judgeTrend(&j, m.round.Warmup, r.scenario.Validity)
+		m.round.Balances = w.rates.balances(w.loads.workloads)
+		judgeBalances(&j, m.round.Balances, r.scenario.Validity)
+		m.warnOfBacklogs(w.loads.workloads)
 	}
 	for _, name := range j.Unknown {
 		if !slices.Contains(r.unknown, name) {

@@ -26,8 +26,8 @@ const (
 	settledParts = 12
 )
 
-// steadiness samples how many cycles were completed, from before the load is launched to the window's end: of the warm-up the
-// last parts, of the window all. A nil one does nothing.
+// steadiness samples how many tasks were completed and outstanding, from before the load is launched to the window's end: of the
+// warm-up the last parts, of the window all. A nil one does nothing.
 type steadiness struct {
 	phases  scenario.Phases
 	counted func() count
@@ -37,12 +37,13 @@ type steadiness struct {
 	warmup, window         *rateSeries
 }
 
-// rateSeries are the rates of the last parts of a time.
+// rateSeries are the rates of the last parts of a time, and the outstanding tasks at their ends.
 type rateSeries struct {
-	mu    sync.Mutex // guards the rest while samples are taken
-	rates []float64  // per second; at most rateParts
-	total uint64     // cycles in these
-	last  count
+	mu          sync.Mutex  // guards the rest while samples are taken
+	rates       []float64   // per second; at most rateParts
+	outstanding [][]float64 // of each workload, at the end of each part; at most rateParts
+	total       uint64      // cycles in these
+	last        count
 }
 
 func startSeriesAt(from count) *rateSeries { return &rateSeries{last: from} }
@@ -56,8 +57,10 @@ func (s *rateSeries) add(now count) {
 	}
 	if len(s.rates) == rateParts {
 		s.rates = slices.Delete(s.rates, 0, 1)
+		s.outstanding = slices.Delete(s.outstanding, 0, 1)
 	}
 	s.rates = append(s.rates, now.perSecondSince(s.last))
+	s.outstanding = append(s.outstanding, now.outstanding)
 	s.total += now.completed - s.last.completed
 	s.last = now
 }

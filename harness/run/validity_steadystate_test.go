@@ -21,7 +21,7 @@ func judged(t *testing.T, phases scenario.Phases, completed func(since time.Dura
 		began := time.Now()
 		s = watchRates(phases, func() count {
 			now := time.Now()
-			return count{completed(max(0, now.Sub(began)-opening)), now}
+			return count{completed: completed(max(0, now.Sub(began)-opening)), at: now}
 		})
 		defer s.stop()
 		<-time.After(opening + phases.Warmup)
@@ -107,10 +107,10 @@ func TestTooFewCyclesTellNothing(t *testing.T) {
 func TestSteadinessThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) {
-		s := watchRates(tenSeconds, func() count { return count{0, time.Now()} })
+		s := watchRates(tenSeconds, func() count { return count{completed: 0, at: time.Now()} })
 		s.stop()
 		s.stop()
-		s = watchRates(tenSeconds, func() count { return count{0, time.Now()} })
+		s = watchRates(tenSeconds, func() count { return count{completed: 0, at: time.Now()} })
 		s.windowBegins()
 		s.stop()
 	})
@@ -160,7 +160,7 @@ func TestSettled(t *testing.T) {
 			began := time.Now()
 			s := watchRates(scenario.Phases{Warmup: 2 * time.Second}, func() count {
 				now := time.Now()
-				return count{c.completed(now.Sub(began)), now}
+				return count{completed: c.completed(now.Sub(began)), at: now}
 			})
 			<-time.After(2*time.Second + time.Millisecond)
 			assert.Equal(t, c.want, s.settled(), name)
@@ -173,13 +173,13 @@ func TestSettled(t *testing.T) {
 // came in it.
 func TestRatesOfReports(t *testing.T) {
 	began := time.Now()
-	s := startSeriesAt(count{100, began})
+	s := startSeriesAt(count{completed: 100, at: began})
 	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
-	s.add(count{100, began})
-	s.add(count{150, at(250)})
-	s.add(count{150, at(250)})
-	s.add(count{250, at(500)})
+	s.add(count{completed: 100, at: began})
+	s.add(count{completed: 150, at: at(250)})
+	s.add(count{completed: 150, at: at(250)})
+	s.add(count{completed: 250, at: at(500)})
 	assert.Equal(t, []float64{200, 400}, s.tail(rateParts))
 	assert.EqualValues(t, 150, s.total)
-	assert.Zero(t, count{250, at(500)}.perSecondSince(count{250, at(500)}))
+	assert.Zero(t, count{completed: 250, at: at(500)}.perSecondSince(count{completed: 250, at: at(500)}))
 }

@@ -103,6 +103,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Validity: Validity{
 			StealPercentMax: new(5.0), ForeignCPUPercentMax: new(10.0), PressureMemoryPercentMax: new(10.0), ThrottledPercentMax: new(1.0),
 			ClockStepMsMax: new(10.0), FrequencyDropPercentMax: new(20.0), TrendPercentMax: new(10.0), SlipMsP99Max: new(1.0), GeneratorCPUPercentMax: new(95.0),
+			BacklogGrowthPercentMax: new(100.0),
 		},
 		File: "testdata/defaults.hcl",
 	}}, all)
@@ -145,7 +146,7 @@ func TestLoadReadsEverything(t *testing.T) {
 		Validity: Validity{
 			Warn: true, ForeignCPUPercentMax: new(25.0), PressureCPUPercentMax: new(90.0), PressureMemoryPercentMax: new(0.0),
 			ThrottledPercentMax: new(2.5), ClockStepMsMax: new(3.0), TrendPercentMax: new(20.0), SlipMsP99Max: new(5.0),
-			GeneratorCPUPercentMax: new(80.0),
+			GeneratorCPUPercentMax: new(80.0), BacklogGrowthPercentMax: new(250.0),
 		},
 		File: "testdata/everything.hcl",
 	}, s)

@@ -91,7 +91,9 @@ func Differences(base, change *Scenario) []Difference {
 	var all []Difference
 	add := func(path string) {
 		top := topOf(path)
-		unrecorded := top == validityName && (base.validityUnrecorded || change.validityUnrecorded)
+		_, inA := a[path]
+		_, inB := b[path]
+		unrecorded := top == validityName && (!inA || !inB)
 		if a[path] != b[path] && !slices.Contains(settingsOfPlan, top) && !unrecorded {
 			all = append(all, Difference{path, a[path], b[path]})
 		}

@@ -143,7 +143,7 @@ var walkLeft = []string{
 	"Scenario.Name", "Scenario.Title", "Scenario.Tags", "Scenario.File", "Scenario.Variables",
 	"Scenario.Points", // which follow from the sweeps
 	"Scenario.Workloads[0].Name", "Scenario.Workloads[0].FirstTenant",
-	"Scenario.validityUnrecorded",
+	"Scenario.validityUnrecorded", "Scenario.Validity.unrecorded",
 }
 
 // walk changes each field below v, one at a time, calls seen, and puts the field back.

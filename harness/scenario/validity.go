@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -22,6 +23,12 @@ type Validity struct {
 	TrendPercentMax          *float64 // by which the rate rose or fell over the window
 	SlipMsP99Max             *float64 // by which the generator of an open load was late, by its own fault
 	GeneratorCPUPercentMax   *float64 // of the CPUs that the generator may use, while the servers had some to spare
+	// BacklogGrowthPercentMax is by how much the outstanding tasks of a closed workload rose over the window, in percent of the tasks
+	// that its producers and workers hold at once.
+	BacklogGrowthPercentMax *float64
+
+	// unrecorded are the names of the limits that the file that v was read from does not have: its writer did not know them.
+	unrecorded []string
 }
 
 // ValidityLimit is one of the limits.
@@ -51,6 +58,7 @@ var validityLimits = []ValidityLimit{
 	{"trend_percent_max", new(TrendPercentDefault), 1e6, func(v *Validity) **float64 { return &v.TrendPercentMax }},
 	{"slip_ms_p99_max", new(1.0), 1e6, func(v *Validity) **float64 { return &v.SlipMsP99Max }},
 	{"generator_cpu_percent_max", new(95.0), 100, func(v *Validity) **float64 { return &v.GeneratorCPUPercentMax }},
+	{"backlog_growth_percent_max", new(100.0), 1e9, func(v *Validity) **float64 { return &v.BacklogGrowthPercentMax }},
 }
 
 // ValidityLimits returns all limits in the order in which they are written. The slice is the caller's.
@@ -100,13 +108,16 @@ func readValidity(s *hclfile.Block) Validity {
 	return v
 }
 
-// MarshalJSON writes each limit by its name, a number or "any".
+// MarshalJSON writes each limit by its name, a number or "any". It leaves out a limit that v was read without.
 func (v Validity) MarshalJSON() ([]byte, error) {
 	stored := map[string]any{onBreach: breachInvalid}
 	if v.Warn {
 		stored[onBreach] = breachWarn
 	}
 	for _, l := range validityLimits {
+		if slices.Contains(v.unrecorded, l.Name) {
+			continue
+		}
 		stored[l.Name] = hclfile.NoLimit
 		if limit := l.In(v); limit != nil {
 			stored[l.Name] = *limit
@@ -123,7 +134,11 @@ func (v *Validity) UnmarshalJSON(data []byte) error {
 	}
 	v.Warn = stored[onBreach] == breachWarn
 	for _, l := range validityLimits {
-		if limit, is := stored[l.Name].(float64); is {
+		value, has := stored[l.Name]
+		if !has {
+			v.unrecorded = append(v.unrecorded, l.Name)
+		}
+		if limit, is := value.(float64); is {
 			*l.of(v) = &limit
 		}
 	}

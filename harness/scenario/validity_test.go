@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,4 +61,24 @@ func stored(t *testing.T, v Validity) (limits map[string]any) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &limits))
 	return limits
+}
+
+// A run of before a limit existed was not judged by it, and differs in nothing for that.
+func TestALimitThatWasNotRecorded(t *testing.T) {
+	t.Parallel()
+	now := parsed(t, valid+"}")
+	encoded, err := json.Marshal(now)
+	require.NoError(t, err)
+	stored := strings.Replace(string(encoded), `"backlog_growth_percent_max":100,`, "", 1)
+	require.NotEqual(t, string(encoded), stored)
+	var old Scenario
+	require.NoError(t, json.Unmarshal([]byte(stored), &old))
+
+	assert.Nil(t, old.Validity.BacklogGrowthPercentMax)
+	assert.Contains(t, old.Settings(), Setting{Path: "validity.backlog_growth_percent_max", Value: NotRecorded, Default: "100"})
+	assert.Empty(t, Differences(&old, now))
+	assert.Empty(t, Differences(now, &old))
+	again, err := json.Marshal(&old)
+	require.NoError(t, err)
+	assert.JSONEq(t, stored, string(again))
 }

@@ -51,6 +51,9 @@ type Workload struct {
 	Reads float64 `json:"reads,omitzero"`
 }
 
+// HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
+func (w Workload) HeldMax() int { return (w.Producers + w.Workers) * w.Batch }
+
 // MarshalJSON writes the lease as text, and the script's fields beside the workload's.
 func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
 

@@ -21,6 +21,9 @@ type Trend struct {
 	// Percent is the rise from the first value to the last, in percent of their median: the median of the slopes of all pairs of
 	// values (Theil 1950, Sen 1968), times the length. A few outliers do not move it.
 	Percent float64
+	// Rise is the same rise in the unit of the values.
+	Rise   float64
+	Median float64 // of the values
 	// P is the two-sided p-value of the Mann-Kendall test (Mann 1945, Kendall 1975) in the normal approximation, corrected for
 	// ties and continuity: the probability that values without a trend show one as clear. The test assumes independent values.
 	// Rates of neighbouring intervals are not quite independent and show a trend too often: judge Percent too.
@@ -58,10 +61,8 @@ func FindTrend(values []float64) (Trend, error) {
 			}
 		}
 	}
-	return Trend{
-		Percent: 100 * median(slopes) * float64(n-1) / middle,
-		P:       mannKendall(score, n, values),
-	}, nil
+	rise := median(slopes) * float64(n-1)
+	return Trend{Percent: 100 * rise / middle, Rise: rise, Median: middle, P: mannKendall(score, n, values)}, nil
 }
 
 // mannKendall returns the p-value of a score, which is the number of pairs of values that rise less the number that fall.

@@ -20,6 +20,8 @@ func TestFindTrendOfAStraightLine(t *testing.T) {
 	trend, err := stat.FindTrend(values)
 	require.NoError(t, err)
 	assert.InDelta(t, 100*20.0/110, trend.Percent, 1e-9)
+	assert.InDelta(t, 20, trend.Rise, 1e-9)
+	assert.InDelta(t, 110, trend.Median, 1e-9)
 	assert.True(t, trend.Significant())
 	for i := range values {
 		values[i] = 120 - float64(i)
@@ -58,7 +60,7 @@ func TestFindTrendOfConstants(t *testing.T) {
 	}
 	trend, err := stat.FindTrend(values)
 	require.NoError(t, err)
-	assert.Equal(t, stat.Trend{Percent: 0, P: 1}, trend)
+	assert.Equal(t, stat.Trend{Median: 7, P: 1}, trend)
 }
 
 // One interval in which nothing was done does not make a trend.

@@ -69,7 +69,7 @@ func TestSignalsOfAnUnknownHost(t *testing.T) {
 
 // Every limit of the language but those of the load is one of a signal.
 func TestEverySignalHasALimit(t *testing.T) {
-	known := map[string]bool{"trend_percent_max": true, "slip_ms_p99_max": true, "generator_cpu_percent_max": true}
+	known := map[string]bool{"trend_percent_max": true, "slip_ms_p99_max": true, "generator_cpu_percent_max": true, "backlog_growth_percent_max": true}
 	for _, s := range signals {
 		known[s.limit] = true
 	}

@@ -50,6 +50,7 @@ scenario "everything" {
     trend_percent_max           = 20
     slip_ms_p99_max             = 5
     generator_cpu_percent_max   = 80
+    backlog_growth_percent_max  = 250
   }
 }
 

@@ -1,0 +1,78 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+	"github.com/pronybench/prony/harness/validity"
+)
+
+// balances says of each closed workload whether its workers kept up with its producers in the window. A workload of one role has no
+// balance, and an open one counts its latency from when a task was due, whatever waits. A workload of which too little is known is
+// left out.
+func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balance) {
+	if s == nil || s.window == nil {
+		return nil
+	}
+	for i, w := range workloads {
+		if w.Arrivals.Kind != scenario.Closed || w.Producers == 0 || w.Workers == 0 {
+			continue
+		}
+		outstanding := s.window.outstandingOf(i)
+		trend, err := stat.FindTrend(outstanding)
+		if err != nil { // too few samples, or mostly nothing was outstanding
+			continue
+		}
+		all = append(all, result.Balance{
+			Workload: w.Name, Held: float64(w.HeldMax()), Outstanding: trend.Median, Growth: trend.Rise, PValue: trend.P,
+		})
+	}
+	return all
+}
+
+// outstandingOf returns the outstanding tasks of the workload with that index at the ends of all parts for which they are known.
+func (s *rateSeries) outstandingOf(workload int) (values []float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, at := range s.outstanding {
+		if workload < len(at) {
+			values = append(values, at[workload])
+		}
+	}
+	return values
+}
+
+// judgeBalances holds the growth of each backlog against the scenario's limit.
+func judgeBalances(j *validity.Judgement, balances []result.Balance, v scenario.Validity) {
+	for _, b := range balances {
+		if b.PValue >= stat.TrendAlpha {
+			continue
+		}
+		of := ""
+		if len(balances) > 1 {
+			of = "workload " + strings.ReplaceAll(b.Workload, "%", "%%") + ": "
+		}
+		j.Add("backlog_growth_percent_max", b.GrowthPercent(), v, fmt.Sprintf(
+			"%sthe backlog grew by %s tasks over the window, %%s of the %s that producers and workers hold at once, so that cycle latency measured "+
+				"the queue's length: set in_flight, add workers, or make the load open", of, render.Digits(b.Growth, 3), render.Digits(b.Held, 3)), " %")
+	}
+}
+
+// warnOfBacklogs adds a warning for each closed workload that had a backlog in most of the window, although the scenario does not say by
+// in_flight how many tasks may wait.
+func (m *measured) warnOfBacklogs(workloads []scenario.Workload) {
+	for _, b := range m.round.Balances {
+		bounded := slices.ContainsFunc(workloads, func(w scenario.Workload) bool { return w.Name == b.Workload && w.InFlight > 0 })
+		if bounded || b.Outstanding <= b.Held {
+			continue
+		}
+		m.warnings = append(m.warnings, fmt.Sprintf(
+			"round %d: workload %s had %s tasks outstanding, and its producers and workers hold %s at once: cycle latency includes the wait in that queue; "+
+				"in_flight bounds it", m.round.Number, b.Workload, render.Digits(b.Outstanding, 3), render.Digits(b.Held, 3)))
+	}
+}

@@ -1,0 +1,149 @@
+package run
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/validity"
+)
+
+// closedWorkload holds 160 tasks at once.
+var closedWorkload = scenario.Workload{
+	Name: "main", Producers: 32, Workers: 128, Batch: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+}
+
+// balancesOf samples workloads whose outstanding tasks are a function of the time since the launch.
+func balancesOf(t *testing.T, workloads []scenario.Workload, outstanding ...func(time.Duration) float64) (all []result.Balance) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		began := time.Now()
+		s := watchRates(tenSeconds, func() count {
+			now := time.Now()
+			c := count{completed: uint64(1000 * now.Sub(began).Seconds()), at: now}
+			for _, of := range outstanding {
+				c.outstanding = append(c.outstanding, of(now.Sub(began)))
+			}
+			return c
+		})
+		defer s.stop()
+		<-time.After(tenSeconds.Warmup)
+		s.windowBegins()
+		<-time.After(tenSeconds.Window)
+		s.windowEnds()
+		all = s.balances(workloads)
+	})
+	return all
+}
+
+func level(tasks float64) func(time.Duration) float64 {
+	return func(d time.Duration) float64 { return tasks + float64(d.Milliseconds()%7) } // with some noise
+}
+
+func rising(perSecond float64) func(time.Duration) float64 {
+	return func(d time.Duration) float64 { return 50 + perSecond*d.Seconds() }
+}
+
+func judgedBalances(balances []result.Balance, v scenario.Validity) validity.Judgement {
+	var j validity.Judgement
+	judgeBalances(&j, balances, v)
+	return j
+}
+
+func TestABacklogThatGrowsIsInvalid(t *testing.T) {
+	t.Parallel()
+	balances := balancesOf(t, []scenario.Workload{closedWorkload}, rising(100))
+	require.Len(t, balances, 1)
+	b := balances[0]
+	assert.Equal(t, "main", b.Workload)
+	assert.InDelta(t, 160, b.Held, 0)
+	assert.InDelta(t, 1000, b.Growth, 60, "over a window of ten seconds, from the end of its first part to its end")
+	assert.InDelta(t, 770, b.Outstanding, 30)
+
+	j := judgedBalances(balances, scenario.DefaultValidity())
+	require.Len(t, j.Reasons, 1)
+	assert.Equal(t, "the backlog grew by 950 tasks over the window, 594 % of the 160 that producers and workers hold at once, so that cycle "+
+		"latency measured the queue's length: set in_flight, add workers, or make the load open; up to 100 % is sound "+
+		"(validity.backlog_growth_percent_max)", j.Reasons[0])
+
+	assert.Empty(t, judgedBalances(balances, scenario.Validity{}).Reasons, "deliberate overload says that any growth is sound")
+	assert.Empty(t, judgedBalances(balances, scenario.Validity{BacklogGrowthPercentMax: new(600.0)}).Reasons)
+}
+
+func TestABalancedLoadIsValid(t *testing.T) {
+	t.Parallel()
+	for name, outstanding := range map[string]func(time.Duration) float64{
+		"level":                      level(60),
+		"a backlog that was there":   level(5000),
+		"shrinks":                    func(d time.Duration) float64 { return 3000 - 200*d.Seconds() },
+		"grows by less than is held": rising(10),
+		"nothing is outstanding":     func(time.Duration) float64 { return 0 },
+		"one burst": func(d time.Duration) float64 {
+			if d.Seconds() > 6 && d.Seconds() < 7 {
+				return 20_000
+			}
+			return 60 + float64(d.Milliseconds()%7)
+		},
+	} {
+		balances := balancesOf(t, []scenario.Workload{closedWorkload}, outstanding)
+		assert.Empty(t, judgedBalances(balances, scenario.DefaultValidity()).Reasons, name)
+	}
+}
+
+func TestEachClosedWorkloadIsJudged(t *testing.T) {
+	t.Parallel()
+	open, alone, quick := closedWorkload, closedWorkload, closedWorkload
+	open.Name, open.Arrivals.Kind = "open", scenario.Open
+	alone.Name, alone.Workers = "alone", 0
+	quick.Name = "100% quick"
+	balances := balancesOf(t, []scenario.Workload{open, alone, quick, closedWorkload}, rising(1000), rising(1000), rising(300), level(60))
+	require.Len(t, balances, 2)
+	j := judgedBalances(balances, scenario.DefaultValidity())
+	require.Len(t, j.Reasons, 1)
+	assert.Contains(t, j.Reasons[0], "workload 100% quick: the backlog grew by 2,850 tasks")
+}
+
+func TestABacklogThatStaysIsAWarning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		outstanding float64
+		inFlight    int
+		warned      bool
+	}{{60, 0, false}, {159, 0, false}, {5000, 0, true}, {5000, 8192, false}} {
+		w := closedWorkload
+		w.InFlight = c.inFlight
+		m := measured{round: result.Round{Number: 3, Balances: []result.Balance{{Workload: "main", Held: 160, Outstanding: c.outstanding}}}}
+		m.warnOfBacklogs([]scenario.Workload{w})
+		if !c.warned {
+			assert.Empty(t, m.warnings, "%+v", c)
+			continue
+		}
+		require.Len(t, m.warnings, 1, "%+v", c)
+		assert.Equal(t, "round 3: workload main had 5,000 tasks outstanding, and its producers and workers hold 160 at once: cycle latency "+
+			"includes the wait in that queue; in_flight bounds it", m.warnings[0])
+	}
+}
+
+// The server hands out half of what it is sent: the producers outrun the workers.
+func TestARunWhoseBacklogGrowsIsInvalid(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workloads[0].Batch, s.Workloads[0].InFlight = 1, 0
+	s.Validity = scenario.Validity{BacklogGrowthPercentMax: new(100.0)}
+	s.Phases = scenario.Phases{Warmup: 50 * time.Millisecond, Window: time.Second, Drain: patience}
+	r := execute(t, s, acting(t, faultHoards)).result
+	require.Equal(t, result.Invalid, r.Verdict, "%v", r.Reasons)
+	require.NotEmpty(t, r.Reasons)
+	assert.Contains(t, r.Reasons[0], "the backlog grew by")
+	assert.NotZero(t, r.Rounds[0].Metrics[result.CyclesPerS], "the round shows its figures all the same")
+}
+
+func TestGrowthThatChanceExplainsIsValid(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, judgedBalances([]result.Balance{{Workload: "main", Held: 160, Growth: 1000, PValue: 0.3}}, scenario.DefaultValidity()).Reasons)
+}
