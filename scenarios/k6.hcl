@@ -14,7 +14,7 @@ scenario "k6" {
   workload "main" {
     driver    = "k6"
     script    = "k6/plan.js"
-    producers = 8
+    producers = 4 # with 8 the workers do not keep up, and a backlog grows
     workers   = 16
     batch     = 16
     payload   = fixed(64)

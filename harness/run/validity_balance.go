@@ -59,7 +59,7 @@ func judgeBalances(j *validity.Judgement, balances []result.Balance, v scenario.
 		}
 		j.Add("backlog_growth_percent_max", b.GrowthPercent(), v, fmt.Sprintf(
 			"%sthe backlog grew by %s tasks over the window, %%s of the %s that producers and workers hold at once, so that cycle latency measured "+
-				"the queue's length: set in_flight, add workers, or make the load open", of, render.Digits(b.Growth, 3), render.Digits(b.Held, 3)), " %")
+				"the queue's length: set in_flight, add workers, lower producers, or make the load open", of, render.Digits(b.Growth, 3), render.Digits(b.Held, 3)), " %")
 	}
 }
 

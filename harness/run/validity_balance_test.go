@@ -68,7 +68,7 @@ func TestABacklogThatGrowsIsInvalid(t *testing.T) {
 	j := judgedBalances(balances, scenario.DefaultValidity())
 	require.Len(t, j.Reasons, 1)
 	assert.Equal(t, "the backlog grew by 950 tasks over the window, 594 % of the 160 that producers and workers hold at once, so that cycle "+
-		"latency measured the queue's length: set in_flight, add workers, or make the load open; up to 100 % is sound "+
+		"latency measured the queue's length: set in_flight, add workers, lower producers, or make the load open; up to 100 % is sound "+
 		"(validity.backlog_growth_percent_max)", j.Reasons[0])
 
 	assert.Empty(t, judgedBalances(balances, scenario.Validity{}).Reasons, "deliberate overload says that any growth is sound")

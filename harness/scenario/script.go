@@ -64,6 +64,9 @@ func checkK6(b *hclfile.Block, w Workload, workloads int) {
 	if w.Payload.Kind != "" && w.Payload.Kind != defaultPayload.Kind {
 		refuse("payload", fmt.Sprintf("sends payloads of one size; payload is %s", w.Payload), "write fixed(64), say")
 	}
+	if w.Arrivals.Kind == Closed && b.Has("in_flight") {
+		refuse("in_flight", "has closed producers that wait for no room in flight", "remove it, and lower producers or raise workers if a backlog grows")
+	}
 	switch {
 	case w.Arrivals.Kind == None:
 		refuse("arrivals", "sends tasks, and with arrivals = none() there are none", "write arrivals = closed(), or take another driver")

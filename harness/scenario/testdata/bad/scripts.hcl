@@ -103,6 +103,7 @@ scenario "several" {
     script    = "../k6/plan.js"
     producers = 1
     workers   = 1
+    in_flight = 8
   }
   workload "two" {
     driver    = "stream"
