@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -121,4 +123,56 @@ func TestMistakesWithNamesAndZips(t *testing.T) {
 		_, err := parse("a.hcl", src, map[string]string{"self.hcl": `include "self.hcl" {}`})
 		require.ErrorContains(t, err, says)
 	}
+}
+
+// Nothing outside the folder of the scenario's file is read, however it is named, and so no line of it is shown.
+func TestIncludesStayInTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	const secret = "the secret of another file"
+	put := func(path, text string) string {
+		path = filepath.Join(dir, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	link := func(target, path string) {
+		path = filepath.Join(dir, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.Symlink(target, path))
+	}
+	put("secret.hcl", secret)
+	put("in/secret.txt", secret)
+	put("in/shared/deep/up.hcl", `include "../../../secret.hcl" {}`)
+	put("in/shared/base.hcl", `topology "single" { durability = "none" }`)
+	link("../secret.hcl", "in/link.hcl")
+	link(dir, "in/outside")
+	link("shared/base.hcl", "in/inner.hcl")
+	folder := filepath.Join(dir, "in")
+	const rule = "an included file lies in the folder of the scenario's file, or below it"
+	for label, says := range map[string]string{
+		"../secret.hcl":                     `"../secret.hcl" leads out of the folder ` + folder,
+		"shared/../../secret.hcl":           `"shared/../../secret.hcl" leads out of the folder ` + folder,
+		"shared/deep/up.hcl":                `"../../../secret.hcl" leads out of the folder ` + folder,
+		"../none.hcl":                       `"../none.hcl" leads out of the folder ` + folder,
+		"link.hcl":                          `"link.hcl" is a symbolic link that leads out of the folder ` + folder,
+		"outside/secret.hcl":                `"outside/secret.hcl" is a symbolic link that leads out of the folder ` + folder,
+		filepath.Join(dir, "secret.hcl"):    " is not a relative path",
+		"secret.txt":                        `"secret.txt" does not end in .hcl`,
+		"shared/../../in/../in/../none.hcl": "leads out of the folder " + folder,
+	} {
+		_, err := Load(put("in/a.hcl", string(plain(fmt.Sprintf("include %q {}", label)))))
+		require.ErrorContains(t, err, says, label)
+		if !strings.Contains(says, "relative") && !strings.Contains(says, "end in") {
+			require.ErrorContains(t, err, rule, label)
+		}
+		require.NotContains(t, err.Error(), secret, label)
+	}
+	for _, label := range []string{"shared/base.hcl", "../in/shared/base.hcl", "inner.hcl"} {
+		_, err := Load(put("in/a.hcl", string(plain(fmt.Sprintf("include %q {}", label)))))
+		require.NoError(t, err, label)
+	}
+	// The folder may itself be behind a symbolic link.
+	link("in", "other")
+	_, err := Load(filepath.Join(dir, "other", "a.hcl"))
+	require.NoError(t, err)
 }

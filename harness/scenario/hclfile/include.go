@@ -14,14 +14,17 @@ const (
 	includeBlock = "include"
 	// includesMax bounds how many files one block includes, those that they include counted.
 	includesMax = 32
+	// includeSuffix ends the name of each included file.
+	includeSuffix = ".hcl"
 )
 
 // Include replaces each include "PATH" {} in the block by the blocks of that file, whose path is relative to the
-// file it is written in. kinds are the blocks that such a file may hold besides variable, locals and include: those
+// file it is written in. Such a file lies in the folder of the block's own file or below it, also behind symbolic links, and its name
+// ends in .hcl: no other file is read, since problems show lines of the files that they are in. kinds are the blocks that such a file may hold besides variable, locals and include: those
 // two are of the whole file that the block is in. It is called before Declare, and once.
 func (b *Block) Include(kinds []string) {
 	inc := inclusion{
-		into: b, seen: map[*source]string{b.r.named[b.file]: ""},
+		into: b, folder: filepath.Dir(b.file), seen: map[*source]string{b.r.named[b.file]: ""},
 		names: Names{Blocks: slices.Concat(kinds, []string{includeBlock, variableBlock, localsBlock})},
 	}
 	b.blocks = inc.expand(b.blocks)
@@ -29,9 +32,10 @@ func (b *Block) Include(kinds []string) {
 
 // inclusion is the work of one Include.
 type inclusion struct {
-	into  *Block
-	names Names
-	seen  map[*source]string // where each file was included; "" for the one that includes
+	into   *Block
+	folder string // of the file that the block is in: all that is included lies in it or below it
+	names  Names
+	seen   map[*source]string // where each file was included; "" for the one that includes
 }
 
 // expand returns blocks with the included ones in the place of each include.
@@ -82,10 +86,17 @@ func (inc *inclusion) source(at hcl.Range, label string) (s *source, message, re
 		return nil, fmt.Sprintf("include has a path that is empty or longer than %d bytes", pathBytesMax), ""
 	case filepath.IsAbs(label):
 		return nil, fmt.Sprintf("%s is not a relative path", strconv.Quote(clip(label))), relative
+	case !strings.HasSuffix(label, includeSuffix):
+		return nil, fmt.Sprintf("%s does not end in %s", strconv.Quote(clip(label)), includeSuffix), "only files of blocks are included"
 	case len(inc.seen) > includesMax:
 		return nil, fmt.Sprintf("%s includes more than %d files", inc.into, includesMax), "write some of them as one"
 	}
-	s = inc.into.r.open(filepath.Join(filepath.Dir(at.Filename), filepath.FromSlash(label)))
+	path := filepath.Join(filepath.Dir(at.Filename), filepath.FromSlash(label))
+	if way := inc.leadsOut(path); way != "" {
+		return nil, fmt.Sprintf("%s %s the folder %s", strconv.Quote(clip(label)), way, clip(inc.folder)),
+			"an included file lies in the folder of the scenario's file, or below it"
+	}
+	s = inc.into.r.open(path)
 	first, twice := inc.seen[s]
 	switch {
 	case s.err != nil:
@@ -96,4 +107,28 @@ func (inc *inclusion) source(at hcl.Range, label string) (s *source, message, re
 		return nil, clip(s.name) + " is included twice", "the first is at " + first + "; keep one of the two"
 	}
 	return s, "", ""
+}
+
+// leadsOut says how a path leads out of the folder, or returns "". A path that can't be followed is for the reader to report.
+func (inc *inclusion) leadsOut(path string) string {
+	if !below(inc.folder, path) {
+		return "leads out of"
+	}
+	if inc.into.r.Read != nil { // nothing is a symbolic link there
+		return ""
+	}
+	folder, err := filepath.EvalSymlinks(inc.folder)
+	if err != nil {
+		return ""
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil && !below(folder, target) {
+		return "is a symbolic link that leads out of"
+	}
+	return ""
+}
+
+// below reports whether a path is in a folder or below it.
+func below(folder, path string) bool {
+	relative, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(relative)
 }

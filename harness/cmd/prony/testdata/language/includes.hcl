@@ -6,6 +6,8 @@ scenario "includes" {
   include "shared/nowhere.hcl" {}
   include "shared" {}
   include "/etc/hostname" {}
+  include "../../language_test.hcl" {}
+  include "scripts/one.js" {}
   include {}
   include "shared/wrong.hcl" { workers = 2 }
   include "shared/cycle-a.hcl" {}

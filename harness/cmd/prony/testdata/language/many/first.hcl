@@ -7,6 +7,7 @@ scenario "first" {
 }
 
 scenario "second" {
+  tags = ["alone"]
   topology "single" { durability = "none" }
   include "parts/load.hcl" {}
 }
