@@ -2,27 +2,17 @@
 # generation of fresh processes. At each point producers and workers are so many, the base's rate is found in 0.5 s of closed load, and
 # latencies are those of arrivals at 30 % of that rate, from the intended start: 50 ms each of base and change in turn.
 
+# The sweep replaces both.
+locals {
+  producers = 1
+  workers   = 1
+}
+
 scenario "ratchet" {
   title = "Create, claim and complete over gRPC streams, one Pebble shard, with 1 to 64 workers, for two builds that are alive together"
   tags  = ["compare", "single-node"]
 
-  topology "single" {
-    shards     = 1
-    durability = "none"
-    listen     = "tcp"
-    procs      = 1
-  }
-
-  workload "main" {
-    driver      = "stream"
-    procs       = 1
-    connections = 1
-    producers   = 1
-    workers     = 1
-    batch       = 1
-    payload     = fixed(64)
-    arrivals    = closed()
-  }
+  include "shared/two-builds.hcl" {}
 
   # Each worker has a producer that keeps it busy.
   zip {
@@ -36,21 +26,5 @@ scenario "ratchet" {
     metric "cycle_latency_ms_p95" {}
   }
 
-  # Of `prony run`, which measures the points in rounds. A ratchet has lengths of its own.
-  phases {
-    warmup = "400ms"
-    window = "1s"
-    drain  = "30s"
-  }
-
   rounds = 6
-
-  # What disturbs the host disturbs the slices of both sides alike, so a generation is dropped only where the host was hardly there.
-  validity {
-    foreign_cpu_percent_max = 30
-    steal_percent_max       = 15
-    trend_percent_max       = "any"
-  }
-
-  invariant "conserved" {}
 }
