@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -102,7 +103,8 @@ func readTLS(c *connectOptions, v options.Value) (err error) {
 	return nil
 }
 
-// connect is the script's: it returns a client and connects to nothing.
+// connect is the script's: it returns a client. It connects to nothing, unless there is no token: then it asks the server whether one is
+// needed, so that a script without a token ends as it is read.
 func (i *instance) connect(from sobek.Value) *sobek.Object {
 	const call = "connect"
 	if i.failure != nil {
@@ -126,7 +128,11 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 			i.throw(failed(call, err))
 		}
 	}
-	if _, err := i.process.pool(c.connection); err != nil {
+	shared, err := i.process.pool(c.connection)
+	if err == nil && c.token == "" && i.inInit() {
+		err = shared.needsToken(i.process.live)
+	}
+	if err != nil {
 		i.throw(failed(call, err))
 	}
 	return newClient(i, c).object()
@@ -147,6 +153,9 @@ type pool struct {
 	of      connection
 	clients []*client.Client
 	admin   *client.Admin
+
+	asked   sync.Once // whether the server asks for a token
+	refusal error     // why it refuses calls without one
 }
 
 // pool returns the connections to a server. Nothing is connected before the first call.

@@ -60,6 +60,9 @@ func failed(call string, err error) error {
 		e.field = refused.Field
 	case isStatus && (s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied):
 		e.field, e.cause = "token", errors.New(s.Message())
+		if s.Code() == codes.Unauthenticated {
+			e.cause = fmt.Errorf("%s: %s", s.Message(), tokenRemedy)
+		}
 	case isStatus && s.Code() != codes.Unknown && err.Error() == s.Err().Error(): // gRPC's own words say nothing more
 		e.cause = errors.New(s.Message())
 	}

@@ -10,7 +10,10 @@ declare module 'k6/x/prony' {
   /** What a task carries. An object that is none of these is sent as JSON. */
   export type Payload = string | ArrayBuffer | Uint8Array | object;
 
-  /** How to reach a server. Nothing is connected before the first call. */
+  /**
+   * How to reach a server. Nothing is connected before the first call, but where there is no token: then connect() asks the server, while the
+   * script is read, whether it wants one, and throws if it does.
+   */
   export interface ConnectOptions {
     /** The gRPC address, host:port or unix:/path; of a cluster several with commas between them. Default: PRONY_ADDRESS, or 127.0.0.1:7070. */
     address?: string;

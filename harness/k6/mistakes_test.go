@@ -95,11 +95,35 @@ func TestABadTokenIsNamed(t *testing.T) {
 		_, err := s.do(body)
 		require.Error(t, err)
 		assert.Contains(t, err.Error(), ": token: ", body)
+		assert.Contains(t, err.Error(), ": set PRONY_TOKEN, or pass token to connect()", body)
 		assert.Equal(t, "permission_denied", fieldOf(t, err, "code"), body)
 	}
 	b := s.must(`return queue.balance()`).(map[string]any)
 	assert.EqualValues(t, 0, b["enqueued"])
 	assert.EqualValues(t, 0, b["lost"])
+}
+
+// Without a token each call of each VU would fail for the same reason: the script ends as it is read, and the server is asked once.
+func TestAMissingTokenIsNamedInTheInitContext(t *testing.T) {
+	server := startServer(t)
+	env := server.env()
+	delete(env, k6run.TokenEnv)
+	module := New()
+	s := read(t, module, env, ``)
+	want := "prony: connect: token: the server at " + server.address + " asks for an access token, and there is none: set PRONY_TOKEN, or pass token to connect()"
+	for range 3 {
+		_, err := s.do(`queue.connect()`)
+		require.Error(t, err)
+		assert.Equal(t, want, err.Error())
+		assert.Equal(t, "permission_denied", fieldOf(t, err, "code"))
+	}
+	require.Len(t, module.process.pools, 1)
+	server.stop()
+	assert.Equal(t, want, s.fails(`queue.connect()`), "the answer is known")
+	s.must(`queue.connect({token: 'of somebody', address: '127.0.0.1:1'})`)
+	s.must(`queue.connect({address: '127.0.0.1:1'})`)
+	s.Run()
+	s.must(`queue.connect()`)
 }
 
 func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {

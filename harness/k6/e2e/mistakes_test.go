@@ -70,6 +70,21 @@ func TestABadTokenIsNamed(t *testing.T) {
 	assert.Equal(t, 1.0, o.metrics["prony_failed_calls"].figures["count"])
 }
 
+// However many VUs there are, a script without a token ends at once with one error.
+func TestAMissingTokenEndsTheRun(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	const many = `import queue from 'k6/x/prony';
+export const options = { vus: 20, iterations: 200 };
+const client = queue.connect();
+export default async function () { await client.produce({ queue: 'q', payload: 'x' }); }
+`
+	o := start(t, []string{"PRONY_ADDRESS=" + s.address, "PRONY_ADMIN=" + s.admin}, script(t, "none.js", many))()
+	assert.Equal(t, scriptException, o.code)
+	assert.Equal(t, 1, strings.Count(o.printed, "PRONY_TOKEN"), o.printed)
+	assert.Contains(t, o.printed, "asks for an access token, and there is none: set PRONY_TOKEN, or pass token to connect()")
+}
+
 func TestAnUnknownQueueIsNamed(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
