@@ -23,7 +23,7 @@ type Change struct {
 	To    string // what the run says
 	// Evidence is what To stands on: the rounds and their range; "" if the run has no figure, and of a configuration.
 	Evidence string
-	// Where is the place of a block that a person writes the figure into; "" if Propose writes it.
+	// Where is the place of a block that a person writes the figure into; "" if Propose or ProposeOwn writes it.
 	Where string
 }
 
@@ -62,23 +62,6 @@ func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte
 		return src, nil, nil
 	}
 	return hclwrite.Format(parsed.Bytes()), changes, nil
-}
-
-// ProposeCarried returns what Propose would change in the limit blocks that the scenario of r carried. It does not write them: a file of
-// scenarios may have several attributes on a line, and be included by others.
-func ProposeCarried(r *result.Result) (changes []Change) {
-	own, _ := carried(r)
-	var limits []Limit
-	for _, l := range own {
-		limits = append(limits, l.Limit)
-	}
-	for _, l := range own {
-		change, _, _ := proposal(l.Limit, limits, r)
-		if change.Where = l.where; l.Value != 0 && l.holdsOn(r) && change.From != change.To {
-			changes = append(changes, change)
-		}
-	}
-	return changes
 }
 
 // proposal returns what a limit says and what a run observed of it, which is value unless err says why there is none.

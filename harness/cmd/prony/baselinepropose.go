@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -23,17 +24,18 @@ func proposeCommand() *cobra.Command {
 	var write, asJSON bool
 	c := &cobra.Command{
 		Use:   "propose [RUN|ARCHIVE|FILE.hcl...]",
-		Short: "Say what runs observed of the limits of their baselines",
+		Short: "Say what runs observed of their limits, in baselines and scenarios",
 		Long: `Compares the observed figure of each limit with that of stored runs, and prints what would change in the files as a
 diff on stdout, with the evidence on stderr: old and new value, rounds, range, commit and host. With --write it changes
 the files. Comments, reasons and the limits stay: a person chooses a limit. Of several runs of a scenario it takes the
 newest. Without RUN it takes the newest run.
 
+The limits are those of the scenario's baseline, and those of the "limit" blocks in the scenario's file as it is now. A
+"limit" block of a file that scenarios include is said with its place and not written, because it holds for others too. So is
+one of a scenario whose file is not here.
+
 ARCHIVE is a .zip or .tar.gz with runs in it, as a CI service hands out what a job has uploaded: the artifacts
 perf-smoke and soak of the workflows, or a runs folder that somebody packed. Arms of comparisons are left out.
-
-Limits in "limit" blocks of a scenario's file are said with their place and not written, because such a file may have
-several attributes on a line, and parts of it may be of a file that others include.
 
 Each baseline names the configuration that its limits were set for: a hash of the scenario's topology,
 workloads, phases and other settings that change what is measured. "prony check" refuses a run whose hash
@@ -48,13 +50,13 @@ the new one. First make sure that the limits still suit the changed scenario.`,
 			return finish(c, asJSON, document, err)
 		},
 	}
-	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
 	c.Flags().BoolVar(&write, "write", false, "write the figures into the files")
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// proposing is the work of one command: the texts that files of baselines would have.
+// proposing is the work of one command: the texts that files of baselines and of scenarios would have.
 type proposing struct {
 	limits *gate.Baselines
 	people io.Writer // what is for people
@@ -64,26 +66,22 @@ type proposing struct {
 }
 
 func propose(c *cobra.Command, baselines string, args []string, write, asJSON bool) (*result.Document, error) {
-	limits, err := gate.LoadBaselines(baselines)
+	limits, absent := loadBaselines(baselines)
+	if absent != nil && (!errors.Is(absent, fs.ErrNotExist) || c.Flags().Changed("baselines")) {
+		return nil, absent
+	}
+	args, err := orLatest(args)
+	if err != nil {
+		return nil, errors.Join(absent, err)
+	}
+	p := proposing{limits: limits, people: c.ErrOrStderr(), before: map[string][]byte{}, after: map[string][]byte{}}
+	runs, err := p.read(args)
 	if err != nil {
 		return nil, err
 	}
-	if args, err = orLatest(args); err != nil {
-		return nil, err
-	}
-	p := proposing{limits: limits, people: c.ErrOrStderr(), before: map[string][]byte{}, after: map[string][]byte{}}
-	var runs []*result.Result
-	for _, arg := range args {
-		if strings.HasSuffix(arg, ".hcl") {
-			err = p.configurations(arg)
-		} else {
-			var more []*result.Result
-			more, err = readRuns(arg)
-			runs = append(runs, more...)
-		}
-		if err != nil {
-			return nil, err
-		}
+	unlimited := func(r *result.Result) bool { return len(r.Manifest.Scenario.Limits) == 0 }
+	if absent != nil && (len(runs) == 0 || slices.ContainsFunc(runs, unlimited)) {
+		return nil, absent
 	}
 	for _, r := range p.newest(runs) {
 		if err := p.run(r); err != nil {
@@ -105,6 +103,31 @@ func propose(c *cobra.Command, baselines string, args []string, write, asJSON bo
 		}
 	}
 	return &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}, nil
+}
+
+// read reads the runs that are named, and compares the configurations of the scenarios that are named.
+func (p *proposing) read(args []string) (runs []*result.Result, err error) {
+	people := p.people
+	defer func() { p.people = people }()
+	err = during(people, "reading", func(a *activity) error {
+		p.people = a
+		for i, arg := range args {
+			a.step("%s, %d of %d", arg, i+1, len(args))
+			if strings.HasSuffix(arg, ".hcl") {
+				if err := p.configurations(arg); err != nil {
+					return err
+				}
+				continue
+			}
+			more, err := readRuns(arg)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, more...)
+		}
+		return nil
+	})
+	return runs, err
 }
 
 // readRuns reads the run in a folder, or those in an archive.
@@ -173,10 +196,35 @@ func (p *proposing) run(r *result.Result) error {
 	}
 	say(p.people, "%s: run %s of %s: %s; commit %s; on %s, %s", r.Scenario, r.Run, r.Started.UTC().Format(time.DateOnly), r.Verdict,
 		commit, m.Host.CPUModel, render.Plural(m.Host.CPUs, "CPU"))
-	own := gate.ProposeCarried(r)
-	p.say(r.Scenario, own)
+	if err := p.own(r); err != nil {
+		return err
+	}
 	return p.change(r.Scenario, len(m.Scenario.Limits) > 0, func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error) {
 		return gate.Propose(src, b.File, b, r)
+	})
+}
+
+// own says what changes of the limits that the scenario has itself, and keeps the text that its file would have.
+func (p *proposing) own(r *result.Result) error {
+	stored := r.Manifest.Scenario
+	if len(stored.Limits) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(stored.File); err != nil { // such as one of another checkout
+		p.say(r.Scenario, gate.ProposeCarried(r))
+		return nil
+	}
+	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, stored.File)
+	if err != nil {
+		return fmt.Errorf("read the limits of %s: %w", r.Scenario, err)
+	}
+	i := slices.IndexFunc(scenarios, func(s *scenario.Scenario) bool { return s.Name == r.Scenario })
+	if i < 0 {
+		say(p.people, "%s: %s has no such scenario any more", r.Scenario, stored.File)
+		return nil
+	}
+	return p.edit(r.Scenario, stored.File, func(src []byte) ([]byte, []gate.Change, error) {
+		return gate.ProposeOwn(src, scenarios[i], r)
 	})
 }
 
@@ -190,16 +238,20 @@ func (p *proposing) change(name string, carries bool, propose func(src []byte, b
 		}
 		return nil
 	}
-	file := baseline.File
+	return p.edit(name, baseline.File, func(src []byte) ([]byte, []gate.Change, error) { return propose(src, baseline) })
+}
+
+// edit says what changes in a file for a scenario, and keeps the text that the file would have.
+func (p *proposing) edit(name, file string, propose func(src []byte) ([]byte, []gate.Change, error)) error {
 	if _, read := p.before[file]; !read {
 		src, err := os.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("read the baseline of %s: %w", name, err)
+			return fmt.Errorf("read the limits of %s: %w", name, err)
 		}
 		p.before[file], p.after[file] = src, src
 		p.files = append(p.files, file)
 	}
-	text, changes, err := propose(p.after[file], baseline)
+	text, changes, err := propose(p.after[file])
 	if err != nil {
 		return err
 	}

@@ -130,3 +130,45 @@ func TestProposeOfOneFile(t *testing.T) {
 	assert.Contains(t, got.stderr, "other: floor cycles_per_s: 2000 on Some CPU, 2 CPUs, 2026-01-02 (2000 in 2 rounds, 900 to 3100), was nothing; write it at scenarios/other.hcl:9:3")
 	assert.Empty(t, prony(t, "baseline", "propose", a, b).stdout, "both are written")
 }
+
+// What a run observed is written into the limit blocks of its scenario's file, and its comments stay.
+func TestProposeWritesIntoTheScenario(t *testing.T) {
+	inFolder(t)
+	const file = "scenarios/tiny.hcl"
+	text := tiny("tiny", "100ms", "limit \"cycles_per_s\" { min = 500  because = \"a half\" } # it stays")
+	write(t, file, text)
+	carrying := func(r *result.Result) {
+		startedOn(3)(r)
+		r.Manifest.Scenario.File = file
+		r.Manifest.Scenario.Limits = []scenario.Limit{{Metric: result.CyclesPerS, Min: new(500.0), Because: "a half", Where: file + ":1:1"}}
+	}
+	run := stored(t, "runs", "one", carrying)
+	changed := `  limit "cycles_per_s" { min = 500  observed = 3000  on = "Some CPU, 2 CPUs, 2026-01-03"  because = "a half" } # it stays`
+	got := prony(t, "baseline", "propose", run)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "--- "+file+"\n+++ "+file+"\n")
+	assert.Contains(t, got.stdout, "\n+"+changed+"\n")
+	assert.Contains(t, got.stderr, "tiny: floor cycles_per_s: 3000 on Some CPU, 2 CPUs, 2026-01-03 (3000 in 2 rounds, 900 to 3100), was nothing\n")
+	read := func() string {
+		t.Helper()
+		now, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return string(now)
+	}
+	assert.Equal(t, text, read(), "nothing is written without being asked for")
+
+	got = prony(t, "baseline", "propose", "--write", run)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, read(), changed)
+	assert.Equal(t, 0, prony(t, "validate", file).code)
+	assert.Empty(t, prony(t, "baseline", "propose", run).stdout, "nothing is left to propose")
+
+	write(t, file, tiny("renamed", "100ms", ""))
+	got = prony(t, "baseline", "propose", run)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "tiny: scenarios/tiny.hcl has no such scenario any more\n")
+	write(t, file, "scenario")
+	got = prony(t, "baseline", "propose", run)
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "read the limits of tiny: ")
+}
