@@ -32,7 +32,7 @@ func (b Binary) find(beside string) (string, error) {
 	if named := os.Getenv(b.Env); named != "" {
 		path, err := runnable(named)
 		if err != nil {
-			return "", fmt.Errorf("find %s: %s: %w", b.Called, b.Env, err)
+			return "", fmt.Errorf("find %s: %s: %w: set it to the path of %s, or unset it to use the one beside prony or in bin/", b.Called, b.Env, err, b.Wanted)
 		}
 		return path, nil
 	}
@@ -47,8 +47,8 @@ func (b Binary) find(beside string) (string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return "", fmt.Errorf("find %s: run `make %s` in the repository, or set %s to the path of %s: %w",
-		b.Called, b.Make, b.Env, b.Wanted, errors.Join(errs...))
+	return "", fmt.Errorf("find %s: there is no %s beside prony nor in bin/: run `make %s` in the root of the repository, or set %s to the path of %s\n%w",
+		b.Called, b.File, b.Make, b.Env, b.Wanted, errors.Join(errs...))
 }
 
 // runnable returns the absolute path of a file that can be executed.

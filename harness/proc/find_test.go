@@ -28,7 +28,7 @@ func TestFind(t *testing.T) {
 	beside := filepath.Join(t.TempDir(), "tools")
 
 	_, err = wheel.find(beside)
-	require.ErrorContains(t, err, "find the wheel: run `make wheels` in the repository, or set "+wheelEnv+" to the path of a round wheel: ")
+	require.ErrorContains(t, err, "find the wheel: there is no wheel beside prony nor in bin/: run `make wheels` in the root of the repository, or set "+wheelEnv+" to the path of a round wheel\n")
 	require.ErrorContains(t, err, filepath.Join(beside, "wheel"))
 	require.ErrorContains(t, err, filepath.Join(work, "bin", "wheel"))
 
