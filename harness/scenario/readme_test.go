@@ -2,8 +2,11 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +14,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // fenced is a block of code in a page.
@@ -95,4 +100,89 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 		}
 		assert.Positive(t, examples, page)
 	}
+}
+
+// blockNames are the attributes and blocks that each block of the language takes.
+func blockNames() map[string]hclfile.Names {
+	return map[string]hclfile.Names{
+		"scenario": scenarioNames, "topology": topologyBlock.Names, "workload": workloadBlock.Names, "phases": phasesBlock.Names,
+		"sweep": sweepBlock.Names, "zip": zipBlock.Names, "fault": faultBlock.Names, "attack": attackBlock.Names, "backlog": backlogBlock.Names,
+		"series": seriesBlock.Names, "invariant": invariantBlock.Names, "limit": limitBlock.Names, "validity": validityBlock.Names,
+		"capture": captureBlock.Names, "score": scoreBlock.Names, "variable": {}, "include": {},
+	}
+}
+
+var (
+	codeSpan    = regexp.MustCompile("`([^`]+)`")
+	linkTarget  = regexp.MustCompile(`\]\(([^)#]+)\)`)
+	includePath = regexp.MustCompile(`(?m)^\s*include "([^"]+)"`)
+)
+
+// Each row of "I want to …" names blocks, attributes and calls that exist, and a scenario that has all of them.
+func TestWishesOfTheDocumentation(t *testing.T) {
+	const folder = "../../scenarios/"
+	src, err := os.ReadFile(folder + "README.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(src), "\n## I want to …\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	blocks := blockNames()
+	rows := 0
+	wished := map[string]bool{}
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 5 || strings.HasPrefix(cells[1], "---") || strings.Contains(cells[1], "I want to") {
+			continue
+		}
+		rows++
+		links := linkTarget.FindAllStringSubmatch(cells[3], -1)
+		require.Len(t, links, 1, "%s: one scenario", line)
+		text := withIncluded(t, folder+links[0][1])
+		_, err := Load(folder + links[0][1])
+		require.NoError(t, err)
+		said := codeSpan.FindAllStringSubmatch(cells[2], -1)
+		assert.NotEmpty(t, said, line)
+		for _, span := range said {
+			name, isCall := strings.CutSuffix(span[1], "()")
+			block, attribute, isAttribute := strings.Cut(name, ".")
+			names, isBlock := blocks[block]
+			switch {
+			case isCall:
+				assert.Contains(t, calls(), name, line)
+			case name == peak:
+			case isAttribute:
+				assert.True(t, isBlock, "%s: there is no block %s", line, block)
+				assert.Contains(t, names.Attributes, attribute, line)
+				name = attribute
+			default:
+				assert.True(t, isBlock, "%s: there is no block %s", line, name)
+			}
+			wished[block] = true
+			assert.Regexp(t, `\b`+name+`\b`, text, "%s does not have it: %s", links[0][1], line)
+		}
+	}
+	assert.GreaterOrEqual(t, rows, 25)
+	for _, kind := range append(partNames, "include", "variable", "scenario") {
+		assert.Contains(t, wished, kind, "no row says what this block is for")
+	}
+}
+
+// calls are the functions of the language.
+func calls() (names []string) {
+	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, targetCalls, kindCalls} {
+		names = slices.AppendSeq(names, maps.Keys(in.Functions))
+	}
+	return names
+}
+
+// withIncluded returns the text of a scenario's file without comments, and of those that it includes.
+func withIncluded(t *testing.T, path string) string {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	require.NoError(t, err)
+	text := regexp.MustCompile(`(?m)#.*$`).ReplaceAllString(string(src), "")
+	for _, included := range includePath.FindAllStringSubmatch(text, -1) {
+		text += withIncluded(t, filepath.Join(filepath.Dir(path), included[1]))
+	}
+	return text
 }
