@@ -6,7 +6,8 @@ func baselineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "baseline",
 		Short: "Explain limits, and keep them in line with what runs observed",
-		Args:  cobra.NoArgs,
+		Example: `  prony baseline explain smoke
+  prony baseline propose`,
 	}
 	c.AddCommand(proposeCommand(), baselineExplainCommand())
 	return c

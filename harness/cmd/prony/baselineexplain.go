@@ -40,6 +40,7 @@ now, the command says so, because "prony check" refuses such a run until a perso
 FILE is a baseline or a scenario file; SCENARIO is a name. Without either it explains all. Nothing is started.`,
 		Example: `  prony baseline explain smoke
   prony baseline explain --json baselines/full-cycle.hcl`,
+		ValidArgsFunction: completeNames,
 		RunE: func(c *cobra.Command, wanted []string) error {
 			all, err := explainLimits(baselines, scenarios, wanted)
 			if err != nil {
@@ -58,7 +59,7 @@ FILE is a baseline or a scenario file; SCENARIO is a name. Without either it exp
 			return nil
 		},
 	}
-	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
 	c.Flags().StringVar(&scenarios, "scenarios", defaultScenarios, "folder of the scenarios")
 	jsonFlag(c, &asJSON)
 	return c
@@ -67,11 +68,11 @@ FILE is a baseline or a scenario file; SCENARIO is a name. Without either it exp
 // explainLimits explains the limits of the scenarios that are named, or of all that have a baseline or limits of their own.
 func explainLimits(baselines, dir string, wanted []string) (limitsExplained, error) {
 	none := limitsExplained{}
-	limits, err := gate.LoadBaselines(baselines)
+	limits, err := loadBaselines(baselines)
 	if err != nil {
 		return none, err
 	}
-	files, err := scenario.Find(dir)
+	files, err := findScenarios(dir)
 	if err != nil {
 		return none, err
 	}

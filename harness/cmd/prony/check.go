@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -28,19 +26,20 @@ own it is all that is judged, and a line says so. A folder baselines/ is not nee
 Without RUN it judges the newest run.`,
 		Example: `  prony check
   prony check --json runs/20261121T171500.123Z-smoke`,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			document, err := check(c, baselines, forCI, runs)
 			return finish(c, asJSON, document, err)
 		},
 	}
-	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
 	ciFlag(c, &forCI)
 	jsonFlag(c, &asJSON)
 	return c
 }
 
 func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Document, error) {
-	limits, absent := gate.LoadBaselines(baselines)
+	limits, absent := loadBaselines(baselines)
 	if absent != nil && (!errors.Is(absent, fs.ErrNotExist) || c.Flags().Changed("baselines")) {
 		return nil, absent
 	}
@@ -72,18 +71,4 @@ func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Do
 		return document, ci.Write(forCI, judgements)
 	}
 	return document, nil
-}
-
-// orLatest is the runs given, or the newest one. The link to that is followed, since it will point to another
-// run when somebody reads what was printed.
-func orLatest(runs []string) ([]string, error) {
-	if len(runs) > 0 {
-		return runs, nil
-	}
-	link := filepath.Join(defaultOut, result.LatestLink)
-	newest, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		return nil, fmt.Errorf("find the newest run: run a scenario first, or name the folder of a run: %w", err)
-	}
-	return []string{newest}, nil
 }

@@ -40,7 +40,7 @@ func TestCheckNeedsLimits(t *testing.T) {
 	inFolder(t)
 	got := prony(t, "check", "--json", stored(t, "a", "run", nil))
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "read the folder of baselines")
+	assert.Contains(t, got.stderr, "there is no folder \"baselines\"")
 	write(t, "tiny.hcl", tiny("tiny", "100ms", `limit "cycles_per_s" { min = 0.001  because = "x" }`))
 	got = prony(t, "run", "--json", "tiny.hcl")
 	require.Equal(t, 0, got.code, got.stderr)
@@ -48,5 +48,5 @@ func TestCheckNeedsLimits(t *testing.T) {
 	assert.Equal(t, 0, prony(t, "check", folder).code)
 	got = prony(t, "check", "--baselines", "nowhere", folder)
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "read the folder of baselines")
+	assert.Contains(t, got.stderr, "there is no folder \"nowhere\"")
 }

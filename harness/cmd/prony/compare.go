@@ -60,6 +60,7 @@ that only one side's build knows is a warning.`,
 		Example: `  prony compare --base main
   prony compare --base HEAD~3 --change HEAD --scenario scenarios/compare.hcl --for 90s
   prony compare runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			compared, folder, err := f.compare(c, args, runs)
 			return f.finish(c, compared, folder, err)
@@ -78,6 +79,7 @@ that only one side's build knows is a warning.`,
 	ciFlag(c, &f.ci)
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
+	completeFlag(c, "scenario", completeScenarioFiles)
 	return c
 }
 
@@ -132,7 +134,7 @@ func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.C
 	case len(runs) == 1:
 		return f.again(runs[0], policy)
 	}
-	return nil, "", errors.New("compare takes two run folders, the folder of a comparison, or --base with a revision")
+	return nil, "", misused(c, twoRuns.look, "compare takes two run folders, the folder of a comparison, or --base with a revision, and %s", givenCount(len(runs)))
 }
 
 // parseShare reads a share such as "5%" or 0.05.
@@ -195,7 +197,7 @@ func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Poli
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	b, err := newBuilder(ctx, f.tags)
 	if err != nil {
-		return nil, "", err
+		return nil, "", fmt.Errorf("%w\n  two stored runs are compared without git: prony compare A B", err)
 	}
 	defer func() { err = errors.Join(err, b.close(ctx)) }()
 	s, err := f.load(c, b.root)
@@ -249,12 +251,18 @@ func (f *compareFlags) interleave(c *cobra.Command, args []string, policy gate.P
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	say(stderr, "%s: building the server of %s and of %s", s.Name, f.base, f.changeName())
 	var arms []run.Arm
-	for _, of := range sources {
-		path, err := b.server(ctx, of, 0)
-		if err != nil {
-			return nil, "", err
+	err := b.building(stderr, func() error {
+		for _, of := range sources {
+			path, err := b.server(ctx, of, 0)
+			if err != nil {
+				return err
+			}
+			arms = append(arms, run.Arm{Name: of.name, Server: path, Build: &of.build})
 		}
-		arms = append(arms, run.Arm{Name: of.name, Server: path, Build: &of.build})
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
 	}
 	control := arms[0]
 	control.Name = run.Control

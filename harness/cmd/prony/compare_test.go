@@ -121,7 +121,7 @@ func TestCompareCommandLine(t *testing.T) {
 		{[]string{"--change", "main", base, base}, "give one or the other"},
 		{[]string{"--effect", "big", base, base}, `"big" is not a share`},
 		{[]string{"--effect", "100%", base, base}, "is not a share"},
-		{[]string{"--base", "main"}, "find the repository"},
+		{[]string{"--base", "main"}, "the working directory is in no git repository"},
 	} {
 		got := prony(t, append([]string{"compare", "--json"}, c.args...)...)
 		assert.Equal(t, 2, got.code, c.args)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,14 +22,17 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	say(stderr, "%s: building %d layouts of the server, and the load generator, of %s and of %s", s.Name, layouts, f.base, f.changeName())
 	var sides [2]duet.Side
-	for i, of := range sources {
-		var err error
-		if sides[i], err = b.side(ctx, of); err != nil {
-			return nil, "", err
+	var warning string
+	err := b.building(stderr, func() (err error) {
+		for i, of := range sources {
+			if sides[i], err = b.side(ctx, of); err != nil {
+				return err
+			}
 		}
-	}
-	o := duet.Options{Out: f.out, Command: args, Within: f.length, Progress: stderr, Seed: uint64(time.Now().UnixNano()), WorkCycles: f.workCycles}
-	warning, err := b.generators(ctx, sources, &sides)
+		warning, err = b.generators(ctx, sources, &sides)
+		return err
+	})
+	o := duet.Options{Out: f.out, Command: args, Within: f.length, Seed: uint64(time.Now().UnixNano()), WorkCycles: f.workCycles}
 	if err != nil {
 		return nil, "", err
 	}
@@ -47,7 +51,10 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	}
 	judge := &looking{policy: policy, looks: 1, verdict: result.Inconclusive}
 	o.Looks, o.Decided, o.Profiled = policy.Looks, judge.decided, judge.profiled
-	measured, folder, err := duet.Measure(ctx, s, sides, o)
+	measured, folder, err := measureDuet(stderr, func(progress io.Writer) (*result.Duet, string, error) {
+		o.Progress = progress
+		return duet.Measure(ctx, s, sides, o)
+	})
 	if err != nil {
 		return nil, folder, err
 	}
@@ -56,6 +63,15 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 		return nil, folder, err
 	}
 	return compared, folder, result.WriteComparison(folder, compared)
+}
+
+// measureDuet measures a duet, whose generations take some seconds each, and tells a person that it goes on.
+func measureDuet(w io.Writer, measure func(progress io.Writer) (*result.Duet, string, error)) (measured *result.Duet, folder string, err error) {
+	err = during(w, "measuring", func(a *activity) (err error) {
+		measured, folder, err = measure(a)
+		return err
+	})
+	return measured, folder, err
 }
 
 // looking judges a duet after each look.

@@ -28,12 +28,16 @@ folder for data, and says which of the host's signals can be read. It takes a fe
 the exit code 3. A check that is unknown does not, but no scenario can judge its signal.`,
 		Example: `  prony doctor
   prony doctor --json --dir /mnt/data`,
-		Args: cobra.NoArgs,
+		Args: noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if window <= 0 || window > doctorWindowMax {
 				return fmt.Errorf("--window %v is not above 0 and at most %v", window, doctorWindowMax)
 			}
-			d, err := doctor.Examine(c.Context(), doctor.Options{Dir: dir, Window: window})
+			var d *doctor.Report
+			err := during(c.ErrOrStderr(), "examining the host", func(*activity) (err error) {
+				d, err = doctor.Examine(c.Context(), doctor.Options{Dir: dir, Window: window})
+				return err
+			})
 			if err != nil {
 				return err
 			}

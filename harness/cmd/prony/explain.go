@@ -69,8 +69,9 @@ func explainCommand() *cobra.Command {
 many cycles the percentiles need, and the smallest change that a comparison of so many rounds tells from chance. Nothing
 is started.`,
 		Example: `  prony explain scenarios/full-cycle.hcl
-  prony explain --json --var workers=64 scenarios/smoke.hcl`,
-		Args: cobra.MinimumNArgs(1),
+  prony explain --json --var rate=20k/s scenarios/open-half.hcl`,
+		Args:              scenarioFiles.check,
+		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, files []string) error {
 			scenarios, err := v.load(files)
 			if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,17 +42,19 @@ that broke a limit and takes no profiles is run once more with them. Neither beg
 --within after the start, so that the whole takes no longer. A first run that is still going on then is stopped, and
 is invalid, as are the scenarios that were not begun.
 
-Scenarios whose limits are for another configuration are refused before anything is measured.`,
+Scenarios whose limits are for another configuration are refused before anything is measured. A folder baselines/ is not
+needed where all scenarios have "limit" blocks.`,
 		Example: `  prony guard scenarios/smoke.hcl
   prony guard --within 3m --ci runs/ci/smoke scenarios/smoke.hcl scenarios/smoke/*.hcl`,
-		Args: cobra.MinimumNArgs(1),
+		Args:              scenarioFiles.check,
+		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, files []string) error {
-			document, err := f.guard(c.Context(), args, files, c.ErrOrStderr())
+			document, err := f.guard(c.Context(), args, files, c.Flags().Changed("baselines"), c.ErrOrStderr())
 			return finish(c, f.json, document, err)
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
-	c.Flags().StringVar(&f.baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits")
 	c.Flags().DurationVar(&f.within, "within", 0, "time for all, runs that are repeated included; 0: as long as they take")
 	f.vars.flag(c)
 	ciFlag(c, &f.ci)
@@ -58,7 +62,11 @@ Scenarios whose limits are for another configuration are refused before anything
 	return c
 }
 
-func (f *guardFlags) guard(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
+// withoutLimits reports whether a scenario is judged by a baseline or not at all.
+func withoutLimits(s *scenario.Scenario) bool { return len(s.Limits) == 0 }
+
+// guard runs and judges the scenarios of files. named says that the folder of baselines was named, and must exist.
+func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (*result.Document, error) {
 	if f.within < 0 {
 		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
 	}
@@ -66,8 +74,8 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, stderr io.
 	if err != nil {
 		return nil, err
 	}
-	limits, err := gate.LoadBaselines(f.baselines)
-	if err != nil {
+	limits, err := loadBaselines(f.baselines)
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || named || slices.ContainsFunc(scenarios, withoutLimits)) {
 		return nil, err
 	}
 	if misfits := limits.Misfits(scenarios); len(misfits) > 0 {

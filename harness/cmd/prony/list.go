@@ -9,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
-
-// defaultScenarios is the folder that scenarios are listed from.
-const defaultScenarios = "scenarios"
 
 // listing is what `prony list --json` prints.
 type listing struct {
@@ -40,14 +38,14 @@ func listCommand() *cobra.Command {
 		Short: "List the scenarios of folders",
 		Long: `Lists the scenarios in the .hcl files of folders and of the folders below them: name, how long a run takes,
 topology, tags and title. Without DIR it lists those in scenarios/. Files without a scenario, which others include, are
-left out.`,
+left out. A tag that no scenario has is an error, which says what tags there are.`,
 		Example: `  prony list
   prony list --tag smoke --json scenarios`,
 		RunE: func(c *cobra.Command, dirs []string) error {
 			if len(dirs) == 0 {
 				dirs = []string{defaultScenarios}
 			}
-			files, err := scenario.Find(dirs...)
+			files, err := findScenarios(dirs...)
 			if err != nil {
 				return err
 			}
@@ -55,11 +53,17 @@ left out.`,
 			if err != nil {
 				return err
 			}
-			scenarios = slices.DeleteFunc(scenarios, func(s *scenario.Scenario) bool {
-				return slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
-			})
+			if scenarios, err = tagged(scenarios, tags, dirs); err != nil {
+				return err
+			}
+			if len(scenarios) == 0 {
+				say(c.ErrOrStderr(), "no scenario in %s has all of the tags %s", strings.Join(dirs, ", "), strings.Join(tags, ", "))
+			}
 			if asJSON {
 				return printJSON(c, listingOf(scenarios))
+			}
+			if len(scenarios) == 0 {
+				return nil
 			}
 			return writeList(c, scenarios)
 		},
@@ -67,7 +71,43 @@ left out.`,
 	v.flag(c)
 	c.Flags().StringArrayVar(&tags, "tag", nil, "list only what has this tag; with several, what has all of them")
 	jsonFlag(c, &asJSON)
+	completeFlag(c, "tag", completeTags)
 	return c
+}
+
+// tagged returns the scenarios that have all of the tags. A tag that none of them has is an error: it is probably misspelt.
+func tagged(scenarios []*scenario.Scenario, tags, dirs []string) ([]*scenario.Scenario, error) {
+	known := tagsOf(scenarios)
+	for _, tag := range tags {
+		if slices.Contains(known, tag) {
+			continue
+		}
+		return nil, fmt.Errorf("--tag %q: no scenario in %s has that tag; %s", tag, strings.Join(dirs, ", "), tagRemedy(tag, known))
+	}
+	return slices.DeleteFunc(scenarios, func(s *scenario.Scenario) bool {
+		return slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
+	}), nil
+}
+
+// tagRemedy says which tags there are, and which of them was probably meant.
+func tagRemedy(tag string, known []string) string {
+	if len(known) == 0 {
+		return "none of them has a tag"
+	}
+	remedy := "there are " + hclfile.List(known)
+	if meant := hclfile.Nearest(tag, known); meant != "" {
+		remedy = fmt.Sprintf("did you mean %q? ", meant) + remedy
+	}
+	return remedy
+}
+
+// tagsOf returns all tags of scenarios, sorted.
+func tagsOf(scenarios []*scenario.Scenario) (tags []string) {
+	for _, s := range scenarios {
+		tags = append(tags, s.Tags...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
 }
 
 func listingOf(scenarios []*scenario.Scenario) listing {

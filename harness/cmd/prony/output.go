@@ -40,7 +40,10 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &noted{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := unknownCommand(root, args[1:])
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return 0
 	}

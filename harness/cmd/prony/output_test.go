@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/result/schema"
 )
 
-// working are all commands that do something, but for what cobra adds.
+// working are all commands that do something, but for what cobra adds, and for completion, which prints a script.
 func working(c *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range c.Commands() {
@@ -70,8 +70,8 @@ func TestErrorsAsJSON(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"rnu", "--json"}, `unknown command "rnu"`},
-		{[]string{"run", "--json"}, "requires at least 1 arg"},
+		{[]string{"rnu", "--json"}, `there is no command "rnu"`},
+		{[]string{"run", "--json"}, "run needs a scenario file"},
 		{[]string{"run", "--json=true", "none.hcl"}, "none.hcl"},
 		{[]string{"check", "--json", "none"}, "baselines"},
 		{[]string{"report", "--json", "none"}, "there is no such file"},

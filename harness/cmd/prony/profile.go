@@ -18,6 +18,8 @@ func profileCommand() *cobra.Command {
 		Long: `Shows the profiles of a run's profiled rounds, which cover exactly their windows: the functions that cost most,
 the locks that goroutines waited for, what differs between two runs, and the profiles themselves in a browser. The slow
 commits, which need no profile, are of all rounds.`,
+		Example: `  prony profile top
+  prony profile locks`,
 	}
 	c.AddCommand(profileTopCommand(), profileLocksCommand(), profileStallsCommand(), profileDiffCommand(), profileOpenCommand())
 	return c
@@ -33,6 +35,7 @@ type profileOf struct {
 func (o *profileOf) flags(c *cobra.Command, kind string) {
 	if kind != "" {
 		c.Flags().StringVar(&o.kind, "kind", kind, "kind of profile: cpu, mutex, block, allocs or goroutine")
+		completeFlag(c, "kind", oneOf("cpu", "mutex", "block", "allocs", "goroutine"))
 	}
 	c.Flags().IntVar(&o.point, "point", 0, "number of the point, of a run with a sweep; 0: the first that has profiles")
 }

@@ -36,10 +36,15 @@ func profileDiffCommand() *cobra.Command {
 nodes together. It lists the functions whose difference has a 95 % interval, bootstrapped over the rounds, that excludes
 zero. Each run needs two profiled rounds or more (profiled_rounds = 3, say): one tells nothing of how rounds vary. One in twenty
 functions that do not differ is listed by chance.`,
-		Example: `  prony profile diff runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
-		Args:    cobra.ExactArgs(2),
+		Example:           `  prony profile diff runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
+		Args:              twoRuns.check,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
-			d, err := diffOf(runs[0], runs[1], of.point)
+			var d *profileDiff
+			err := during(c.ErrOrStderr(), "comparing the profiles", func(*activity) (err error) {
+				d, err = diffOf(runs[0], runs[1], of.point)
+				return err
+			})
 			if err != nil {
 				return err
 			}

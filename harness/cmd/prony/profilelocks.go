@@ -45,7 +45,8 @@ the stages, waits for no lock. A scenario needs capture "mutex" {} and capture "
 run.`,
 		Example: `  prony profile locks
   prony profile locks --json runs/20261121T171500.123Z-smoke`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              oneRun.check,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			folder, r, err := readProfiled(runs)
 			if err != nil {

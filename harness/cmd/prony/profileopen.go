@@ -36,7 +36,8 @@ func profileOpenCommand() *cobra.Command {
 interrupted. It needs the go command. Without RUN it shows the newest run.`,
 		Example: `  prony profile open
   prony profile open --kind block runs/20261121T171500.123Z-smoke`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              oneRun.check,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			folder, r, err := readProfiled(runs)
 			if err != nil {

@@ -41,7 +41,8 @@ on, and the flushes, compactions, fsyncs and garbage collections that ran during
 rounds; the list is of all rounds. No capture is needed. Without RUN it shows the newest run.`,
 		Example: `  prony profile stalls
   prony profile stalls --json runs/20261121T171500.123Z-smoke`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              oneRun.check,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			runs, err := orLatest(runs)
 			if err != nil {

@@ -30,7 +30,8 @@ are charged (cum). Time of waiting is charged to the function that waited or unl
 it shows the newest run.`,
 		Example: `  prony profile top
   prony profile top --kind allocs --per-cycle runs/20261121T171500.123Z-smoke`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              oneRun.check,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			folder, r, err := readProfiled(runs)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +65,7 @@ to decide), 5 incorrect (rejected, if it is the change whose ledger does not bal
 		Example: `  prony ratchet --base main --hypothesis "one lock less for each claim" --cost "a second map of leases" --tests "cd engine && go test ./queue/..."
   prony ratchet --base HEAD --change HEAD --build-env GOAMD64=v3 --hypothesis "newer instructions pay" --cost "no processors from before 2013"
   prony ratchet page`,
-		Args: cobra.NoArgs,
+		Args: noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, args) },
 	}
 	c.Flags().StringVar(&f.base, "base", "", "revision to score against")
@@ -89,6 +90,7 @@ to decide), 5 incorrect (rejected, if it is the change whose ledger does not bal
 	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "measure though the servers of the sides run with different settings")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
+	completeFlag(c, "scenario", completeScenarioFiles)
 	c.AddCommand(ratchetPageCommand())
 	return c
 }
@@ -107,7 +109,7 @@ type ratchetTask struct {
 func (f *ratchetFlags) run(c *cobra.Command, args []string) (err error) {
 	ctx := c.Context()
 	if err := f.check(); err != nil {
-		return err
+		return misused(c, "", "%v", err)
 	}
 	b, err := newBuilder(ctx, f.tags)
 	if err != nil {
@@ -218,7 +220,11 @@ func (t *ratchetTask) decide(c *cobra.Command, args []string) (*result.Ratchet, 
 	started := time.Now()
 	for _, suite := range f.tests {
 		say(stderr, "%s: testing the change: %s", t.scenario.Name, suite)
-		failed, err := runSuite(ctx, t.sources[1].dir, suite, f.testsWithin)
+		var failed string
+		err := during(stderr, "testing", func(*activity) (err error) {
+			failed, err = runSuite(ctx, t.sources[1].dir, suite, f.testsWithin)
+			return err
+		})
 		if err != nil {
 			return nil, "", err
 		}
@@ -233,17 +239,25 @@ func (t *ratchetTask) decide(c *cobra.Command, args []string) (*result.Ratchet, 
 		}
 	}
 	say(stderr, "%s: building %d layouts of the server, and the load generator, of both sides", t.scenario.Name, layouts)
-	sides, warnings, err := t.build(ctx)
+	var sides [2]duet.Side
+	var warnings []string
+	err := t.b.building(stderr, func() (err error) {
+		sides, warnings, err = t.build(ctx)
+		return err
+	})
 	if err != nil || f.dryRun {
 		return nil, "", err
 	}
 	o := duet.Options{
-		Out: f.out, Command: args, Within: f.length, Looks: 1, Progress: stderr, Seed: uint64(started.UnixNano()), Warnings: warnings,
+		Out: f.out, Command: args, Within: f.length, Looks: 1, Seed: uint64(started.UnixNano()), Warnings: warnings,
 	}
 	if !f.differentSettings {
 		o.Admit = checkServers
 	}
-	measured, folder, err := duet.Measure(ctx, t.scenario, sides, o)
+	measured, folder, err := measureDuet(stderr, func(progress io.Writer) (*result.Duet, string, error) {
+		o.Progress = progress
+		return duet.Measure(ctx, t.scenario, sides, o)
+	})
 	if err != nil {
 		return nil, folder, err
 	}

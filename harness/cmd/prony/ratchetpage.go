@@ -20,7 +20,7 @@ func ratchetPageCommand() *cobra.Command {
 		Long: `Writes experiments.md, and experiments.svg if an experiment has a score, from the file of the experiments. The same file always
 yields the same bytes. It prints the path of the page, or everything that is wrong with the file.`,
 		Example: "  prony ratchet page --out reports",
-		Args:    cobra.NoArgs,
+		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
 			all, err := experiment.Load(file)
 			if err != nil {

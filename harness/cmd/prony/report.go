@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -26,7 +27,11 @@ csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --sum
 		Example: `  prony report
   prony report --format csv runs/20261121T171500.123Z-full-cycle
   prony report --publish reports runs/20261121T171500.123Z-full-cycle`,
+		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
+			if err := errors.Join(oneOfFlags(c, "out", "publish", "format"), oneOfFlags(c, "format", "json")); err != nil {
+				return err
+			}
 			runs, err := orLatest(runs)
 			if err != nil {
 				return err
@@ -36,7 +41,11 @@ csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --sum
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 			for _, run := range runs {
-				files, err := writePage(run, out, publish)
+				var files []string
+				err := during(c.ErrOrStderr(), "writing the page of "+run, func(*activity) (err error) {
+					files, err = writePage(run, out, publish)
+					return err
+				})
 				if err != nil {
 					return finish(c, asJSON, document, err)
 				}
@@ -55,8 +64,7 @@ csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --sum
 	c.Flags().StringVar(&out, "out", "", "folder for the pages, instead of the run's own")
 	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
 	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
-	c.MarkFlagsMutuallyExclusive("out", "publish", "format")
-	c.MarkFlagsMutuallyExclusive("format", "json")
+	completeFlag(c, "format", oneOf("bench", "csv", "k6"))
 	return c
 }
 
@@ -68,7 +76,7 @@ func convert(w io.Writer, format string, runs []string) error {
 	write, known := formats[format]
 	switch {
 	case !known:
-		return fmt.Errorf("--format %q is not bench, csv or k6", format)
+		return fmt.Errorf("--format %q is not one of bench, csv and k6", format)
 	case len(runs) != 1:
 		return fmt.Errorf("--format prints one run, and %d are given", len(runs))
 	}

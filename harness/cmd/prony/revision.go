@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,13 +34,35 @@ type builder struct {
 	dir  string // temporary
 	// worktrees are those added, which close removes.
 	worktrees []string
+	activity  *activity // nil while nobody is told what is built
+}
+
+// building carries out work that builds, and tells a person what is built if that takes long.
+func (b *builder) building(w io.Writer, work func() error) error {
+	return during(w, "building", func(a *activity) error {
+		b.activity = a
+		defer func() { b.activity = nil }()
+		return work()
+	})
+}
+
+// step says what is built from now on.
+func (b *builder) step(format string, args ...any) {
+	if b.activity != nil {
+		b.activity.step(format, args...)
+	}
 }
 
 // newBuilder finds the repository of the working directory.
 func newBuilder(ctx context.Context, tags string) (*builder, error) {
+	for _, p := range []struct{ name, does string }{{"git", "checks out the revisions that are measured"}, {"go", "builds what is measured"}} {
+		if _, err := exec.LookPath(p.name); err != nil {
+			return nil, fmt.Errorf("the program %s, which %s, is not in PATH: install it: %w", p.name, p.does, err)
+		}
+	}
 	root, err := git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, fmt.Errorf("find the repository: %w", err)
+		return nil, fmt.Errorf("the working directory is in no git repository: work in a checkout of Prony's, of which revisions are built: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "prony-build-")
 	if err != nil {
@@ -120,6 +143,7 @@ func (b *builder) server(ctx context.Context, s source, layout int) (path string
 	if s.profile != "" {
 		flags = append(flags, "-pgo="+s.profile)
 	}
+	b.step("the server of %s, layout %d", s.name, layout)
 	return path, b.compile(ctx, s, filepath.Join(s.dir, "engine"), "./cmd/queued", path, "", flags...)
 }
 
@@ -168,6 +192,7 @@ func (b *builder) generator(ctx context.Context, s source) (path string, err err
 	path = filepath.Join(b.dir, s.name, "generator")
 	workspace := filepath.Join(b.dir, s.name, "go.work")
 	harness := filepath.Join(b.root, "harness")
+	b.step("the load generator of %s", s.name)
 	if err := b.workspace(ctx, workspace, harness, filepath.Join(s.dir, "engine")); err != nil {
 		return "", fmt.Errorf("build the generator with the client of %s: %w", s.name, err)
 	}

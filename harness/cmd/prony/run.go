@@ -15,9 +15,6 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// defaultOut is where run folders are made.
-const defaultOut = "runs"
-
 type runFlags struct {
 	out    string
 	rounds int
@@ -42,7 +39,8 @@ A cycle counts when the server acknowledged its completion. If the ledger does n
 incorrect and no figure is published.`,
 		Example: `  prony run scenarios/smoke.hcl
   prony run --rounds 3 --json scenarios/full-cycle.hcl`,
-		Args: cobra.MinimumNArgs(1),
+		Args:              scenarioFiles.check,
+		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, files []string) error {
 			f.override = c.Flags().Changed("rounds")
 			document, err := f.run(c.Context(), args, files, c.ErrOrStderr())

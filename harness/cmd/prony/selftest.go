@@ -60,7 +60,7 @@ faults are calibrated when they are first needed: remove calibration.json from t
 		Example: `  prony gate selftest --for 60m
   prony gate selftest --for 10m --kinds identical,cpu-5
   prony gate selftest --for 0 --bank reports/selftest --publish reports`,
-		Args: cobra.NoArgs,
+		Args: noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.run(c, args)
 		},
@@ -69,12 +69,14 @@ faults are calibrated when they are first needed: remove calibration.json from t
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
 	c.Flags().StringVar(&f.publish, "publish", "", "folder that the page and its data are written to, instead of the bank")
 	c.Flags().StringVar(&f.tags, "tags", "planted", "build tags of the servers and the load generator")
-	c.Flags().StringVar(&f.baselines, "baselines", "baselines", "folder of the limits that slowed servers are judged by")
+	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits that slowed servers are judged by")
 	c.Flags().StringSliceVar(&f.kinds, "kinds", nil, "kinds of change to measure, instead of all: "+strings.Join(kindNames(), ", "))
 	c.Flags().DurationVar(&f.length, "for", 30*time.Minute, "how long to measure")
 	c.Flags().DurationVar(&f.within, "within", 90*time.Second, "how long one look of a duet takes")
 	c.Flags().IntVar(&f.drawn, "drawn", 200, "trials of each kind from generations drawn at random, beside the disjoint ones")
 	jsonFlag(c, &f.json)
+	completeFlag(c, "scenario", completeScenarioFiles)
+	completeFlag(c, "kinds", oneOf(kindNames()...))
 	return c
 }
 
@@ -163,7 +165,11 @@ func (f *selfTestFlags) measure(c *cobra.Command, args []string) (err error) {
 	}
 	s.Captures, smoke.Captures, smoke.ProfiledRounds = nil, nil, 0
 	say(stderr, "building the servers and the load generator with the tags %q", f.tags)
-	built, err := buildSelfTest(ctx, b)
+	var built *selfTestBuilt
+	err = b.building(stderr, func() (err error) {
+		built, err = buildSelfTest(ctx, b)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -188,9 +194,14 @@ func (f *selfTestFlags) judge(c *cobra.Command) (*gate.SelfTest, error) {
 	}
 	plan := gate.SelfTestPlan{Within: within, Drawn: f.drawn, Policy: gate.DefaultDuetPolicy()}
 	if len(bank.Checks) > 0 {
-		if plan.Baselines, err = gate.LoadBaselines(f.baselines); err != nil {
+		if plan.Baselines, err = loadBaselines(f.baselines); err != nil {
 			return nil, err
 		}
 	}
-	return gate.RunSelfTest(bank.SelfTestBank, plan)
+	var test *gate.SelfTest
+	err = during(c.ErrOrStderr(), "judging the bank", func(*activity) (err error) {
+		test, err = gate.RunSelfTest(bank.SelfTestBank, plan)
+		return err
+	})
+	return test, err
 }

@@ -306,7 +306,7 @@ func TestSelfTestCommandLine(t *testing.T) {
 		{[]string{"--drawn", "-1"}, "--drawn -1"},
 		{[]string{"--kinds", "identical,cpu-4"}, `"cpu-4" is not a kind of change: use some of identical, layout,`},
 		{[]string{"--for", "0", "--bank", "none"}, "read the bank"},
-		{[]string{"--for", "1s", "--bank", "none"}, "find the repository"},
+		{[]string{"--for", "1s", "--bank", "none"}, "the working directory is in no git repository"},
 	} {
 		got := prony(t, append([]string{"gate", "selftest"}, c.args...)...)
 		assert.Equal(t, 2, got.code, c.args)

@@ -191,8 +191,11 @@ func (m *selfTestMeasuring) measure(ctx context.Context, kind gate.SelfTestKind,
 		return nil, fmt.Errorf("make a folder to measure in: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	o.Out, o.Command, o.Progress, o.Seed = dir, m.command, m.stderr, uint64(m.now().UnixNano())
-	measured, _, err := m.duet(ctx, m.scenario, sides, o)
+	o.Out, o.Command, o.Seed = dir, m.command, uint64(m.now().UnixNano())
+	measured, _, err := measureDuet(m.stderr, func(progress io.Writer) (*result.Duet, string, error) {
+		o.Progress = progress
+		return m.duet(ctx, m.scenario, sides, o)
+	})
 	if err != nil {
 		return nil, err
 	}

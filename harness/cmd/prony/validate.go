@@ -43,8 +43,9 @@ func validateCommand() *cobra.Command {
 		Long: `Reads scenario files and what they include, and lists all that is wrong with any of them in one pass, each with
 its place, the line and a remedy. Nothing is started. The exit code is 2 when anything is wrong.`,
 		Example: `  prony validate scenarios/*.hcl
-  prony validate --var workers=64 --json scenarios/smoke.hcl`,
-		Args: cobra.MinimumNArgs(1),
+  prony validate --json --var rate=20k/s scenarios/open-half.hcl`,
+		Args:              scenarioFiles.check,
+		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, files []string) error {
 			scenarios, err := v.load(files)
 			var diagnostics *scenario.Diagnostics

@@ -31,5 +31,9 @@ func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 		}
 		values[name] = value
 	}
-	return scenario.LoadChecked(values, gate.CheckLimit, files...)
+	scenarios, err := scenario.LoadChecked(values, gate.CheckLimit, files...)
+	if other := otherFiles(files); err != nil && other != "" {
+		return nil, fmt.Errorf("%w%s", err, other)
+	}
+	return scenarios, err
 }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// told returns what a person reads of work, in time that passes at once.
+func told(t *testing.T, terminal bool, work func(a *activity) error) (text string, err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		var out strings.Builder
+		now := time.Now()
+		a := &activity{
+			what: "building", quiet: 2 * time.Second, terminal: terminal, columns: func() int { return 30 }, w: &out, began: now, from: now,
+		}
+		err = a.during(work)
+		text = out.String()
+	})
+	return text, err
+}
+
+// builds are steps of so many half seconds.
+func builds(halves ...int) func(a *activity) error {
+	return func(a *activity) error {
+		for i, n := range halves {
+			a.step("part %d", i+1)
+			time.Sleep(time.Duration(n)*500*time.Millisecond + time.Millisecond)
+		}
+		return nil
+	}
+}
+
+func TestNothingIsToldOfShortWork(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		text, err := told(t, terminal, builds(1, 1, 1))
+		require.NoError(t, err)
+		assert.Empty(t, text)
+	}
+}
+
+// Off a terminal each step that takes long has a line, and so has the whole.
+func TestLongWorkHasPlainLines(t *testing.T) {
+	text, err := told(t, false, builds(1, 6, 1, 20))
+	require.NoError(t, err)
+	assert.Equal(t, "  building: part 2 …\n  building: part 4 …\n  building: 14s\n", text)
+	text, err = told(t, false, builds(3, 3))
+	require.NoError(t, err)
+	assert.Equal(t, "  building: 3s\n", text, "no step took long")
+}
+
+// On a terminal one line is drawn over, no longer than the terminal is wide.
+func TestLongWorkHasALineOfTheTerminal(t *testing.T) {
+	text, err := told(t, true, func(a *activity) error {
+		a.step("a part with a name that is long")
+		time.Sleep(2500 * time.Millisecond)
+		_, err := fmt.Fprintln(a, "a line of the work")
+		a.step("x")
+		time.Sleep(time.Second)
+		return err
+	})
+	require.NoError(t, err)
+	const erased = "\r\x1b[K"
+	assert.Equal(t, "  building: a part with a nam"+erased+"a line of the work\n  building: x, 3s"+erased+"  building: 3s\n", text)
+}
+
+// Work that fails has its error, and no time.
+func TestFailedWork(t *testing.T) {
+	failed := errors.New("it failed")
+	for _, terminal := range []bool{false, true} {
+		text, err := told(t, terminal, func(*activity) error {
+			time.Sleep(3500 * time.Millisecond)
+			return failed
+		})
+		require.ErrorIs(t, err, failed)
+		assert.NotContains(t, text, "building: 3s")
+	}
+}
+
+// Each command that may take long tells of it: here everything counts as long.
+func TestCommandsTellOfLongWork(t *testing.T) {
+	before := quiet
+	quiet = 0
+	t.Cleanup(func() { quiet = before })
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", baseline)
+	run := stored(t, "runs", "one", nil)
+	for line, says := range map[string]string{
+		"report " + run:            "  writing the page of " + run + ": 0s\n",
+		"baseline propose " + run:  "  reading: 0s\n",
+		"doctor --window 1ms":      "  examining the host: ",
+		"report --json " + run:     "  writing the page of " + run + ": 0s\n",
+		"baseline propose --json ": "  reading: 0s\n",
+	} {
+		assert.Contains(t, prony(t, strings.Fields(line)...).stderr, says, line)
+	}
+	profiledRun(t, "a", 2, 100)
+	profiledRun(t, "b", 2, 400)
+	assert.Contains(t, prony(t, "profile", "diff", "runs/a", "runs/b").stderr, "  comparing the profiles: ")
+
+	var out strings.Builder
+	_, _, err := measureDuet(&out, func(progress io.Writer) (*result.Duet, string, error) {
+		say(progress, "  generation 1")
+		return nil, "", nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, "  generation 1\n  measuring: 0s\n", out.String())
+}
+
+// What is built and tested before a measurement is told of.
+func TestBuildsAreTold(t *testing.T) {
+	before := quiet
+	quiet = 0
+	t.Cleanup(func() { quiet = before })
+	ratchetRepository(t)
+	b, err := newBuilder(t.Context(), "")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.close(t.Context())) }()
+	side, err := b.here(t.Context(), "base")
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, b.building(&out, func() error {
+		_, err := b.server(t.Context(), side, 3)
+		assert.Equal(t, "the server of base, layout 3", b.activity.doing)
+		return err
+	}))
+	assert.Regexp(t, `(?m)^  building: \d+s\n$`, out.String())
+	b.step("nothing is told of a build that nobody waits for")
+
+	got := prony(t, ratchetArgs("--tests", "false")...)
+	assert.Regexp(t, `(?m)^  testing: \d+s$`, got.stderr)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+var shells = []string{"bash", "zsh", "fish"}
+
+func completionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish",
+		Short: "Print a script that has a shell complete command lines of prony",
+		Long: `Prints a script for a shell. With it the Tab key completes commands, flags, the files of scenarios, the folders of
+runs, tags, and the values of flags that take one of a few. The script calls prony, which has to be in PATH.`,
+		Example: `  prony completion bash
+  prony completion bash > ~/.local/share/bash-completion/completions/prony
+  prony completion zsh > "${fpath[1]}/_prony"
+  prony completion fish > ~/.config/fish/completions/prony.fish`,
+		ValidArgs: shells,
+		Args:      arguments{what: "shell", least: 1, most: 1, look: "there are bash, zsh and fish"}.check,
+		RunE: func(c *cobra.Command, args []string) error {
+			root, out := c.Root(), c.OutOrStdout()
+			var err error
+			switch args[0] {
+			case "bash":
+				err = root.GenBashCompletionV2(out, true)
+			case "zsh":
+				err = root.GenZshCompletion(out)
+			case "fish":
+				err = root.GenFishCompletion(out, true)
+			default:
+				return misused(c, "", "there is no completion for the shell %q: there are %s", args[0], strings.Join(shells, ", "))
+			}
+			if err != nil {
+				return fmt.Errorf("print the script: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// completeScenarioFiles completes the files of scenarios: those below scenarios/ that begin so, or else any .hcl file.
+func completeScenarioFiles(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	files, _ := scenario.Find(defaultScenarios) // an error leaves nothing to offer
+	files = slices.DeleteFunc(files, func(file string) bool { return !strings.HasPrefix(file, begun) || slices.Contains(args, file) })
+	if len(files) == 0 {
+		return []cobra.Completion{"hcl"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	return files, cobra.ShellCompDirectiveDefault
+}
+
+// completeRuns completes the folders of runs: those below runs/ that begin so, or else any folder.
+func completeRuns(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var runs []cobra.Completion
+	for _, file := range []string{result.ResultFile, result.ComparisonFile} {
+		found, _ := filepath.Glob(filepath.Join(defaultOut, "*", file)) // the pattern is valid
+		for _, path := range found {
+			if dir := filepath.Dir(path); strings.HasPrefix(dir, begun) && !slices.Contains(args, dir) && !slices.Contains(runs, dir) {
+				runs = append(runs, dir)
+			}
+		}
+	}
+	if len(runs) == 0 {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	slices.Sort(runs)
+	return runs, cobra.ShellCompDirectiveDefault
+}
+
+// completeTags completes the tags of the scenarios in the folders that the command line names.
+func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(dirs) == 0 {
+		dirs = []string{defaultScenarios}
+	}
+	var tags []cobra.Completion
+	if files, err := scenario.Find(dirs...); err == nil {
+		if scenarios, err := scenario.Load(files...); err == nil {
+			tags = slices.DeleteFunc(tagsOf(scenarios), func(tag string) bool { return !strings.HasPrefix(tag, begun) })
+		}
+	}
+	return tags, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeNames completes the names of scenarios, and files.
+func completeNames(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	if files, err := scenario.Find(defaultScenarios); err == nil {
+		if scenarios, err := scenario.Load(files...); err == nil {
+			for _, s := range scenarios {
+				if strings.HasPrefix(s.Name, begun) && !slices.Contains(given, s.Name) {
+					names = append(names, s.Name)
+				}
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// completeFlag gives a flag of c what completes its values.
+func completeFlag(c *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the flag does not exist, or has a completion already
+	}
+}
+
+// oneOf completes one of a few values.
+func oneOf(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// The folders that commands read where no others are named. They are below the working directory.
+const (
+	// defaultOut is where run folders are made.
+	defaultOut = "runs"
+	// defaultScenarios is the folder that scenarios are listed from.
+	defaultScenarios = "scenarios"
+	// defaultBaselines has the limits of scenarios.
+	defaultBaselines = "baselines"
+)
+
+// loadBaselines reads the limits in a folder. If the folder does not exist, the error is fs.ErrNotExist, and says what the folder is for and
+// what can be done without it.
+func loadBaselines(dir string) (*gate.Baselines, error) {
+	limits, err := gate.LoadBaselines(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &absentError{fmt.Sprintf(`there is no folder %q, which the limits of scenarios are read from (--baselines)
+  name the folder with --baselines, or work in the root of Prony's repository, which has one
+  without it only runs whose scenarios have "limit" blocks are judged; `+"`prony run` measures without limits", dir)}
+	}
+	return limits, err
+}
+
+// findScenarios returns the files of scenarios in folders.
+func findScenarios(dirs ...string) ([]string, error) {
+	for _, dir := range dirs {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, &absentError{fmt.Sprintf(`there is no folder %q to look for scenarios in
+  name another one, or work in the root of Prony's repository, which has %s/
+  `+"`prony init NAME` writes a first scenario", dir, defaultScenarios)}
+		}
+	}
+	return scenario.Find(dirs...)
+}
+
+// absentError says that a folder does not exist, and what to do.
+type absentError struct{ text string }
+
+func (e *absentError) Error() string { return e.text }
+
+// Is makes it fs.ErrNotExist.
+func (*absentError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// orLatest is the runs given, or the newest one. The link to that is followed, since it will point to another
+// run when somebody reads what was printed.
+func orLatest(runs []string) ([]string, error) {
+	if len(runs) > 0 {
+		return runs, nil
+	}
+	link := filepath.Join(defaultOut, result.LatestLink)
+	newest, err := filepath.EvalSymlinks(link)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &absentError{fmt.Sprintf(`there is no newest run: %s does not exist here
+  measure one, for example: prony run scenarios/smoke.hcl
+  or name the folder of a run`, link)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the newest run: %w", err)
+	}
+	return []string{newest}, nil
+}
+
+// otherFiles names the scenario files that were probably meant by those that do not exist, a line for each, or returns "".
+func otherFiles(given []string) string {
+	var lines []string
+	for _, file := range given {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if meant := otherFile(file); meant != "" {
+			lines = append(lines, fmt.Sprintf("\nthere is no file %s: did you mean %s?", file, meant))
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// otherFile returns the file below scenarios/ that was probably meant: of the same name, with or without the folder and the suffix, or of
+// nearly the same.
+func otherFile(file string) string {
+	files, err := scenario.Find(defaultScenarios)
+	if err != nil {
+		return "" // there is nothing to choose from
+	}
+	bare := func(path string) string { return strings.TrimSuffix(filepath.Base(path), ".hcl") }
+	if i := slices.IndexFunc(files, func(f string) bool { return bare(f) == bare(file) }); i >= 0 {
+		return files[i]
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, bare(f))
+	}
+	if meant := hclfile.Nearest(bare(file), names); meant != "" {
+		return files[slices.Index(names, meant)]
+	}
+	return ""
+}
