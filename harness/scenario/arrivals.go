@@ -249,6 +249,13 @@ func readRate(v cty.Value) (Rate, error) {
 	return Rate{PerSecond: perSecond}, nil
 }
 
+// ParseRate reads a rate of arrivals as a scenario's string has it, such as "800/s" or "50k/s", and returns it per second. The error says
+// what is wrong with the text.
+func ParseRate(text string) (perSecond float64, err error) {
+	r, err := readRate(cty.StringVal(text))
+	return r.PerSecond, err
+}
+
 // parseRate reads "800/s", "50k/s" or "1.5M/s".
 func parseRate(s string) (perSecond float64, ok bool) {
 	digits, perSecondUnit := strings.CutSuffix(s, "/s")

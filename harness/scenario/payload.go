@@ -141,6 +141,15 @@ func sizeBytes(v cty.Value) (int, error) {
 	return bytes, nil
 }
 
+// ParseSize reads the size of a payload in bytes: digits alone, or with a unit as a scenario's string has it, such as "4KiB". The error says
+// what is wrong with the text.
+func ParseSize(text string) (bytes int, err error) {
+	if text != "" && strings.Trim(text, "0123456789") == "" {
+		text += "B"
+	}
+	return sizeBytes(cty.StringVal(text))
+}
+
 // parseSize reads "64B", "4KiB" or "1MiB".
 func parseSize(s string) (bytes int, ok bool) {
 	for _, unit := range []struct {

@@ -37,6 +37,7 @@ func newRoot(args []string) *cobra.Command {
 completed exactly once, and says what it measured, where the time went, and whether it got worse.
 
   prony list                      what scenarios there are
+  prony init first                write one of your own to begin with
   prony explain scenarios/*.hcl   what they do, how long they take and what they can show
   prony run scenarios/smoke.hcl   measure: the result and its page go to runs/<id>/
   prony check                     judge the newest run by baselines/
@@ -54,6 +55,6 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(), reportCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args))
-	root.AddCommand(profileCommand(), doctorCommand(), completionCommand())
+	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand())
 	return root
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// begun is what `prony init --json` prints.
+type begun struct {
+	Scenario string        `json:"scenario"`
+	File     string        `json:"file"`
+	Next     []nextCommand `json:"next"`
+}
+
+// nextCommand is a command to type next.
+type nextCommand struct {
+	Command string `json:"command"`
+	Does    string `json:"does"`
+}
+
+func initCommand() *cobra.Command {
+	var out string
+	var asJSON bool
+	answers := defaultAnswers()
+	c := &cobra.Command{
+		Use:   "init NAME",
+		Short: "Write a scenario to begin with",
+		Long: `Writes the file of a scenario with a comment on each of its parts, for you to change. On a terminal it asks what the
+scenario is to measure, unless a flag says any of it. What neither a flag nor an answer says has its default: closed load, payloads of
+64 to 256 bytes, no limit, durability sync, one server. An existing file is never overwritten.
+
+NAME is of a-z, 0-9 and -. The file is scenarios/NAME.hcl, or NAME.hcl where there is no folder scenarios.`,
+		Example: `  prony init checkout
+  prony init checkout --rate 2k/s --payload 4KiB --latency-max 50ms
+  prony init ordered-copy --topology raft --durability none --out copy.hcl`,
+		Args: arguments{what: "name for the scenario", least: 1, most: 1}.check,
+		RunE: func(c *cobra.Command, args []string) error {
+			answers.name = args[0]
+			file, err := newFile(args[0], out)
+			if err != nil {
+				return err
+			}
+			if asksFor(c) {
+				err = ask(c.InOrStdin(), c.ErrOrStderr(), &answers)
+			} else {
+				err = answers.checkFlags()
+			}
+			if err != nil {
+				return err
+			}
+			if err := create(file, answers.scenario()); err != nil {
+				return err
+			}
+			return sayBegun(c, asJSON, answers, file)
+		},
+	}
+	for _, q := range answers.questions() {
+		c.Flags().StringVar(q.into, q.flag, *q.into, q.what+": "+q.takes)
+		if len(q.oneOf) > 0 {
+			completeFlag(c, q.flag, oneOf(q.oneOf...))
+		}
+	}
+	c.Flags().StringVar(&out, "out", "", "file to write, instead of scenarios/NAME.hcl")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// asksFor reports whether a person is at a terminal and has said nothing by flags.
+func asksFor(c *cobra.Command) bool {
+	in, isFile := c.InOrStdin().(*os.File)
+	said := slices.ContainsFunc(new(answers).questions(), func(q question) bool { return c.Flags().Changed(q.flag) })
+	return isFile && isTerminal(in) && isTerminal(c.ErrOrStderr()) && !said
+}
+
+// newFile returns the path of the file to write, which does not exist, for a scenario whose name is valid and not taken.
+func newFile(name, out string) (string, error) {
+	if err := checkName(name); err != nil {
+		return "", err
+	}
+	file := out
+	if file == "" {
+		file = name + ".hcl"
+		if info, err := os.Stat(defaultScenarios); err == nil && info.IsDir() {
+			file = filepath.Join(defaultScenarios, file)
+		}
+	}
+	switch info, err := os.Stat(file); {
+	case err == nil && info.IsDir():
+		return "", fmt.Errorf("--out %s is a folder: name the file, for example %s", out, filepath.Join(out, name+".hcl"))
+	case err == nil:
+		return "", existsError(file)
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("look for %s: %w", file, err)
+	case !strings.HasSuffix(file, ".hcl"):
+		return "", fmt.Errorf("--out %s does not end in .hcl, as the files of scenarios do: write %s.hcl", out, out)
+	}
+	dir := filepath.Dir(file)
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("--out %s: there is no folder %s: make it first", out, dir)
+	}
+	return file, notTaken(name, dir)
+}
+
+// notTaken returns an error if a scenario of a folder has that name: `prony list` and others would refuse the folder.
+func notTaken(name, dir string) error {
+	files, err := scenario.Find(dir)
+	if err != nil {
+		return nil //nolint:nilerr // a folder without scenarios has none of that name
+	}
+	all, err := scenario.Load(files...)
+	if err != nil {
+		return nil //nolint:nilerr // what is wrong with other files is not in the way of a new one
+	}
+	for _, s := range all {
+		if s.Name == name {
+			return fmt.Errorf("the scenario %q exists, in %s: choose another name", name, s.File)
+		}
+	}
+	return nil
+}
+
+func existsError(file string) error {
+	return fmt.Errorf("%s exists and is not overwritten: choose another name, name another file with --out, or remove it", file)
+}
+
+// create writes a file that does not exist yet.
+func create(file, text string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a scenario is as readable as other sources
+	if errors.Is(err, fs.ErrExist) {
+		return existsError(file)
+	}
+	if err != nil {
+		return fmt.Errorf("write the scenario: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the scenario: %w", err)
+	}
+	return nil
+}
+
+// sayBegun says what was written, and what to type next.
+func sayBegun(c *cobra.Command, asJSON bool, a answers, file string) error {
+	of := func(command string) string { return commandText([]string{"prony", command, file}) }
+	next := []nextCommand{
+		{of("validate"), "whether the file is sound, after each change"},
+		{of("explain"), "what a run does, how long it takes, and what it can show"},
+		{of("run"), "measure: the result and its page go to " + defaultOut + "/"},
+	}
+	if a.latencyMax != "" {
+		next = append(next, nextCommand{"prony check", "judge the newest run by the limit in the file"})
+	} else {
+		next = append(next, nextCommand{"prony report", "write the page of the newest run again"})
+	}
+	if asJSON {
+		return printJSON(c, begun{Scenario: a.name, File: file, Next: next})
+	}
+	width := 0
+	for _, n := range next {
+		width = max(width, len(n.Command))
+	}
+	text := fmt.Sprintf("wrote %s: %s\nnext:\n", file, a.inWords())
+	for _, n := range next {
+		text += fmt.Sprintf("  %-*s  %s\n", width, n.Command, n.Does)
+	}
+	if _, err := fmt.Fprint(c.OutOrStdout(), text); err != nil {
+		return fmt.Errorf("print what was written: %w", err)
+	}
+	return nil
+}

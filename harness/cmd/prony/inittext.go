@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// The load of a new scenario. An open load needs so many producers that a task that is due finds one free.
+const (
+	closedProducers, closedWorkers = 16, 32
+	openProducers, openWorkers     = 128, 128
+	shardsBegun                    = 4
+)
+
+// scenario writes the file. The answers must be valid.
+func (a answers) scenario() string {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line("# %s was written by `prony init`, to be changed. `prony validate` says what is wrong with it, and `prony explain` what a run", a.name)
+	line("# of it does. The whole language is in scenarios/README.md of Prony's repository.")
+	line("")
+	line("scenario %q {", a.name)
+	line("  title = %q", strings.ToUpper(a.inWords()[:1])+a.inWords()[1:])
+	line("")
+	a.writeTopology(line)
+	a.writeWorkload(line)
+	line("  # Each round starts on empty data, warms up, is measured for the window, and then completes what is left.")
+	line("  phases {")
+	line("    warmup = \"2s\"")
+	line("    window = \"5s\"")
+	line("    drain  = \"30s\"")
+	line("  }")
+	line("")
+	line("  # From six rounds on a median has a 95 %% interval.")
+	line("  rounds = 6")
+	line("")
+	line("  # Profiles come from a round of their own. `prony profile locks` and `prony profile top` show them.")
+	line("  capture \"cpu\" {}")
+	line("  capture \"mutex\" {}")
+	line("  capture \"block\" {}")
+	line("")
+	line("  # Each task is accounted for: enqueued = completed + ready + leased + delayed + dead. Otherwise the run is incorrect.")
+	line("  invariant \"conserved\" {}")
+	a.writeLimit(line)
+	line("}")
+	return text.String()
+}
+
+// writer writes a line of the file.
+type writer func(format string, args ...any)
+
+func (a answers) writeTopology(line writer) {
+	line("  # What is put under test. Durability says when the server acknowledges, and decides what every figure means.")
+	line("  # sync: after fsync. interval: after the write, with an fsync every sync_interval. none: after the write.")
+	line("  topology %q {", a.topology)
+	if a.topology == "sharded" {
+		line("    shards     = %d", shardsBegun)
+	}
+	if a.topology == scenario.Raft {
+		line("    nodes      = 3")
+	}
+	line("    durability = %q", a.durability)
+	line("  }")
+	line("")
+}
+
+func (a answers) writeWorkload(line writer) {
+	driver, others := "stream", "gRPC streams; \"unary\" and \"rest\" are one call for each batch of tasks"
+	if a.topology == scenario.Embedded {
+		driver, others = scenario.DriverEmbedded, "the server is a part of this process, and nothing goes over a network"
+	}
+	producers, workers, arrivals := closedProducers, closedWorkers, "closed()"
+	why := []string{"Each producer sends its next call when the last one was answered, so the server sets the pace. rate(\"2k/s\") sends at a", "rate instead, and counts latency from when a task was due."}
+	if a.rate != scenario.Closed {
+		producers, workers, arrivals = openProducers, openWorkers, fmt.Sprintf("rate(%q)", a.rate)
+		why = []string{"Tasks are due at this rate whatever the server does, and latency counts from when they were due. closed() lets the", "server set the pace instead."}
+	}
+	line("  # The load: producers enqueue tasks, workers claim and complete them.")
+	line("  workload \"main\" {")
+	line("    driver    = %q # %s", driver, others)
+	line("    producers = %d", producers)
+	line("    workers   = %d", workers)
+	line("    payload   = %s # bytes", a.payloadCall())
+	for _, text := range why {
+		line("    # %s", text)
+	}
+	line("    arrivals  = %s", arrivals)
+	line("  }")
+	line("")
+}
+
+func (a answers) writeLimit(line writer) {
+	line("")
+	if a.latencyMax == "" {
+		line("  # `prony check` judges a run by limits such as")
+		line("  #   limit \"cycle_latency_ms_p99\" { max = 50  because = \"what users bear\" }")
+		return
+	}
+	d, _ := time.ParseDuration(a.latencyMax) // it was checked
+	line("  # `prony check` judges a run by this.")
+	line("  limit \"cycle_latency_ms_p99\" {")
+	line("    max     = %s", strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64))
+	line("    because = \"99 of 100 tasks are to be done within %s\"", a.latencyMax)
+	line("  }")
+}
+
+// payloadCall is the payload as a scenario has it.
+func (a answers) payloadCall() string {
+	least, most, _ := sizes(a.payload) // they were checked
+	if least == most {
+		return scenario.Payload{Kind: "fixed", Min: least, Max: most}.String()
+	}
+	return scenario.Payload{Kind: "uniform", Min: least, Max: most}.String()
+}
+
+// inWords says on one line what is measured.
+func (a answers) inWords() string {
+	load := "closed load"
+	if a.rate != scenario.Closed {
+		load = a.rate + " open load"
+	}
+	limit := ""
+	if a.latencyMax != "" {
+		limit = ", p99 within " + a.latencyMax
+	}
+	of := map[string]string{
+		scenario.Single: "one server", "sharded": fmt.Sprintf("one server with %d shards", shardsBegun), scenario.Raft: "three nodes", scenario.Embedded: "an embedded server",
+	}
+	return fmt.Sprintf("%s on %s, payloads of %s bytes, durability %s%s", load, of[a.topology], a.payload, a.durability, limit)
+}
