@@ -80,25 +80,16 @@ func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Comple
 	if len(dirs) == 0 {
 		dirs = []string{defaultScenarios}
 	}
-	var tags []cobra.Completion
-	if files, err := scenario.Find(dirs...); err == nil {
-		if scenarios, err := scenario.Load(files...); err == nil {
-			tags = slices.DeleteFunc(tagsOf(scenarios), func(tag string) bool { return !strings.HasPrefix(tag, begun) })
-		}
-	}
+	tags := slices.DeleteFunc(tagsOf(soundIn(dirs...)), func(tag string) bool { return !strings.HasPrefix(tag, begun) })
 	return tags, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeNames completes the names of scenarios, and files.
 func completeNames(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
-	if files, err := scenario.Find(defaultScenarios); err == nil {
-		if scenarios, err := scenario.Load(files...); err == nil {
-			for _, s := range scenarios {
-				if strings.HasPrefix(s.Name, begun) && !slices.Contains(given, s.Name) {
-					names = append(names, s.Name)
-				}
-			}
+	for _, s := range soundIn(defaultScenarios) {
+		if strings.HasPrefix(s.Name, begun) && !slices.Contains(given, s.Name) {
+			names = append(names, s.Name)
 		}
 	}
 	return names, cobra.ShellCompDirectiveDefault

@@ -49,6 +49,19 @@ func findScenarios(dirs ...string) ([]string, error) {
 	return scenario.Find(dirs...)
 }
 
+// soundIn returns the scenarios of folders, and none if there is none, or if something is wrong with one of them: for offers and hints.
+func soundIn(dirs ...string) []*scenario.Scenario {
+	files, err := scenario.Find(dirs...)
+	if err != nil {
+		return nil
+	}
+	all, err := scenario.Load(files...)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
 // absentError says that a folder does not exist, and what to do.
 type absentError struct{ text string }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/pronybench/prony/harness/scenario"
 )
 
 // begun is what `prony init --json` prints.
@@ -42,7 +40,8 @@ NAME is of a-z, 0-9 and -. The file is scenarios/NAME.hcl, or NAME.hcl where the
 		Example: `  prony init checkout
   prony init checkout --rate 2k/s --payload 4KiB --latency-max 50ms
   prony init ordered-copy --topology raft --durability none --out copy.hcl`,
-		Args: arguments{what: "name for the scenario", least: 1, most: 1}.check,
+		Args:              arguments{what: "name for the scenario", least: 1, most: 1}.check,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			answers.name = args[0]
 			file, err := newFile(args[0], out)
@@ -50,7 +49,7 @@ NAME is of a-z, 0-9 and -. The file is scenarios/NAME.hcl, or NAME.hcl where the
 				return err
 			}
 			if asksFor(c) {
-				err = ask(c.InOrStdin(), c.ErrOrStderr(), &answers)
+				err = ask(c.Context(), c.InOrStdin(), c.ErrOrStderr(), &answers)
 			} else {
 				err = answers.checkFlags()
 			}
@@ -112,15 +111,7 @@ func newFile(name, out string) (string, error) {
 
 // notTaken returns an error if a scenario of a folder has that name: `prony list` and others would refuse the folder.
 func notTaken(name, dir string) error {
-	files, err := scenario.Find(dir)
-	if err != nil {
-		return nil //nolint:nilerr // a folder without scenarios has none of that name
-	}
-	all, err := scenario.Load(files...)
-	if err != nil {
-		return nil //nolint:nilerr // what is wrong with other files is not in the way of a new one
-	}
-	for _, s := range all {
+	for _, s := range soundIn(dir) {
 		if s.Name == name {
 			return fmt.Errorf("the scenario %q exists, in %s: choose another name", name, s.File)
 		}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,7 +150,7 @@ func TestInitAsks(t *testing.T) {
 	var out strings.Builder
 	a := defaultAnswers()
 	a.name = "x"
-	require.NoError(t, ask(strings.NewReader("\nlarge\n4KiB\n 50ms \nnone\n\n"), &out, &a))
+	require.NoError(t, ask(t.Context(), strings.NewReader("\nlarge\n4KiB\n 50ms \nnone\n\n"), &out, &a))
 	assert.Equal(t, answers{name: "x", rate: "closed", payload: "4KiB", latencyMax: "50ms", durability: "none", topology: "single"}, a)
 	assert.Contains(t, out.String(), `"large" is not a size: write a size such as 64 or 4KiB`)
 	assert.Equal(t, 2, strings.Count(out.String(), "bytes of a task\n"))
@@ -156,8 +158,16 @@ func TestInitAsks(t *testing.T) {
 
 	out.Reset()
 	a = defaultAnswers()
-	require.ErrorContains(t, ask(strings.NewReader("\n"), &out, &a), "the question for --payload was not answered, and nothing is written")
-	require.ErrorContains(t, ask(strings.NewReader(strings.Repeat("no\n", 100)), &out, &a), `--rate: "no" is not a rate`, "it is not asked for ever")
+	require.ErrorContains(t, ask(t.Context(), strings.NewReader("\n"), &out, &a), "the question for --payload was not answered, and nothing is written")
+	require.ErrorContains(t, ask(t.Context(), strings.NewReader(strings.Repeat("no\n", 100)), &out, &a), `--rate: "no" is not a rate`, "it is not asked for ever")
+}
+
+// Ctrl-C ends the questions, though nobody answers.
+func TestInitIsInterrupted(t *testing.T) {
+	in, answers := io.Pipe()
+	defer func() { require.NoError(t, answers.Close()) }()
+	a := defaultAnswers()
+	require.ErrorIs(t, ask(cancelled(t), in, io.Discard, &a), context.Canceled)
 }
 
 // A run of what was written measures something.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -87,17 +89,24 @@ func (a *answers) checkFlags() error {
 // triesMax bounds how often one question is asked.
 const triesMax = 5
 
-// ask asks a person all questions. An empty answer keeps the default.
-func ask(in io.Reader, out io.Writer, a *answers) error {
-	lines := bufio.NewScanner(in)
+// ask asks a person all questions, until ctx ends. An empty answer keeps the default.
+func ask(ctx context.Context, in io.Reader, out io.Writer, a *answers) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := linesOf(ctx, in)
 	say(out, "A scenario %q. Enter keeps what is in brackets.", a.name)
 	for _, q := range a.questions() {
 		for try := 1; ; try++ {
 			_, _ = fmt.Fprintf(out, "\n%s\n  %s\n  [%s] ", q.what, q.takes, *q.into) // what can't be written is a person's loss only
-			if !lines.Scan() {
-				return fmt.Errorf("the question for --%s was not answered, and nothing is written: %w", q.flag, errors.Join(lines.Err(), io.ErrUnexpectedEOF))
+			var answer string
+			var more bool
+			select {
+			case answer, more = <-lines:
+			case <-ctx.Done():
 			}
-			answer := strings.TrimSpace(lines.Text())
+			if answer = strings.TrimSpace(answer); !more {
+				return fmt.Errorf("the question for --%s was not answered, and nothing is written: %w", q.flag, cmp.Or(ctx.Err(), io.ErrUnexpectedEOF))
+			}
 			if answer == "" {
 				break
 			}
@@ -114,6 +123,22 @@ func ask(in io.Reader, out io.Writer, a *answers) error {
 	}
 	say(out, "")
 	return nil
+}
+
+// linesOf returns the lines of in, until ctx ends. A terminal can't be told to stop waiting for a line, so the reading of one may outlast ctx.
+func linesOf(ctx context.Context, in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for read := bufio.NewScanner(in); read.Scan(); {
+			select {
+			case lines <- read.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
 }
 
 func checkName(name string) error {
