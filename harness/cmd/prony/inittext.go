@@ -127,8 +127,13 @@ func (a answers) inWords() string {
 	if a.latencyMax != "" {
 		limit = ", p99 within " + a.latencyMax
 	}
+	least, most, _ := sizes(a.payload) // they were checked
+	payload := strconv.Itoa(least)
+	if most > least {
+		payload += " to " + strconv.Itoa(most)
+	}
 	of := map[string]string{
 		scenario.Single: "one server", "sharded": fmt.Sprintf("one server with %d shards", shardsBegun), scenario.Raft: "three nodes", scenario.Embedded: "an embedded server",
 	}
-	return fmt.Sprintf("%s on %s, payloads of %s bytes, durability %s%s", load, of[a.topology], a.payload, a.durability, limit)
+	return fmt.Sprintf("%s on %s, payloads of %s bytes, durability %s%s", load, of[a.topology], payload, a.durability, limit)
 }
