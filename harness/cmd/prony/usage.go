@@ -53,13 +53,18 @@ func (a arguments) check(c *cobra.Command, args []string) error {
 	case len(args) < a.least:
 		return misused(c, a.look, "%s needs %s, and %s", name, a.needed(), givenCount(len(args)))
 	case a.what == "" && len(args) > 0:
-		return misused(c, "", "%s takes no arguments, and %q is given%s", name, args[0], a.subcommand(c, args[0]))
+		meant := nearestCommand(c, args[0])
+		if meant != "" {
+			meant = ": " + meant
+		}
+		return misused(c, "", "%s takes no arguments, and %q is given%s", name, args[0], meant)
 	case a.most > 0 && len(args) > a.most:
 		return misused(c, a.look, "%s takes %s at most, and %s", name, render.Plural(a.most, a.what), givenCount(len(args)))
 	}
 	return nil
 }
 
+// needed says in words how many are needed.
 func (a arguments) needed() string {
 	if a.least == 1 {
 		return "a " + a.what
@@ -67,6 +72,7 @@ func (a arguments) needed() string {
 	return render.Plural(a.least, a.what)
 }
 
+// givenCount says in words how many are given.
 func givenCount(n int) string {
 	switch n {
 	case 0:
@@ -75,14 +81,6 @@ func givenCount(n int) string {
 		return "1 is given"
 	}
 	return fmt.Sprintf("%d are given", n)
-}
-
-// subcommand asks whether a misspelt subcommand was meant.
-func (arguments) subcommand(c *cobra.Command, word string) string {
-	if meant := nearestCommand(c, word); meant != "" {
-		return ": " + meant
-	}
-	return ""
 }
 
 // nearestCommand asks whether one of the commands below c was meant, or returns "".
