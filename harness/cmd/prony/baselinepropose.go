@@ -210,7 +210,7 @@ func (p *proposing) own(r *result.Result) error {
 	if len(stored.Limits) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(stored.File); err != nil { // such as one of another checkout
+	if _, err := os.Stat(stored.File); errors.Is(err, fs.ErrNotExist) { // such as one of another checkout
 		p.say(r.Scenario, gate.ProposeCarried(r))
 		return nil
 	}
