@@ -9,7 +9,7 @@ import (
 )
 
 // Headline returns a table of Markdown with the rate of the run published in a folder, such as reports/data/default, and all that the rate
-// holds for: CPU time of both sides, durability, the settings that differ from their defaults, rounds, host and commit. The error names
+// holds for: CPU time of both sides, durability, the settings of timed rounds that differ from their defaults, rounds, host and commit. The error names
 // everything that keeps the run from being a headline: a verdict that is not pass, a figure that is missing or not above 0, a sweep, or
 // a condition that was not recorded.
 func Headline(dir string) (string, error) {
@@ -85,7 +85,7 @@ func (h *headline) settings() string {
 	}
 	var differ []string
 	for _, setting := range s.Settings() {
-		if setting.Default != "" {
+		if setting.Default != "" && !setting.OfPlan() {
 			differ = append(differ, fmt.Sprintf("%s = %s (default %s)", code(setting.Path), code(setting.Value), code(setting.Default)))
 		}
 	}

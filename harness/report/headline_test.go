@@ -39,6 +39,7 @@ func TestHeadlineSaysWhatTheRateHoldsFor(t *testing.T) {
 	} {
 		assert.Contains(t, text, says)
 	}
+	assert.NotContains(t, text, "captures.", "profiles are taken in rounds of their own")
 }
 
 // Whatever is missing is named, all at once, and nothing is written without it.

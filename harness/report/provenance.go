@@ -31,6 +31,7 @@ func provenanceSection(p *page, r *result.Result) {
 		{"started (UTC)", moment(r.Started)},
 		{"finished (UTC)", moment(r.Finished)},
 		{"rounds", text(plan(r.Rounds))},
+		{"host class, whose hosts share limits", code(host.Class())},
 		{"operating system", text(strings.TrimSpace(host.OS + " " + host.Arch))},
 		{"kernel", text(host.Kernel)},
 		{"CPU", text(host.CPUModel)},

@@ -25,6 +25,10 @@ type Setting struct {
 	Default string `json:"default,omitempty"`
 }
 
+// OfPlan reports whether s says how many rounds there are or what is measured beside the timed rounds, so that the figures of a timed round
+// do not depend on s.
+func (s Setting) OfPlan() bool { return slices.Contains(settingsOfPlan, topOf(s.Path)) }
+
 // Difference is a setting that two scenarios have different values for.
 type Difference struct {
 	Path         string
