@@ -17,6 +17,10 @@ type Admin struct {
 // DialAdmin returns the admin calls of the server whose admin listener is at "host:port". It connects at first use. The
 // options are those of Dial, and so is WithToken's rule.
 func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
+	options, err := readTokens(address, options)
+	if err != nil {
+		return nil, err
+	}
 	conn, err := connect(address, &defaultTiming, options)
 	if err != nil {
 		return nil, err

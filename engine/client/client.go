@@ -2,7 +2,7 @@
 //
 // A program enqueues with a Producer and takes tasks with a Worker; both are sessions over streams:
 //
-//	c, err := client.Dial("127.0.0.1:7070")
+//	c, err := client.Dial("127.0.0.1:7070", client.WithTokenFile("data/admin.token"))
 //	p, err := c.Producer(ctx, "")
 //	id, err := p.Enqueue(ctx, client.Task{Queue: "mail", Payload: text})
 //
@@ -66,7 +66,7 @@ const peersMax = 64
 
 // Client is the connections to a server, or to the nodes of a cluster. It is safe for concurrent use.
 type Client struct {
-	options  []grpc.DialOption // as the caller gave them
+	options  []grpc.DialOption // as the caller gave them, with the secrets of access tokens
 	retryMax time.Duration
 	follows  bool // the caller gave several addresses, or asked for retries
 	timing   timing
@@ -86,11 +86,15 @@ type Client struct {
 
 // Dial returns a client for a server at "host:port" or "unix:/path", or for a cluster at several such addresses with
 // commas between them, any of which may be down. It connects at first use. Without WithTLS the connections are not
-// encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the last of a kind
+// encrypted, and without WithToken or WithTokenFile no access token is sent. Options of gRPC's own go too, and the last of a kind
 // counts; all hold for every connection, and so does WithToken's rule for addresses that the cluster names.
 func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	if err := plantedclient.Begin(); err != nil {
 		return nil, fmt.Errorf("dial %s: %w", addresses, err)
+	}
+	options, err := readTokens(addresses, options)
+	if err != nil {
+		return nil, err
 	}
 	c := &Client{options: options, retryMax: retryMaxDefault, timing: defaultTiming}
 	for _, o := range options {

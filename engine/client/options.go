@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"strings"
@@ -12,13 +11,6 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/busypoll"
 )
-
-// WithToken sends an access token's secret with each call. Dial refuses to send it unencrypted to another host, unless
-// WithPlaintextToken says so.
-func WithToken(secret string) grpc.DialOption { return tokenOption{secret: secret} }
-
-// WithPlaintextToken lets the access token go to another host without TLS, where anyone on the network path can read it.
-func WithPlaintextToken() grpc.DialOption { return plaintextOption{} }
 
 // WithTLS encrypts the connection. The configuration says which servers to trust and, for mTLS, which certificate to
 // show; nil trusts the system's authorities.
@@ -43,33 +35,6 @@ func plainCredentials(options []grpc.DialOption) credentials.TransportCredential
 	return insecure.NewCredentials()
 }
 
-type tokenOption struct {
-	grpc.EmptyDialOption
-
-	secret string
-}
-
-type plaintextOption struct{ grpc.EmptyDialOption }
-
-// tokenOptions replaces this package's options by gRPC's, and reports whether there is a token that must not be sent unencrypted.
-func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOption, guarded bool) {
-	plaintext := OnThisHost(address)
-	for _, o := range options {
-		if _, ok := o.(plaintextOption); ok {
-			plaintext = true
-		}
-	}
-	out = make([]grpc.DialOption, len(options))
-	for i, o := range options {
-		if t, ok := o.(tokenOption); ok {
-			guarded = !plaintext
-			o = grpc.WithPerRPCCredentials(bearer{metadata: map[string]string{"authorization": "Bearer " + t.secret}, plaintext: plaintext})
-		}
-		out[i] = o
-	}
-	return out, guarded
-}
-
 // OnThisHost reports whether an address, "host:port" or "unix:/path", is certainly of this host.
 func OnThisHost(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
@@ -82,17 +47,3 @@ func OnThisHost(address string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
-
-// bearer is an access token as gRPC sends it.
-type bearer struct {
-	metadata  map[string]string
-	plaintext bool
-}
-
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return b.metadata, nil
-}
-
-// RequireTransportSecurity implements credentials.PerRPCCredentials.
-func (b bearer) RequireTransportSecurity() bool { return !b.plaintext }

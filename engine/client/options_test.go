@@ -2,9 +2,7 @@ package client_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,10 +26,8 @@ func TestATokenGoesWithEachCallAndStream(t *testing.T) {
 	require.NoError(t, err)
 	ctx := bounded(t)
 	t.Cleanup(func() { require.NoError(t, n.Shutdown(context.Background())) })
-	text, err := os.ReadFile(n.TokenFile())
-	require.NoError(t, err)
 	for _, address := range n.Addresses() {
-		c, err := client.Dial(address, client.WithToken(strings.TrimSpace(string(text))))
+		c, err := client.Dial(address, client.WithTokenFile(n.TokenFile()))
 		require.NoError(t, err)
 		_, err = c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 		require.NoError(t, err)

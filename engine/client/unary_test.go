@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,18 @@ func TestAResultIsNotAwaitedOfANodeThatHangs(t *testing.T) {
 	out, err := client.AwaitResult(ctx, "", "1")
 	require.NoError(t, err)
 	assert.Equal(t, c.nodes[1].address, string(out.GetResult()))
+}
+
+// TestATokenFileIsReadByDial and not again for the nodes that the cluster names later.
+func TestATokenFileIsReadByDial(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(path, []byte("secret\n"), 0o600))
+	client, err := Dial("127.0.0.1:1", WithTokenFile(path))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	_, err = client.peer("127.0.0.1:2")
+	require.NoError(t, err)
+	require.NoError(t, client.Close())
 }
 
 // TestATokenGoesToNoHostThatTheClusterNames unless it may go there in plain text.

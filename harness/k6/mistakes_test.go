@@ -221,5 +221,5 @@ func TestTheServersOwnTokenIsFound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, token, "there is none")
 	require.NoError(t, os.Mkdir(file, 0o700))
-	assert.Contains(t, s.fails(`queue.connect()`), "prony: connect: token: read the server's: "+file+" is not a file with a token")
+	assert.Contains(t, s.fails(`queue.connect()`), "prony: connect: token: read the server's: read the access token: "+file+" is not a regular file")
 }

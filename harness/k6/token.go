@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -25,9 +24,6 @@ const (
 	adminTokenFile = "admin.token"
 )
 
-// secretBytesMax bounds a token's file.
-const secretBytesMax = 4096
-
 // localToken returns the token that a server on this host keeps for its operators, as its own commands find it: in QUEUED_DATA, or
 // in ./data. The token is "" if an address may be that of another host, if no such file exists, or if this user
 // may not read the file: the server may not ask for a token.
@@ -38,21 +34,14 @@ func (p *process) localToken(addresses string) (string, error) {
 		}
 	}
 	path := filepath.Join(p.env(dataEnv, dataDefault), adminTokenFile)
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > secretBytesMax) {
-		err = fmt.Errorf("%s is not a file with a token", path)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
+	secret, err := client.ReadToken(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("token: read the server's: %w", err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return secret, nil
 }
 
 // tokenRemedy says how a script gets a token.

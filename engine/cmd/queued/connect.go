@@ -152,31 +152,24 @@ func (c *connection) secret(address string) (string, error) {
 // adminTokenFile is where a server keeps its operator token, in its data folder.
 const adminTokenFile = "admin.token"
 
-// secretBytesMax bounds what is read of a token file.
-const secretBytesMax = 4 << 10
-
+// readSecret reads a token file that a flag or a variable names, or that the server keeps.
 func readSecret(what, path string) (string, error) {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > secretBytesMax) {
-		err = fmt.Errorf("%s is not a file with a token", path)
-	}
-	var text []byte
-	if err == nil {
-		text, err = os.ReadFile(path)
-	}
-	if err != nil {
-		return "", usageError{fmt.Errorf("%s: %w", what, err)}
-	}
-	return checkSecret(what+" "+path, strings.TrimSpace(string(text)))
+	secret, err := client.ReadToken(path)
+	return secret, tokenError(what, err)
 }
 
-// checkSecret refuses what could not be sent: the message would only say that a header is bad.
-func checkSecret(what, secret string) (string, error) {
-	bad := func(r rune) bool { return r <= ' ' || r > '~' }
-	if secret == "" || strings.ContainsFunc(secret, bad) {
-		return "", usageError{fmt.Errorf("%s: this is no access token: pass the secret as the server gave it", what)}
+// checkSecret checks a token that a flag or a variable has.
+func checkSecret(what, text string) (string, error) {
+	secret, err := client.ParseToken(text)
+	return secret, tokenError(what, err)
+}
+
+// tokenError says where a token is from that cannot be read or sent.
+func tokenError(what string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return secret, nil
+	return usageError{fmt.Errorf("%s: %w", what, err)}
 }
 
 // tlsConfig returns nil where the connection is not encrypted.

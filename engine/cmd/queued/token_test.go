@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/client"
 )
 
 // Which access token a command sends, by what it is given.
@@ -46,7 +48,7 @@ func TestWhichTokenIsSent(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, c.want, secret, name)
 	}
-	large := write("f/large", string(make([]byte, secretBytesMax+1)))
+	large := write("f/large", string(make([]byte, client.TokenBytesMax+1)))
 	for name, conn := range map[string]*connection{
 		"folder":   {app: &app{}, tokenFile: "f"},
 		"large":    {app: &app{}, tokenFile: large},

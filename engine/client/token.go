@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"google.golang.org/grpc"
+)
+
+// TokenBytesMax is the length of the longest access token, and of the largest token file.
+const TokenBytesMax = 4 << 10
+
+// WithToken sends an access token's secret with each call. White space around the secret is removed, so that the text of a token file
+// may be passed as it is. Dial fails if the rest cannot be a secret (ParseToken). Dial refuses to send a secret unencrypted to another
+// host, unless WithPlaintextToken says so.
+func WithToken(secret string) grpc.DialOption {
+	return tokenOption{secret: func() (string, error) { return ParseToken(secret) }}
+}
+
+// WithTokenFile is WithToken with the secret in a file, such as the admin.token in a server's data folder. Dial reads the file once
+// (ReadToken) and fails if it cannot.
+func WithTokenFile(path string) grpc.DialOption {
+	return tokenOption{secret: func() (string, error) { return ReadToken(path) }}
+}
+
+// WithPlaintextToken lets the access token go to another host without TLS, where anyone on the network path can read it.
+func WithPlaintextToken() grpc.DialOption { return plaintextOption{} }
+
+// ParseToken returns the secret of an access token without the white space around it. It fails if the text cannot be a secret, which
+// is 1 to TokenBytesMax printable ASCII characters without a space. The error does not show the text.
+func ParseToken(text string) (string, error) {
+	secret := strings.TrimSpace(text)
+	switch {
+	case secret == "":
+		return "", errors.New("the access token is empty: pass the secret as the server gave it")
+	case len(secret) > TokenBytesMax:
+		return "", fmt.Errorf("the access token has %d bytes, more than %d: pass the secret as the server gave it", len(secret), TokenBytesMax)
+	}
+	for i, r := range secret {
+		if r <= ' ' || r > '~' {
+			return "", fmt.Errorf("the access token has the character %q at byte %d: only printable ASCII without spaces can be sent; pass the secret as the server gave it", r, i)
+		}
+	}
+	return secret, nil
+}
+
+// ReadToken returns the access token in a file, without the white space around it. The file must be a regular file of at most
+// TokenBytesMax bytes.
+func ReadToken(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("read the access token: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("read the access token: %s is not a regular file: name the file that has the secret", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the access token: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, TokenBytesMax+1))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return "", fmt.Errorf("read the access token: %w", err)
+	}
+	if len(text) > TokenBytesMax {
+		return "", fmt.Errorf("read the access token: %s has more than %d bytes: name the file that has the secret and nothing else", path, TokenBytesMax)
+	}
+	secret, err := ParseToken(string(text))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return secret, nil
+}
+
+// tokenOption is an access token that Dial has not read yet.
+type tokenOption struct {
+	grpc.EmptyDialOption
+
+	secret func() (string, error)
+}
+
+// secretOption is an access token that Dial has read.
+type secretOption struct {
+	grpc.EmptyDialOption
+
+	secret string
+}
+
+type plaintextOption struct{ grpc.EmptyDialOption }
+
+// readTokens replaces the access tokens among options by their secrets. addresses is what is dialled, for the error.
+func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption, error) {
+	out := make([]grpc.DialOption, len(options))
+	for i, o := range options {
+		if t, ok := o.(tokenOption); ok {
+			secret, err := t.secret()
+			if err != nil {
+				return nil, fmt.Errorf("dial %s: %w: %w", addresses, ErrInvalidArgument, err)
+			}
+			o = secretOption{secret: secret}
+		}
+		out[i] = o
+	}
+	return out, nil
+}
+
+// tokenOptions replaces this package's options by gRPC's, and reports whether there is a token that must not be sent unencrypted.
+func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOption, guarded bool) {
+	plaintext := OnThisHost(address)
+	for _, o := range options {
+		if _, ok := o.(plaintextOption); ok {
+			plaintext = true
+		}
+	}
+	out = make([]grpc.DialOption, len(options))
+	for i, o := range options {
+		if t, ok := o.(secretOption); ok {
+			guarded = !plaintext
+			o = grpc.WithPerRPCCredentials(bearer{metadata: map[string]string{"authorization": "Bearer " + t.secret}, plaintext: plaintext})
+		}
+		out[i] = o
+	}
+	return out, guarded
+}
+
+// bearer is an access token as gRPC sends it.
+type bearer struct {
+	metadata  map[string]string
+	plaintext bool
+}
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return b.metadata, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (b bearer) RequireTransportSecurity() bool { return !b.plaintext }
