@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/pronybench/prony/engine/cluster"
-	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/version"
 )
 
 // openCluster opens this node's replicas and its connections to the other nodes. used says that the data folder was a member's.
@@ -15,7 +15,6 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 	if n.shards, err = shard.NewClusterGroup(c.Shards, n.clock.NowMs, c.Log); err != nil {
 		return err
 	}
-	version, _ := metrics.Build()
 	n.cluster, err = cluster.Open(cluster.Options{
 		Config: c.Cluster, Host: clusterHost{n, c}, DataDir: c.DataDir, Used: used, Shards: n.shards,
 		Store: storage.Options{
@@ -28,7 +27,7 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 			Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, MemTableBytes: uint64(n.shares.LogMemTableBytes),
 			Appended: n.metrics.RaftAppended, Stalls: n.stalls,
 		},
-		Registry: n.registry, Clock: n.clock, Version: version, Log: c.Log,
+		Registry: n.registry, Clock: n.clock, Version: version.Of().Version, Log: c.Log,
 	})
 	return err
 }

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage/backup"
+	"github.com/pronybench/prony/engine/version"
 )
 
 // host is the node as its admin service sees it.
@@ -27,10 +27,9 @@ func newHost(n *Node, c Config) *host {
 
 // Status implements rpc.Host.
 func (h *host) Status() admin.Status {
-	version, _ := metrics.Build()
 	_, now := h.clock.Now()
 	return admin.Status{
-		Version: version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
+		Version: version.Of().Version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
 		Clock: time.Unix(0, now), WallClockAhead: h.clock.Offset(), Disk: h.diskStatus(),
 	}
 }
@@ -47,8 +46,7 @@ func (h *host) Backup(ctx context.Context, name string) (path string, bytes int6
 	if err != nil {
 		return "", 0, fmt.Errorf("find the data folder: %w", err)
 	}
-	version, _ := metrics.Build()
-	m := backup.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version, Shards: h.shards.Len()}
+	m := backup.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version.Of().Version, Shards: h.shards.Len()}
 	path, m, err = backup.Make(ctx, data, name, m, func(i int, dir string) error {
 		h.storesInUse.RLock()
 		defer h.storesInUse.RUnlock()

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/engine/version"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -57,18 +58,11 @@ func Binary(path string) string {
 	return sum
 }
 
-// stampedCommit returns what the go command recorded of the version control when it built a binary.
+// stampedCommit returns what the go command recorded of the version control when it built a binary. A tree is clean only if that was
+// recorded.
 func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
-	dirty = true
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			commit = setting.Value
-		case "vcs.modified":
-			dirty = setting.Value != "false"
-		}
-	}
-	return commit, dirty, commit != ""
+	commit, changed := version.Commit(info)
+	return commit, changed == nil || *changed, commit != ""
 }
 
 // checkedOutCommit asks git for the commit of dir's checkout, and whether anything differs from it.

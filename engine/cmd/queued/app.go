@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
+
+	"github.com/pronybench/prony/engine/version"
 )
 
 // app is what a command line runs in.
@@ -137,7 +138,7 @@ configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
 		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       buildVersion(),
+		Version:       version.Of().String(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if !slices.Contains([]format{formatTable, formatJSON}, a.output) {
@@ -164,7 +165,7 @@ configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupServer, a.serveCommand(), a.configCommand(), a.doctorCommand(), a.probeCommand(), a.restoreCommand())
+	add(groupServer, a.serveCommand(), a.configCommand(), a.doctorCommand(), a.probeCommand(), a.restoreCommand(), a.versionCommand())
 	add(groupTasks, a.enqueueCommand(), a.claimCommand(), a.completeCommand(), a.failCommand(), a.extendCommand(), a.releaseCommand(), a.taskCommand(), a.resultCommand())
 	add(groupAdmin, a.statusCommand(), a.queuesCommand(), a.tasksCommand(), a.deadCommand(), a.tenantsCommand(), a.clusterCommand(), a.backupCommand())
 	return root
@@ -215,25 +216,4 @@ func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.err, forma
 func isTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
-}
-
-// buildVersion says what this program was built from.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version, revision, changed := info.Main.Version, "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(len(s.Value), 12)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = ", changed"
-		}
-	}
-	if revision != "" && !strings.Contains(version, revision) {
-		return fmt.Sprintf("%s (%s%s)", version, revision, changed)
-	}
-	return version
 }

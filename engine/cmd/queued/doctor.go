@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/cmd/queued/doctor"
 	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/version"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -33,7 +34,7 @@ problem.`,
   queued doctor --data /var/lib/queued --output json | jq '.findings[] | select(.level != "ok")'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			in := doctor.Input{Version: buildVersion(), Host: doctor.This()}
+			in := doctor.Input{Version: version.Of().String(), Host: doctor.This()}
 			if f := c.Flags().Lookup(config.FileFlag); f != nil {
 				in.File = f.Value.String()
 			}

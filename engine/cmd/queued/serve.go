@@ -15,6 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/version"
 )
 
 // shutdownMax is how long streams and calls may take to end before their connections are cut.
@@ -110,7 +111,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "addresses", n.Addresses(), "http", n.HTTP(), "admin", n.Admin(), "data", c.Node.DataDir, "durability", c.Node.Durability, "version", buildVersion())
+	log.Info("serving", "addresses", n.Addresses(), "http", n.HTTP(), "admin", n.Admin(), "data", c.Node.DataDir, "durability", c.Node.Durability, "version", version.Of().String())
 	if c.AddressFile != "" {
 		if err := writeAddresses(c.AddressFile, n, loaded); err != nil {
 			return errors.Join(err, shutdown(n))

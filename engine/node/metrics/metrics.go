@@ -10,10 +10,9 @@
 package metrics
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/version"
 )
 
 // Metrics are the series of one node.
@@ -75,25 +75,11 @@ func (m *Metrics) Page() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: scrapesMax})
 }
 
-// Build returns the version and the revision of this program.
-func Build() (version, revision string) {
-	version, revision = "unknown", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
-	return version, revision
-}
-
 func buildInfo() prometheus.Collector {
-	version, revision := Build()
+	build := version.Of()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "prony_build_info", Help: "Always 1; the labels say what runs.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": build.Version, "revision": cmp.Or(build.Commit, "unknown"), "go_version": build.Go},
 	}, func() float64 { return 1 })
 }
 

@@ -72,7 +72,7 @@ func TestHelpMentionsEverything(t *testing.T) {
 			assert.Contains(t, help.stdout, f.Usage)
 		})
 	}
-	for _, name := range []string{"run", "check", "report", "validate", "explain", "list"} {
+	for _, name := range []string{"run", "check", "report", "validate", "explain", "list", "version"} {
 		assert.Contains(t, names, name)
 	}
 }

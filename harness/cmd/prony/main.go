@@ -55,6 +55,6 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(), reportCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args))
-	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand())
+	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand())
 	return root
 }

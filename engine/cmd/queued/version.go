@@ -1,0 +1,29 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/version"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of this program and what it was built from",
+		Long: `Shows the version of this program, the commit that it was built from, whether the source differed from the
+commit, the Go version and the platform. 'queued status' shows the version of a server. A program that
+'go install' has built does not know its commit: the table shows "unknown", and the JSON document has no
+such field.`,
+		Example: `  queued version
+  queued version --output json | jq -r .commit`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := version.Of()
+			return a.print(v, func(t *table) {
+				for _, row := range v.Rows() {
+					t.row(row[0], row[1])
+				}
+			})
+		},
+	}
+}
