@@ -59,6 +59,7 @@ generate: proto schema readme pages baselines ## Regenerate all that is generate
 proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb, the REST gateways and the OpenAPI files from engine/proto
 	rm -rf engine/queuepb engine/adminpb engine/peerpb engine/rest/gateway engine/rest/openapi
 	cd engine/proto && $(TOOL) buf generate
+	cd ci/tools && GOWORK=off go run ./openapi31 ../../engine/rest/openapi
 
 $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
 	cd ci/tools && GOWORK=off go run ./httprules ../../engine/proto

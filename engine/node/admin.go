@@ -53,7 +53,9 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 		return fmt.Errorf("serve the admin service: %w", err)
 	}
 	mux.Handle("/v1/", api)
-	mux.Handle("/openapi.json", api)
+	for _, path := range rest.OpenAPIPaths() {
+		mux.Handle(path, api)
+	}
 	calls, server := admin.NewServer(service, limits, n.bounds, n.health, n.auth, n.metrics.Interceptors()...)
 	n.adminGRPC = server
 	n.admin = n.boundedServer(grpcOrHTTP(calls, mux), adminAnswerMax)

@@ -2,10 +2,28 @@ package rest
 
 import _ "embed" // the OpenAPI files
 
-// queueOpenAPI and adminOpenAPI describe the two services in OpenAPI 2.
+// openAPI is the description of a service by the path at which it is served.
+type openAPI map[string][]byte
+
+// The paths of the descriptions: OpenAPI 2.0 and OpenAPI 3.1.
+const (
+	openAPI2Path  = "/openapi.json"
+	openAPI31Path = "/openapi-3.1.json"
+)
+
 var (
 	//go:embed openapi/prony/queue/v1/queue.swagger.json
-	queueOpenAPI []byte
+	queueOpenAPI2 []byte
+	//go:embed openapi/prony/queue/v1/queue.openapi.json
+	queueOpenAPI31 []byte
 	//go:embed openapi/prony/admin/v1/admin.swagger.json
-	adminOpenAPI []byte
+	adminOpenAPI2 []byte
+	//go:embed openapi/prony/admin/v1/admin.openapi.json
+	adminOpenAPI31 []byte
+
+	queueOpenAPI = openAPI{openAPI2Path: queueOpenAPI2, openAPI31Path: queueOpenAPI31}
+	adminOpenAPI = openAPI{openAPI2Path: adminOpenAPI2, openAPI31Path: adminOpenAPI31}
 )
+
+// OpenAPIPaths returns the paths at which a handler describes itself. They need no token.
+func OpenAPIPaths() []string { return []string{openAPI2Path, openAPI31Path} }

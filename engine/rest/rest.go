@@ -29,7 +29,7 @@ import (
 type Options struct {
 	// Guard, if not nil, is put around each call. It authenticates: it hands the call on with the caller's
 	// identity in the request's context, where the service looks for it, or answers by WriteError. It sees the
-	// request before its body is read. The OpenAPI description is not guarded.
+	// request before its body is read. The OpenAPI descriptions are not guarded.
 	Guard func(http.Handler) http.Handler
 	// Arrives, if not nil, returns the context for a call whose body was read and is not decoded yet. method is as that of Call. The call's
 	// goroutine calls Arrives.
@@ -94,7 +94,7 @@ type handler struct {
 	itemsMax    int
 }
 
-// NewQueue returns a handler of the queue service's REST paths and of GET /openapi.json.
+// NewQueue returns a handler of the queue service's REST paths and of its descriptions (OpenAPIPaths).
 func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, error) {
 	return newHandler(queuepb.File_prony_queue_v1_queue_proto.Services().ByName("QueueService"), queuepb.QueueService_ServiceDesc.Methods, service, queueOpenAPI, o,
 		func(mux *runtime.ServeMux) error {
@@ -102,7 +102,7 @@ func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, erro
 		})
 }
 
-// NewAdmin returns a handler of the admin service's REST paths and of GET /openapi.json.
+// NewAdmin returns a handler of the admin service's REST paths and of its descriptions (OpenAPIPaths).
 func NewAdmin(service adminpb.AdminServiceServer, o Options) (http.Handler, error) {
 	return newHandler(adminpb.File_prony_admin_v1_admin_proto.Services().ByName("AdminService"), adminpb.AdminService_ServiceDesc.Methods, service, adminOpenAPI, o,
 		func(mux *runtime.ServeMux) error {
@@ -110,7 +110,7 @@ func NewAdmin(service adminpb.AdminServiceServer, o Options) (http.Handler, erro
 		})
 }
 
-func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server any, openAPI []byte, o Options, register func(*runtime.ServeMux) error) (*handler, error) {
+func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server any, described openAPI, o Options, register func(*runtime.ServeMux) error) (*handler, error) {
 	routes, err := routesOf(service, handlers)
 	if err != nil {
 		return nil, err
@@ -133,11 +133,14 @@ func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server an
 	if err := register(h.gateway); err != nil {
 		return nil, fmt.Errorf("register the REST paths: %w", err)
 	}
-	allowed := map[string][]string{"/openapi.json": {http.MethodGet}}
-	h.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", jsonType)
-		_, _ = w.Write(openAPI) // an error here is the asker's connection
-	})
+	allowed := map[string][]string{}
+	for path, text := range described {
+		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", jsonType)
+			_, _ = w.Write(text) // an error here is the asker's connection
+		})
+		allowed[path] = []string{http.MethodGet}
+	}
 	for _, r := range routes {
 		serve := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) { h.serve(r, w, in) }))
 		if o.Guard != nil {
