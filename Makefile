@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 test test-long race lint fmt generate proto schema readme pages baselines perf-smoke vuln clean
+.PHONY: help build k6 test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,13 @@ proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb
 	rm -rf engine/queuepb engine/adminpb engine/peerpb engine/rest/gateway engine/rest/openapi
 	cd engine/proto && $(TOOL) buf generate
 	cd ci/tools && GOWORK=off go run ./openapi31 ../../engine/rest/openapi
+
+proto-bundle: $(HTTP_RULES) ## Write to bin/proto-bundle the .proto files from which clients in other languages are generated
+	rm -rf bin/proto-bundle
+	mkdir -p bin/proto-bundle/prony
+	cp -R engine/proto/google bin/proto-bundle/
+	cp -R engine/proto/prony/queue engine/proto/prony/admin bin/proto-bundle/prony/
+	cp LICENSE bin/proto-bundle/
 
 $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
 	cd ci/tools && GOWORK=off go run ./httprules ../../engine/proto
