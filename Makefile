@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
+.PHONY: help build k6 dist test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ build: ## Build bin/prony and bin/queued
 k6: ## Build bin/k6, which is k6 with the extension of harness/k6
 	@mkdir -p bin
 	go build -buildvcs=$(BUILDVCS) -o bin/ ./harness/k6/cmd/k6
+
+dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs and checksums: make dist VERSION=v1.2.3
+	ci/dist $(VERSION)
 
 # Many tests wait for elections, leases and windows: two packages for each core keep the cores busy.
 test: ## Run the short form of all tests of all modules
