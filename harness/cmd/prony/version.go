@@ -16,7 +16,7 @@ Go version and the platform. A program that 'go install' has built does not know
 and the JSON document has no such field.`,
 		Example: `  prony version
   prony version --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
 			v := version.Of()
 			if asJSON {
