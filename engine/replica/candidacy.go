@@ -142,7 +142,7 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 		case !s.take(time.Now()):
 			return leader
 		default:
-			r.o.Log.Info("the leader's process is gone: standing for election", "leader", string(leader), "term", r.raft.CurrentTerm(), "try", try+1)
+			r.o.Log.Debug("the leader's process is gone: standing for election", "leader", string(leader), "term", r.raft.CurrentTerm(), "try", try+1)
 			r.stand()
 		}
 	}

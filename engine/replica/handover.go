@@ -79,7 +79,7 @@ func (r *Replica) handOver(voters []raft.Server) error {
 		transferred = r.raft.LeadershipTransferToServer(to.ID, to.Address)
 	}
 	err := transferred.Error()
-	r.o.Log.Info("handing leadership over", "to", string(to.ID), "ready", ready.Sub(began), "last_answers", answered.Sub(ready),
+	r.o.Log.Debug("handing leadership over", "to", string(to.ID), "ready", ready.Sub(began), "last_answers", answered.Sub(ready),
 		"transfer", time.Since(answered), "error", err)
 	return err
 }

@@ -1,34 +1,79 @@
 package replica
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/pronybench/prony/engine/internal/linelimit"
 )
+
+// Raft logs at most raftLinesMax lines in a raftLinesPeriod, without those for debugging.
+const (
+	raftLinesMax    = 10
+	raftLinesPeriod = 10 * time.Second
+)
+
+// aboutContact begin Raft's messages about members that do not answer, about elections, and about logs that differ after those. Raft
+// repeats them many times a second while a member is away. Package cluster logs once that a node is gone, that it is back, and who leads;
+// Raft's own lines are for debugging.
+var aboutContact = []string{
+	"failed to heartbeat to", "failed to contact", "failed to appendEntries to", "failed to pipeline appendEntries", "failed to start pipeline replication to",
+	"failed to make requestVote RPC", "failed to decode incoming command", "failed to flush response",
+	"heartbeat timeout reached", "Election timeout reached", "rejecting vote request", "rejecting pre-vote request", "new leader elected, stepping down",
+	"peer has newer term, stopping replication", "appendEntries rejected, sending older logs", "failed to get previous log",
+	"previous log term mis-match", "clearing log suffix", "duplicate requestVote from",
+}
 
 // newLogger returns a logger for Raft that writes to ours. Lines below a warning become debug lines: the replica itself logs the
 // changes that matter.
 func newLogger(to *slog.Logger) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Warn, Output: lines{to}, DisableTime: true})
+	out := &lines{to: to, limit: linelimit.Limit{Max: raftLinesMax, Period: raftLinesPeriod}}
+	return hclog.New(&hclog.LoggerOptions{Name: raftName, Level: hclog.Warn, Output: out, DisableTime: true})
 }
 
-// lines passes lines of text on as log records.
-type lines struct{ to *slog.Logger }
+const raftName = "raft"
 
-var _ io.Writer = lines{}
+// lines passes lines of text on as log records.
+type lines struct {
+	to    *slog.Logger
+	limit linelimit.Limit
+}
+
+var _ io.Writer = (*lines)(nil)
 
 // Write implements io.Writer; hclog writes a line at a time.
-func (l lines) Write(b []byte) (int, error) {
+func (l *lines) Write(b []byte) (int, error) {
 	text := strings.TrimSpace(string(b))
-	switch {
-	case strings.HasPrefix(text, "[ERROR]"):
-		l.to.Warn(strings.TrimSpace(strings.TrimPrefix(text, "[ERROR]"))) // not fatal: Raft continues
-	case strings.HasPrefix(text, "[WARN]"):
-		l.to.Info(strings.TrimSpace(strings.TrimPrefix(text, "[WARN]")))
-	default:
-		l.to.Debug(text)
+	level := slog.LevelDebug
+	if rest, is := strings.CutPrefix(text, "[ERROR]"); is {
+		level, text = slog.LevelWarn, strings.TrimSpace(rest) // not fatal: Raft continues
+	} else if rest, is := strings.CutPrefix(text, "[WARN]"); is {
+		level, text = slog.LevelInfo, strings.TrimSpace(rest)
 	}
+	message := strings.TrimPrefix(text, raftName+": ")
+	if slices.ContainsFunc(aboutContact, func(begins string) bool { return strings.HasPrefix(message, begins) }) {
+		level = slog.LevelDebug
+	}
+	l.write(level, text)
 	return len(b), nil
+}
+
+func (l *lines) write(level slog.Level, text string) {
+	if level == slog.LevelDebug {
+		l.to.Debug(text)
+		return
+	}
+	if omitted, ok := l.limit.Allow(time.Now()); ok {
+		var about []any
+		if omitted > 0 {
+			about = []any{linelimit.LeftOut, omitted}
+		}
+		l.to.Log(context.Background(), level, text, about...)
+	}
 }

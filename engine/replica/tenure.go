@@ -79,7 +79,7 @@ func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
 	err = r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.tenure)
 	switch {
 	case err == nil:
-		r.o.Log.Info("leading", "term", l.tenure.Term, "first_entry", committed, "recovery", time.Since(began)-committed)
+		r.o.Log.Debug("leading", "term", l.tenure.Term, "first_entry", committed, "recovery", time.Since(began)-committed)
 		return l.tenure, true, nil
 	case errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) || errors.Is(err, shard.ErrClosed):
 		r.lose()
@@ -100,7 +100,7 @@ func (r *Replica) lose() {
 	r.tenure.Store(nil)
 	r.inUse.RUnlock()
 	close(l.over)
-	r.o.Log.Info("not leading any more")
+	r.o.Log.Debug("not leading any more")
 }
 
 // freeStore locks inUse, and returns with the lock held. The lock is free only after the tenure has ended, and the tenure ends

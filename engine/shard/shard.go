@@ -180,7 +180,7 @@ func (s *Shard) fail(err error) {
 	s.inbox.close(ErrClosed)
 	s.failed.Do(func() {
 		if lost {
-			s.opts.Log.Info("leadership is lost", "error", err)
+			s.opts.Log.Debug("leadership is lost", "error", err)
 		} else {
 			s.opts.Log.Error("the shard failed and stops", "error", err)
 		}

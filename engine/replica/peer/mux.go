@@ -61,7 +61,7 @@ type Mux struct {
 	listener    net.Listener
 	advertise   addr
 	log         *slog.Logger
-	problems    problemLog
+	problems    *problemLog
 	connect     func(ctx context.Context, network, address string) (net.Conn, error) // a TCP connection
 	slots       chan struct{}                                                        // one for each handshake under way at the listener
 
@@ -100,7 +100,7 @@ func listen(c Config, b bounds) (*Mux, error) {
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
-	m.problems.log = m.log
+	m.problems = newProblemLog(m.log)
 	_, _ = rand.Read(m.instance[:]) // it never fails: it ends the process instead
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.running.Go(m.accept)

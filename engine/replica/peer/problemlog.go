@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
+
+	"github.com/pronybench/prony/engine/internal/linelimit"
 )
 
 // Whoever can reach the port can make handshakes fail: they must not fill the disk with lines.
@@ -16,12 +17,12 @@ const (
 
 // problemLog logs at most linesMax problems in a linesPeriod.
 type problemLog struct {
-	log *slog.Logger
+	log   *slog.Logger
+	limit linelimit.Limit
+}
 
-	mu      sync.Mutex // guards what follows
-	since   time.Time
-	logged  int
-	omitted int
+func newProblemLog(to *slog.Logger) *problemLog {
+	return &problemLog{log: to, limit: linelimit.Limit{Max: linesMax, Period: linesPeriod}}
 }
 
 func (l *problemLog) warn(message string, about ...any) { l.write(slog.LevelWarn, message, about) }
@@ -36,26 +37,10 @@ func (l *problemLog) refusal(message string, err error, about ...any) {
 }
 
 func (l *problemLog) write(level slog.Level, message string, about []any) {
-	if omitted, ok := l.allow(time.Now()); ok {
+	if omitted, ok := l.limit.Allow(time.Now()); ok {
 		if omitted > 0 {
-			about = append(about, "lines_left_out_before", omitted)
+			about = append(about, linelimit.LeftOut, omitted)
 		}
 		l.log.Log(context.Background(), level, message, about...)
 	}
-}
-
-// allow reports whether one more line may be logged, and how many were omitted since the last one.
-func (l *problemLog) allow(now time.Time) (omitted int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.since) >= linesPeriod {
-		l.since, l.logged = now, 0
-	}
-	if l.logged == linesMax {
-		l.omitted++
-		return 0, false
-	}
-	l.logged++
-	omitted, l.omitted = l.omitted, 0
-	return omitted, true
 }

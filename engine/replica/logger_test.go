@@ -1,0 +1,37 @@
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Raft repeats its lines about members that do not answer for as long as they are away. They are for debugging; other lines are bounded.
+func TestRaftsLinesAreFolded(t *testing.T) {
+	var out bytes.Buffer
+	log := newLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	for range 100 {
+		log.Error("failed to heartbeat to", "peer", "n2@127.0.0.1:7073", "backoff time", "40ms", "error", errors.New("refused"))
+		log.Warn("failed to contact", "server-id", "n2", "time", "251ms")
+		log.Warn("Election timeout reached, restarting election")
+	}
+	log.Info("entering follower state")
+	for range raftLinesMax + 5 {
+		log.Error("failed to take snapshot", "error", errors.New("the disk is full"))
+	}
+	log.Warn("skipping application of old log", "index", 7)
+	levels := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		for _, level := range []string{"DEBUG", "INFO", "WARN"} {
+			if strings.Contains(line, "level="+level) {
+				levels[level]++
+			}
+		}
+	}
+	assert.Equal(t, map[string]int{"DEBUG": 300, "WARN": raftLinesMax}, levels, "Raft's own lines below a warning do not come")
+	assert.Contains(t, out.String(), `level=WARN msg="raft: failed to take snapshot: error=\"the disk is full\""`)
+}
