@@ -3285,7 +3285,10 @@ type GetClusterResponse struct {
 	Node    string           `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	Members []*ClusterMember `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
 	// One for each shard, in their order.
-	Groups        []*ClusterGroup `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	Groups []*ClusterGroup `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Why the cluster serves nothing: too few voters answer the node that was asked. It names those that are missing, since when, and the
+	// remedy; empty if a majority answers.
+	Outage        string `protobuf:"bytes,4,opt,name=outage,proto3" json:"outage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3341,6 +3344,13 @@ func (x *GetClusterResponse) GetGroups() []*ClusterGroup {
 	return nil
 }
 
+func (x *GetClusterResponse) GetOutage() string {
+	if x != nil {
+		return x.Outage
+	}
+	return ""
+}
+
 type ClusterMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -3353,6 +3363,8 @@ type ClusterMember struct {
 	Voter   bool   `protobuf:"varint,6,opt,name=voter,proto3" json:"voter,omitempty"`
 	// It answered just now.
 	Reachable bool `protobuf:"varint,7,opt,name=reachable,proto3" json:"reachable,omitempty"`
+	// When it last answered the node that was asked, in Unix milliseconds; 0 if it has not since that node started.
+	LastAnswerMs int64 `protobuf:"varint,12,opt,name=last_answer_ms,json=lastAnswerMs,proto3" json:"last_answer_ms,omitempty"`
 	// Of the server's program.
 	Version string `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`
 	// How far the node's clock is ahead of that of the node that was asked; absent when it did not tell its time of late.
@@ -3445,6 +3457,13 @@ func (x *ClusterMember) GetReachable() bool {
 		return x.Reachable
 	}
 	return false
+}
+
+func (x *ClusterMember) GetLastAnswerMs() int64 {
+	if x != nil {
+		return x.LastAnswerMs
+	}
+	return 0
 }
 
 func (x *ClusterMember) GetVersion() string {
@@ -4365,11 +4384,12 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\tlow_bytes\x18\x05 \x01(\x04R\blowBytes\x12%\n" +
 	"\x0ecritical_bytes\x18\x06 \x01(\x04R\rcriticalBytes\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\"\x13\n" +
-	"\x11GetClusterRequest\"\x97\x01\n" +
+	"\x11GetClusterRequest\"\xaf\x01\n" +
 	"\x12GetClusterResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x127\n" +
 	"\amembers\x18\x02 \x03(\v2\x1d.prony.admin.v1.ClusterMemberR\amembers\x124\n" +
-	"\x06groups\x18\x03 \x03(\v2\x1c.prony.admin.v1.ClusterGroupR\x06groups\"\xc3\x03\n" +
+	"\x06groups\x18\x03 \x03(\v2\x1c.prony.admin.v1.ClusterGroupR\x06groups\x12\x16\n" +
+	"\x06outage\x18\x04 \x01(\tR\x06outage\"\xe9\x03\n" +
 	"\rClusterMember\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12!\n" +
 	"\fpeer_address\x18\x02 \x01(\tR\vpeerAddress\x12\x18\n" +
@@ -4377,7 +4397,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x04http\x18\x04 \x01(\tR\x04http\x12\x14\n" +
 	"\x05admin\x18\x05 \x01(\tR\x05admin\x12\x14\n" +
 	"\x05voter\x18\x06 \x01(\bR\x05voter\x12\x1c\n" +
-	"\treachable\x18\a \x01(\bR\treachable\x12\x18\n" +
+	"\treachable\x18\a \x01(\bR\treachable\x12$\n" +
+	"\x0elast_answer_ms\x18\f \x01(\x03R\flastAnswerMs\x12\x18\n" +
 	"\aversion\x18\b \x01(\tR\aversion\x12)\n" +
 	"\x0eclock_ahead_us\x18\t \x01(\x03H\x00R\fclockAheadUs\x88\x01\x01\x12$\n" +
 	"\x0eclock_error_us\x18\n" +

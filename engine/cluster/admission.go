@@ -280,7 +280,11 @@ func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 		return fmt.Errorf("node %q has no new data folder", node)
 	}
 	// Not by Change: the leaders know best whether the node is a member, and removing a node that is not one does nothing.
-	return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, "")
+	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, ""); err != nil {
+		return err
+	}
+	k.log.Info("removed a node with a new data folder, as it asked", "peer", node)
+	return nil
 }
 
 // noteIncarnation stores the incarnation of a member, which names its data folder, once the member has applied committed entries.

@@ -113,6 +113,8 @@ type Cluster struct {
 	opened   chan struct{}      // closed when replicas is complete, or never will be
 	calls    *grpc.Server
 	peers    directory
+	updating sync.Mutex // held while the directory takes over the groups' members
+	outage   atomic.Pointer[string]
 	clocks   *clocks
 	identity *identity
 	admitted chan struct{} // closed when this node may take part
@@ -169,6 +171,7 @@ func Open(o Options) (_ *Cluster, err error) {
 		k.background.Go(k.admit)
 	}
 	k.background.Go(k.watchPeers)
+	k.background.Go(k.logLeaders)
 	k.background.Go(func() { k.clocks.watch(k.ctx) })
 	k.background.Go(k.spreadLeadership)
 	k.space.BoundWaits(fullWaitMax)
@@ -289,7 +292,7 @@ func (k *Cluster) NotReady() string {
 			return fmt.Sprintf("shard %d: %v", i, err)
 		}
 		if r.Leader() == "" {
-			return fmt.Sprintf("no leader of shard %d is known", i)
+			return cmp.Or(k.Outage(), fmt.Sprintf("no leader of shard %d is known", i))
 		}
 	}
 	return ""

@@ -63,6 +63,9 @@ func (k *Cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
 	for i := range k.replicas {
 		out.Groups = append(out.Groups, k.groupStatus(i, out.Members, infos))
 	}
+	if slices.ContainsFunc(out.Groups, func(g route.GroupStatus) bool { return g.Leader == "" }) {
+		out.Outage = k.Outage()
+	}
 	return out, nil
 }
 
@@ -113,10 +116,28 @@ func (k *Cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 
 // Change implements route.Cluster.
 func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
+	err := k.change(ctx, c, func(infos map[string]*peerpb.GetInfoResponse) error {
+		if c.Kind != route.AddMember {
+			return nil
+		}
+		if err := k.refuseMember(c, infos); err != nil {
+			return err
+		}
+		return k.visit(ctx, c)
+	})
+	k.logChange(c, err)
+	return err
+}
+
+// change makes a change, unless check, which gets the members' answers, refuses it.
+func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(map[string]*peerpb.GetInfoResponse) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
-	k.queryPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
+	infos := k.queryPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
 	if err := k.peers.refusal(c); err != nil {
+		return err
+	}
+	if err := check(infos); err != nil {
 		return err
 	}
 	if c.Kind == route.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {

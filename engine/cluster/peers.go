@@ -29,14 +29,15 @@ const (
 
 // directory has what a node knows of the members. Its methods are safe for concurrent use.
 type directory struct {
-	mu      sync.Mutex
-	members map[string]route.Member // of the groups' members, and of this node
-	conns   map[string]*grpc.ClientConn
-	closed  bool
+	mu       sync.Mutex
+	members  map[string]route.Member // of the groups' members, and of this node
+	presence map[string]*presence    // of each of these
+	conns    map[string]*grpc.ClientConn
+	closed   bool
 }
 
 func newDirectory() directory {
-	return directory{members: map[string]route.Member{}, conns: map[string]*grpc.ClientConn{}}
+	return directory{members: map[string]route.Member{}, presence: map[string]*presence{}, conns: map[string]*grpc.ClientConn{}}
 }
 
 func (d *directory) member(node string) (route.Member, bool) {
@@ -131,9 +132,16 @@ func (k *Cluster) watchPeers() {
 
 // updateMembers updates the directory from the groups' members, and returns their addresses.
 func (k *Cluster) updateMembers() map[string]string {
+	k.updating.Lock() // what is older must not come later
+	defer k.updating.Unlock()
 	addresses, voters := k.currentMembers()
 	k.mux.SetMembers(addresses)
-	d := &k.peers
+	k.logMembers(k.peers.update(addresses, voters, time.Now()))
+	return addresses
+}
+
+// update replaces the members. It returns how they differ from those before.
+func (d *directory) update(addresses map[string]string, voters []string, now time.Time) (changes []memberChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := map[string]route.Member{}
@@ -141,15 +149,24 @@ func (k *Cluster) updateMembers() map[string]string {
 		m := d.members[id] // what is known, until the node answers
 		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)
 		found[id] = m
+		if d.presence[id] == nil {
+			d.presence[id] = newPresence(now)
+		}
 	}
+	changes = changesOf(d.members, found)
 	d.members = found
+	for id := range d.presence {
+		if _, still := found[id]; !still {
+			delete(d.presence, id)
+		}
+	}
 	for id, c := range d.conns {
 		if _, still := found[id]; !still {
 			delete(d.conns, id)
 			_ = c.Close() // of a node that was removed
 		}
 	}
-	return addresses
+	return changes
 }
 
 // queryPeers asks each member of any group for its state, and returns the answers.
@@ -170,6 +187,7 @@ func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResp
 		})
 	}
 	all.Wait()
+	k.outage.Store(new(k.peers.outage(k.Self(), time.Now())))
 	return answers
 }
 
@@ -179,28 +197,35 @@ func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse
 	if err == nil {
 		k.noteIncarnation(id, info)
 	}
-	if k.peers.note(id, info, err) {
+	moved, line := k.peers.note(id, info, err, time.Now())
+	if moved {
 		k.Changed()
+	}
+	if line != nil && id != k.Self() && k.ctx.Err() == nil {
+		line.write(k.log, id, err)
 	}
 	return info, err
 }
 
-// note records a member's answer, or that it did not answer. It reports whether clients reach the member at other addresses than before.
-func (d *directory) note(id string, info *peerpb.GetInfoResponse, err error) (moved bool) {
+// note records a member's answer, or that it did not answer. It reports whether clients reach the member at other addresses than before,
+// and returns what the log should say, or nil.
+func (d *directory) note(id string, info *peerpb.GetInfoResponse, err error, now time.Time) (moved bool, line *presenceLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m, member := d.members[id]
 	if !member {
-		return false
+		return false, nil
 	}
 	before := m
 	m.Reachable = err == nil
+	line = d.presence[id].note(err, now)
 	if err == nil {
+		m.LastAnswer = now
 		m.Address, m.HTTP, m.Admin, m.Version, m.ClockProblem = info.GetAddress(), info.GetHttp(), info.GetAdmin(), info.GetVersion(), info.GetClockProblem()
 		m.Disk, m.DiskFree = DiskState(disk.SpaceState(info.GetDiskState())), info.GetDiskFreeBytes()
 	}
 	d.members[id] = m
-	return m.Address != before.Address || m.HTTP != before.HTTP
+	return m.Address != before.Address || m.HTTP != before.HTTP, line
 }
 
 func (k *Cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {

@@ -43,8 +43,7 @@ func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	err = s.cluster.Change(ctx, route.ClusterChange{Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: route.AllShards})
-	return &peerpb.JoinResponse{}, peerError(err)
+	return &peerpb.JoinResponse{}, peerError(s.cluster.takeIn(ctx, in))
 }
 
 // ChangeGroup implements the call.

@@ -23,6 +23,8 @@ func (k *Cluster) spreadLeadership() {
 		if i, to := k.surplus(); to != "" && !k.closing.Load() {
 			if err := k.replicas[i].Transfer(to); err != nil {
 				k.log.Info("could not hand a shard's leadership over; the node tries again", "shard", i, "to", to, "error", err)
+			} else {
+				k.log.Info("handed a shard's leadership over to a node that leads fewer", "shard", i, "to", to)
 			}
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,11 +28,13 @@ type noted struct {
 
 	status  route.ClusterStatus
 	refuse  error
-	changes []route.ClusterChange
+	changes []route.ClusterChange // without who asked
+	by      route.Caller          // who asked last
 }
 
 func (*noted) Self() string                           { return "n1" }
 func (*noted) Leader(int) string                      { return "n1" }
+func (*noted) Outage() string                         { return "" }
 func (*noted) Member(string) (m route.Member, _ bool) { return m, false }
 func (*noted) Conn(node string) (grpc.ClientConnInterface, error) {
 	return nil, fmt.Errorf("%s is no member", node)
@@ -39,6 +43,7 @@ func (*noted) Conn(node string) (grpc.ClientConnInterface, error) {
 func (c *noted) Status(context.Context) (route.ClusterStatus, error) { return c.status, c.refuse }
 
 func (c *noted) Change(_ context.Context, change route.ClusterChange) error {
+	c.by, change.By = change.By, route.Caller{}
 	c.changes = append(c.changes, change)
 	return c.refuse
 }
@@ -63,8 +68,9 @@ func TestTheClustersStatus(t *testing.T) {
 		Node: "n1",
 		Members: []route.Member{
 			{Node: "n1", PeerAddress: "a:1", Address: "a:2", HTTP: "a:3", Admin: "a:4", Voter: true, Reachable: true, Version: "v1"},
-			{Node: "n2", PeerAddress: "b:1"},
+			{Node: "n2", PeerAddress: "b:1", LastAnswer: time.UnixMilli(1_700_000_000_123)},
 		},
+		Outage: "1 of 2 nodes is there",
 		Groups: []route.GroupStatus{{
 			Shard: 3, Leader: "n1", Term: 4, LastIndex: 5, CommitIndex: 6,
 			Replicas: []route.ReplicaStatus{{Node: "n1", LastIndex: 7, AppliedIndex: 8, SnapshotIndex: 9}},
@@ -76,8 +82,9 @@ func TestTheClustersStatus(t *testing.T) {
 		Node: "n1",
 		Members: []*adminpb.ClusterMember{
 			{Node: "n1", PeerAddress: "a:1", Address: "a:2", Http: "a:3", Admin: "a:4", Voter: true, Reachable: true, Version: "v1"},
-			{Node: "n2", PeerAddress: "b:1"},
+			{Node: "n2", PeerAddress: "b:1", LastAnswerMs: 1_700_000_000_123},
 		},
+		Outage: "1 of 2 nodes is there",
 		Groups: []*adminpb.ClusterGroup{{
 			Shard: 3, Leader: "n1", Term: 4, LastIndex: 5, CommitIndex: 6,
 			Replicas: []*adminpb.ClusterReplica{{Node: "n1", LastIndex: 7, AppliedIndex: 8, SnapshotIndex: 9}},
@@ -132,10 +139,14 @@ func TestEachChangeOfTheCluster(t *testing.T) {
 		c.changes, c.refuse = nil, nil
 		require.NoError(t, call(), "%+v", want)
 		assert.Equal(t, []route.ClusterChange{want}, c.changes)
+		assert.NotEmpty(t, c.by.Token, "the change says with which token it was asked for")
+		host, _, err := net.SplitHostPort(c.by.Address)
+		require.NoError(t, err, "it says from where, and not %q", c.by.Address)
+		assert.Equal(t, "127.0.0.1", host)
 		c.refuse = &route.ChangeError{Field: "node", Problem: "is there already"}
 		requireField(t, "node", call())
 		c.refuse = fmt.Errorf("group 0: %w", &route.ChangeError{Problem: "it is the last voter: add another first"})
-		err := call()
+		err = call()
 		requireCode(t, codes.FailedPrecondition, err)
 		assert.Equal(t, "it is the last voter: add another first", status.Convert(err).Message())
 		c.refuse = context.Canceled

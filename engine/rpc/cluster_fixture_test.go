@@ -346,6 +346,9 @@ func (n *clusterNode) Leader(i int) string {
 	return n.nodes.leaders[i]
 }
 
+// Outage implements rpc.Cluster.
+func (n *clusterNode) Outage() string { return "" }
+
 // Member implements rpc.Cluster.
 func (n *clusterNode) Member(id string) (route.Member, bool) {
 	m := n.nodes.node(id)

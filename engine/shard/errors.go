@@ -27,10 +27,13 @@ var (
 	errTooMuchCredit = fmt.Errorf("a subscriber's credit is above %d", poolCreditMax)
 )
 
-// NotLeaderError says which shard this node does not lead.
+// NotLeaderError says which shard this node does not lead; a negative Shard stands for any: this node leads none.
 type NotLeaderError struct{ Shard int }
 
 func (e *NotLeaderError) Error() string {
+	if e.Shard < 0 {
+		return "this node leads no shard"
+	}
 	return fmt.Sprintf("this node does not lead shard %d", e.Shard)
 }
 

@@ -49,12 +49,15 @@ func (a *clusterAdmin) GetCluster(ctx context.Context, _ *adminpb.GetClusterRequ
 		return nil, clusterStatus(err)
 	}
 	out := &adminpb.GetClusterResponse{
-		Node: s.Node, Members: make([]*adminpb.ClusterMember, len(s.Members)), Groups: make([]*adminpb.ClusterGroup, len(s.Groups)),
+		Node: s.Node, Members: make([]*adminpb.ClusterMember, len(s.Members)), Groups: make([]*adminpb.ClusterGroup, len(s.Groups)), Outage: s.Outage,
 	}
 	for i, m := range s.Members {
 		out.Members[i] = &adminpb.ClusterMember{
 			Node: m.Node, PeerAddress: m.PeerAddress, Address: m.Address, Http: m.HTTP, Admin: m.Admin,
 			Voter: m.Voter, Reachable: m.Reachable, Version: m.Version, ClockProblem: m.ClockProblem, DiskState: m.Disk, DiskFreeBytes: m.DiskFree,
+		}
+		if !m.LastAnswer.IsZero() {
+			out.Members[i].LastAnswerMs = m.LastAnswer.UnixMilli()
 		}
 		if m.Clock != nil {
 			out.Members[i].ClockAheadUs, out.Members[i].ClockErrorUs = new(m.Clock.Ahead.Microseconds()), uint64(m.Clock.Error.Microseconds())
@@ -79,9 +82,11 @@ func groupMessage(g route.GroupStatus) *adminpb.ClusterGroup {
 
 // execute checks a change and passes it to the cluster. The checks are those of the fields that the change has.
 func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, checks ...error) error {
-	if _, err := call.Operator(ctx); err != nil {
+	by, err := call.Operator(ctx)
+	if err != nil {
 		return call.Status(err)
 	}
+	c.By = route.Caller{Token: by.TokenID, Address: call.RemoteAddress(ctx)}
 	for _, err := range checks {
 		if err != nil {
 			return call.Status(err)

@@ -49,6 +49,17 @@ func LinkOf(ctx context.Context) Link {
 	return noLink{}
 }
 
+// RemoteAddress returns the address that a call's connection comes from, for a log; "" if it is not known.
+func RemoteAddress(ctx context.Context) string {
+	if a, ok := LinkOf(ctx).(net.Addr); ok {
+		return a.String()
+	}
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
+}
+
 // Holds calls Link.Holds for a call over HTTP.
 func Holds(ctx context.Context, bytes int) { LinkOf(ctx).Holds(bytes) }
 

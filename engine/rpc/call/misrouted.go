@@ -12,9 +12,14 @@ import (
 type MisroutedError struct {
 	Leader *queuepb.NotLeader
 	Err    error // why this node refuses
+	// Outage says why no node can lead, and what to do; "" if a majority of the voters answers.
+	Outage string
 }
 
 func (e *MisroutedError) Error() string {
+	if e.Leader.GetNode() == "" && e.Outage != "" {
+		return "no shard has a leader: " + e.Outage
+	}
 	if e.Leader.GetNode() == "" {
 		return fmt.Sprintf("%v, and it is not known which node does: try again later", e.Err)
 	}

@@ -83,6 +83,8 @@ func (c *batchCluster) Self() string { return "n0" }
 
 func (c *batchCluster) Version() (uint64, <-chan struct{}) { return c.changes.Version() }
 
+func (c *batchCluster) Outage() string { return "" }
+
 func (c *batchCluster) Leader(i int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,6 +19,9 @@ type Cluster interface {
 	Leader(shard int) string
 	// Member returns what this node knows of a member, also of itself; false if the node is not a member.
 	Member(node string) (Member, bool)
+	// Outage returns why no shard can have a leader: fewer than a majority of the voters answer this node. The text names those that are
+	// missing, since when, and the remedy. It is "" if a majority answers.
+	Outage() string
 	// Version returns the version of what Leader and Member answer, never 0, and a channel that is closed when that may have changed. It
 	// also changes when this node begins or ceases to serve a shard. Changes implements it.
 	Version() (version uint64, changed <-chan struct{})
@@ -47,6 +50,8 @@ type Member struct {
 	Voter bool
 	// Reachable says that the node answered. Only Status sets it.
 	Reachable bool
+	// LastAnswer is when the node last answered; zero if it has not since this node started. Only Status sets it.
+	LastAnswer time.Time
 	// Version is the program's; "" before the node's first report.
 	Version string
 	// Clock is the difference of its clock from this node's; nil if the node has not reported its time recently. Only Status sets
@@ -71,6 +76,7 @@ type ClusterStatus struct {
 	Node    string        // that answers
 	Members []Member      // by id
 	Groups  []GroupStatus // one for each shard, in their order
+	Outage  string        // as Cluster.Outage, if a shard has no leader
 }
 
 // GroupStatus is the status of a shard's Raft group. Indexes are those of log entries, from 1; 0 means none.
@@ -102,7 +108,12 @@ type ClusterChange struct {
 	Voter bool
 	// Shard is the shard whose group changes, or AllShards.
 	Shard int
+	// By is who asked for the change, for the log.
+	By Caller
 }
+
+// Caller is who asked for a change: the id of the access token, "" if authentication is off, and the address of the connection.
+type Caller struct{ Token, Address string }
 
 // AllShards as ClusterChange.Shard means the groups of all shards.
 const AllShards = -1

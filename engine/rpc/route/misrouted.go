@@ -24,7 +24,7 @@ func Explain(c Cluster, err error) error {
 	case errors.Is(err, shard.ErrRoutesChanged):
 		return &call.MisroutedError{Leader: &queuepb.NotLeader{RoutesChanged: true}, Err: err}
 	case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrClosed):
-		return &call.MisroutedError{Leader: &queuepb.NotLeader{}, Err: err}
+		return &call.MisroutedError{Leader: &queuepb.NotLeader{}, Err: err, Outage: c.Outage()}
 	}
 	return err
 }
@@ -37,5 +37,5 @@ func Misrouted(c Cluster, n int, err error) error {
 		m, _ := c.Member(node)
 		leader.Address = m.Address
 	}
-	return &call.MisroutedError{Leader: leader, Err: err}
+	return &call.MisroutedError{Leader: leader, Err: err, Outage: c.Outage()}
 }

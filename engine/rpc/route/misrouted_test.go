@@ -20,13 +20,39 @@ type members struct{ Cluster }
 
 func (members) Self() string { return "n1" }
 
-func (members) Leader(i int) string { return []string{"n2", "n3", "", "n1"}[i] }
+func (members) Leader(i int) string {
+	if i < 0 {
+		return ""
+	}
+	return []string{"n2", "n3", "", "n1"}[i]
+}
 
 func (members) Member(node string) (Member, bool) {
 	if node == "n2" {
 		return Member{Node: node, Address: "n2:7070"}, true
 	}
 	return Member{}, false
+}
+
+func (members) Outage() string { return "" }
+
+// outage is a cluster of which too few nodes are there.
+type outage struct{ members }
+
+func (outage) Leader(int) string { return "" }
+
+func (outage) Outage() string { return "1 of 3 nodes is there (n1)" }
+
+// Without a majority each refusal says so, whatever was asked; no refusal names a shard that does not exist.
+func TestRefusalsSayThatTheMajorityIsMissing(t *testing.T) {
+	for _, refused := range []error{&shard.NotLeaderError{Shard: 1}, &shard.NotLeaderError{Shard: AnyShard}, shard.ErrClosed} {
+		err := Explain(outage{}, refused)
+		assert.EqualError(t, err, "no shard has a leader: 1 of 3 nodes is there (n1)")
+		assert.Equal(t, err.Error(), status.Convert(call.Status(err)).Message())
+		assert.Equal(t, err.Error(), call.ItemError(0, err).GetMessage())
+	}
+	err := Misrouted(members{}, AnyShard, &shard.NotLeaderError{Shard: AnyShard})
+	assert.EqualError(t, err, "this node leads no shard, and it is not known which node does: try again later")
 }
 
 func TestRefusalsSayWhoLeads(t *testing.T) {

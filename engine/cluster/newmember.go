@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/rpc/route"
+)
+
+// visitMax bounds the look at a node that an operator wants to add.
+const visitMax = 3 * time.Second
+
+// takeIn makes a node a member that asks for it. The node may be one already: it asks until it knows.
+func (k *Cluster) takeIn(ctx context.Context, in *peerpb.JoinRequest) error {
+	c := route.ClusterChange{
+		Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: route.AllShards,
+		By: route.Caller{Token: "the node itself"},
+	}
+	err := k.change(ctx, c, func(map[string]*peerpb.GetInfoResponse) error { return nil })
+	k.logChange(c, err)
+	return err
+}
+
+// refuseMember refuses to add a node that is a member of all groups, as their leaders say. A node of some groups is left from a change that
+// failed half-way, which goes on.
+func (k *Cluster) refuseMember(c route.ClusterChange, infos map[string]*peerpb.GetInfoResponse) error {
+	var member *peerpb.GroupMember
+	votes := true
+	for i := range k.replicas {
+		groups := infos[k.Leader(i)].GetGroups()
+		if i >= len(groups) {
+			return nil
+		}
+		if member = memberOf(groups[i], c.Node); member == nil {
+			return nil
+		}
+		votes = votes && member.GetVoter()
+	}
+	problem := fmt.Sprintf("%q is a member already, at %s", c.Node, member.GetAddress())
+	switch {
+	case member.GetAddress() != c.Address:
+		problem += ": remove it first, and add it with the new address"
+	case c.Voter && !votes:
+		problem += fmt.Sprintf(", without a vote: promote it with 'queued cluster promote %s'", c.Node)
+	}
+	return &route.ChangeError{Field: "node", Problem: problem}
+}
+
+func memberOf(g *peerpb.Group, node string) *peerpb.GroupMember {
+	for _, m := range g.GetMembers() {
+		if m.GetNode() == node {
+			return m
+		}
+	}
+	return nil
+}
+
+// visit refuses to add a node unless it answers at the address, is the node that is meant, and belongs to no other cluster.
+func (k *Cluster) visit(ctx context.Context, c route.ClusterChange) error {
+	ctx, cancel := context.WithTimeout(ctx, visitMax)
+	defer cancel()
+	info, err := k.infoAt(ctx, c.Address)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("no answer within %v: %w", visitMax, err)
+	}
+	if err != nil {
+		return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("no node of this cluster answers at %s: %v. "+
+			"Nothing was added: start the node first, with a certificate of this cluster's CA and --cluster-join", c.Address, err)}
+	}
+	switch shards := len(k.replicas); {
+	case info.GetNode() != c.Node:
+		return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("node %s is at %s, and not %s", info.GetNode(), c.Address, c.Node)}
+	case int(info.GetShards()) != shards:
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q has another number of shards, %d: start it with --shards %d and an empty data folder", c.Node, info.GetShards(), shards)}
+	case k.elsewhere(info):
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q, at %s, is a member of another cluster: start it with an empty data folder and --cluster-join", c.Node, c.Address)}
+	}
+	return nil
+}
+
+// elsewhere reports whether a node is a member of a group that has no other member in common with this cluster. A new node is in no
+// group, and a node that was removed knows the members of then.
+func (k *Cluster) elsewhere(info *peerpb.GetInfoResponse) bool {
+	known := false
+	for _, g := range info.GetGroups() {
+		for _, m := range g.GetMembers() {
+			if m.GetNode() == info.GetNode() {
+				continue
+			}
+			if ours, is := k.peers.member(m.GetNode()); is && ours.PeerAddress == m.GetAddress() {
+				return false
+			}
+		}
+		known = known || len(g.GetMembers()) > 0
+	}
+	return known
+}
+
+// infoAt asks the node at an address for its state. It makes one connection, whose failure says more than that of a call.
+func (k *Cluster) infoAt(ctx context.Context, address string) (_ *peerpb.GetInfoResponse, err error) {
+	made, err := k.mux.DialCalls(ctx, "", address)
+	if err != nil {
+		return nil, err
+	}
+	conns := make(chan net.Conn, 1)
+	conns <- made
+	c, err := k.newConn(func(context.Context) (net.Conn, error) {
+		select {
+		case conn := <-conns:
+			return conn, nil
+		default:
+			return nil, errors.New("the connection broke")
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, made.Close())
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	info, err := peerpb.NewPeerServiceClient(c).GetInfo(ctx, &peerpb.GetInfoRequest{})
+	if err != nil {
+		return nil, errors.New(status.Convert(err).Message())
+	}
+	return info, nil
+}

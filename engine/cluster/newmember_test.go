@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/certstest"
+	"github.com/pronybench/prony/engine/replica/peer/certs"
+	"github.com/pronybench/prony/engine/rpc/route"
+)
+
+// listener is a process that accepts connections and answers with a text, or with nothing.
+func listener(t *testing.T, text string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var conns []net.Conn
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				break
+			}
+			conns = append(conns, c)
+			if text != "" {
+				_, _ = c.Write([]byte(text)) // an error means that the dialer is gone
+			}
+		}
+		for _, c := range conns {
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		require.NoError(t, l.Close())
+		<-done
+	})
+	return l.Addr().String()
+}
+
+// Adding a node that is not there, or is not what it should be, is refused in time, says why, and adds nothing.
+func TestANodeIsAddedOnlyIfItIsThere(t *testing.T) {
+	k := startNodes(t, 2)[0]
+	free := startNode(t, Config{Node: "n7", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n7"), Join: []string{listener(t, "")}}) // it waits for its cluster
+	alone := startNode(t, Config{Node: "n8", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n8")})
+	require.Eventually(t, func() bool { return alone.Leader(0) == "n8" }, patience, 10*time.Millisecond)
+	ca, err := certs.NewCA(time.Now())
+	require.NoError(t, err)
+	foreignCerts := t.TempDir()
+	require.NoError(t, ca.WriteNode(foreignCerts, "n6", time.Now()))
+	foreign := startNode(t, Config{Node: "n6", Listen: "127.0.0.1:0", CertsDir: foreignCerts})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	nobody := l.Addr().String()
+	require.NoError(t, l.Close())
+	other, _ := k.Member("n1")
+	before, _ := k.currentMembers()
+	for name, c := range map[string]struct {
+		node, address string
+		field, says   string
+	}{
+		"nobody":                  {"n9", nobody, "address", "no node of this cluster answers at " + nobody + ": dial the node at " + nobody + " for calls: dial tcp " + nobody + ": connect: connection refused. Nothing was added"},
+		"a silent process":        {"n9", listener(t, ""), "address", "no answer within 3s"},
+		"another program":         {"n9", listener(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "address", "it does not speak TLS: it is no node"},
+		"another node":            {"n9", free.Addr(), "address", "node n7 is at " + free.Addr() + ", and not n9"},
+		"a node of another one":   {"n8", alone.Addr(), "node", `"n8", at ` + alone.Addr() + ", is a member of another cluster"},
+		"a member":                {"n1", other.PeerAddress, "node", `"n1" is a member already, at ` + other.PeerAddress},
+		"a member somewhere else": {"n1", free.Addr(), "node", ": remove it first, and add it with the new address"},
+		"the address of a member": {"n9", other.PeerAddress, "address", "is that of node n1"},
+		"the node itself":         {"n0", k.Addr(), "node", `"n0" is a member already`},
+		"a node without its name": {"n9", "no-such-host.invalid:7073", "address", "no node of this cluster answers at no-such-host.invalid:7073"},
+		"a node of another CA":    {"n6", foreign.Addr(), "address", "each node needs a certificate of its own from the cluster's CA"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		began := time.Now()
+		err := k.Change(ctx, route.ClusterChange{Kind: route.AddMember, Node: c.node, Address: c.address, Voter: true, Shard: route.AllShards})
+		cancel()
+		assert.Less(t, time.Since(began), patience/2, name) // visitMax and askMax bound it
+		var refused *route.ChangeError
+		require.ErrorAs(t, err, &refused, name)
+		assert.Equal(t, c.field, refused.Field, name)
+		assert.Contains(t, refused.Problem, c.says, name)
+		after, _ := k.currentMembers()
+		assert.Equal(t, before, after, name)
+	}
+	// One that waits to be added is.
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, k.visit(ctx, route.ClusterChange{Node: "n7", Address: free.Addr()}))
+}

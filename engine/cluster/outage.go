@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Outage implements route.Cluster. The text is as of this node's last questions to the others.
+func (k *Cluster) Outage() string {
+	if text := k.outage.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// outage returns why no shard can have a leader: fewer than a majority of the voters answer this node. It returns "" if a majority does.
+func (d *directory) outage(self string, now time.Time) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var here, missing []string
+	what := "nodes"
+	for id, m := range d.members {
+		switch {
+		case !m.Voter:
+			what = "voting nodes"
+		case m.Reachable || id == self:
+			here = append(here, id)
+		default:
+			missing = append(missing, d.presence[id].absence(id, now))
+		}
+	}
+	voters := len(here) + len(missing)
+	if need := voters/2 + 1; len(here) < need {
+		slices.Sort(here)
+		slices.Sort(missing)
+		is := "are"
+		if len(here) == 1 {
+			is = "is"
+		}
+		return fmt.Sprintf("%d of %d %s %s there (%s); missing: %s. Reads and writes need %d of %d. Start the missing nodes. "+
+			"If they are lost for good, restore a backup. Never edit the peers to get a majority: that loses acknowledged tasks",
+			len(here), voters, what, is, cmp.Or(strings.Join(here, ", "), "none"), strings.Join(missing, ", "), need, voters)
+	}
+	return ""
+}
+
+// absence says since when a member does not answer: "n2 since 2026-11-25T17:54:20Z (2m13s)".
+func (p *presence) absence(id string, now time.Time) string {
+	text := fmt.Sprintf("%s since %s (%v", id, timeText(p.since), now.Sub(p.since).Round(time.Second))
+	if !p.answered {
+		text += ", no answer since this node started"
+	}
+	return text + ")"
+}
