@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -243,6 +244,7 @@ func (a *admin) GetCluster(context.Context, *adminpb.GetClusterRequest) (*adminp
 	}
 	if a.broken {
 		out.Members[0].Reachable, out.Members[0].Version, out.Groups[1].Leader = false, "", ""
+		out.Members[0].LastAnswerMs = time.Date(2030, 1, 31, 9, 0, 0, 0, time.UTC).UnixMilli()
 		out.Members[2].ClockAheadUs, out.Members[2].ClockProblem = new(int64(10_000_000)), "its clock is 10s ahead of the median of 3 voters"
 	}
 	return out, nil
@@ -389,8 +391,8 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	s := a.serve(t)
 	s.run("status").fails(exitFailed, "queued: the server is not ready: stopping")
 	a.broken = true
-	r := s.run("cluster", "status")
-	r.fails(exitFailed, "queued: node n1 does not answer; node n3 does not lead: its clock is 10s ahead of the median of 3 voters; shard 1 has no leader")
+	r := s.run("cluster", "status", "--wait", "0s")
+	r.fails(exitFailed, "queued: node n1 does not answer, since 2030-01-31T09:00:00.000Z; node n3 does not lead: its clock is 10s ahead of the median of 3 voters; shard 1 has no leader")
 	assertRow(t, r.out, "n1", "voter", "no", "1 shard", "-1.25ms ±300µs", "-", "10.0.0.1:7073", "10.0.0.1:7070", "10.0.0.1:7072", "10.0.0.1:7071", "-")
 	assertRow(t, r.out, "1", "none", "5", "7", "7", "n1 0, n2 0, n3 ?")
 	a.broken, a.removed = false, true

@@ -29,28 +29,32 @@ func (a *app) clusterStatus() *cobra.Command {
 with the number of log entries by which each copy is behind its leader. CLOCK is how far the clock of a node
 is ahead of the clock of the node that is asked, and the bound on the error of that. The command ends with 0
 only if the node is a member, each node answers, has disk space and a clock that allows it to lead, and each
-shard has a leader.`,
+shard has a leader.
+
+The command first waits for up to --wait until the server answers and each shard has a leader, as after the
+start of a cluster. On a terminal it says what it waits for. It then shows the state, whatever that is.`,
 		Example: `  queued cluster status
+  queued cluster status --wait 0s
   queued cluster status --output json | jq -r '.groups[] | "\(.shard) \(.leader)"'`,
 		Args: noArgs,
 	}
+	wait := leadersWait
+	durationFlag(c.Flags(), &wait, "wait", "how long to wait until the server answers and each shard has a leader; 0s: not at all")
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.GetCluster(ctx, &adminpb.GetClusterRequest{})
-			if err != nil {
-				return err
+		out, err := a.awaitLeaders(c, conn, wait)
+		if err != nil {
+			return err
+		}
+		return errors.Join(ailing(out), a.print(document(out), func(t *table) {
+			if out.GetNode() == "" {
+				t.row("the server stands alone: it is not started with --cluster-node")
+				return
 			}
-			return errors.Join(ailing(out), a.print(document(out), func(t *table) {
-				if out.GetNode() == "" {
-					t.row("the server stands alone: it is not started with --cluster-node")
-					return
-				}
-				memberTable(t, out)
-				t.row()
-				groupTable(t, out)
-			}))
-		})
+			memberTable(t, out)
+			t.row()
+			groupTable(t, out)
+		}))
 	}
 	return c
 }
@@ -61,9 +65,12 @@ func ailing(s *adminpb.GetClusterResponse) error {
 	if asked := s.GetNode(); asked != "" && !slices.ContainsFunc(s.GetMembers(), func(m *adminpb.ClusterMember) bool { return m.GetNode() == asked }) {
 		problems = append(problems, fmt.Sprintf("node %s, which was asked, is not a member", asked))
 	}
+	if s.GetOutage() != "" {
+		problems = append(problems, "no shard has a leader: "+s.GetOutage())
+	}
 	for _, m := range s.GetMembers() {
-		if !m.GetReachable() {
-			problems = append(problems, fmt.Sprintf("node %s does not answer", m.GetNode()))
+		if !m.GetReachable() && s.GetOutage() == "" {
+			problems = append(problems, silentNode(m))
 		}
 		if m.GetDiskState() > adminpb.DiskState_DISK_STATE_OK {
 			problems = append(problems, fmt.Sprintf("node %s has too little disk space: %s", m.GetNode(), diskWord(m.GetDiskState())))
@@ -75,7 +82,7 @@ func ailing(s *adminpb.GetClusterResponse) error {
 		}
 	}
 	for _, g := range s.GetGroups() {
-		if g.GetLeader() == "" {
+		if g.GetLeader() == "" && s.GetOutage() == "" {
 			problems = append(problems, fmt.Sprintf("shard %d has no leader", g.GetShard()))
 		}
 	}
@@ -83,6 +90,14 @@ func ailing(s *adminpb.GetClusterResponse) error {
 		return nil
 	}
 	return errors.New(strings.Join(problems, "; "))
+}
+
+// silentNode says since when a node does not answer, as far as the node that was asked knows.
+func silentNode(m *adminpb.ClusterMember) string {
+	if m.GetLastAnswerMs() == 0 {
+		return fmt.Sprintf("node %s does not answer", m.GetNode())
+	}
+	return fmt.Sprintf("node %s does not answer, since %s", m.GetNode(), when(m.GetLastAnswerMs()))
 }
 
 func memberTable(t *table, s *adminpb.GetClusterResponse) {

@@ -109,12 +109,23 @@ func TestAClusterIsAdministered(t *testing.T) {
 	}
 	require.True(t, knows(), "n3 does not say that it was removed")
 	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 }) // it does not join again by itself
+	// The node that was asked logs who asked, and each node what came of it.
+	assert.Regexp(t, `level=INFO msg="changed the cluster" change="remove member" peer=n3 by=\S+ from=127\.0\.0\.1:\d+\n`, n1.log.String())
+	assert.Regexp(t, `level=INFO msg="changed the cluster" change="transfer leadership" peer=n2 by=\S+ from=127\.0\.0\.1:\d+ shard=1\n`, n1.log.String())
+	assert.Regexp(t, `level=INFO msg="refused a change of the cluster" change="transfer leadership" peer=n3 by=\S+ from=\S+ error=`, n2.log.String())
+	for _, n := range []*process{n1, n2} {
+		assert.Contains(t, n.log.String(), `msg="a node is not a member any more" peer=n3`)
+		assert.Contains(t, n.log.String(), `msg="a member has no vote any more" peer=n3`)
+		assert.Contains(t, n.log.String(), `msg="a node leads"`)
+	}
 	n3.kill()
+	s.run("cluster", "add", "n3", n3.Cluster).fails(exitFailed, "address: no node of this cluster answers at "+n3.Cluster, "connection refused", "Nothing was added")
+	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 })
 	s.run("cluster", "promote", "n3").fails(exitFailed, `node: "n3" is not a member of the cluster`)
 	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: 2 is not from 0 to 1")
 
 	n2.kill()
 	s.until(func(r ran) bool {
-		return r.code == exitFailed && strings.Contains(r.err, "queued: node n2 does not answer")
-	}, "cluster", "status")
+		return r.code == exitFailed && strings.Contains(r.err, "queued: no shard has a leader: 1 of 2 nodes is there (n1); missing: n2 since ")
+	}, "cluster", "status", "--wait", "0s")
 }

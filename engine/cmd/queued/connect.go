@@ -31,15 +31,15 @@ import (
 type connection struct {
 	app *app
 
-	server, adminServer string
-	token, tokenFile    string
-	tlsCA               string
-	tlsCert, tlsKey     string
-	timeout             time.Duration
-	tenant              string
-	plaintext           bool
-	serverName          string // that the certificate must be for; "" for the address
-	data                string // where the server's own token file is; "" for $QUEUED_DATA or ./data
+	servers, adminServers []string // the first that answers is used
+	token, tokenFile      string
+	tlsCA                 string
+	tlsCert, tlsKey       string
+	timeout               time.Duration
+	tenant                string
+	plaintext             bool
+	serverName            string // that the certificate must be for; "" for the address
+	data                  string // where the server's own token file is; "" for $QUEUED_DATA or ./data
 
 	connected atomic.Bool
 }
@@ -71,12 +71,16 @@ func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 	flags := pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	flags.SortFlags = false
 	if admin {
-		flags.StringVar(&conn.adminServer, "admin-server", "127.0.0.1:7071", "address of the server's admin listener, or $"+envAdminServer)
+		conn.adminServers = []string{"127.0.0.1:7071"}
+		flags.Var(&serversValue{to: &conn.adminServers}, "admin-server", "address of the server's admin listener, or $"+envAdminServer+
+			". Of several, with commas or the flag repeated, the first that answers is used")
 	} else {
-		flags.StringVar(&conn.server, "server", "127.0.0.1:7070", "address of the server: host:port or unix:/path, or $"+envServer)
+		conn.servers = []string{"127.0.0.1:7070"}
+		flags.Var(&serversValue{to: &conn.servers}, "server", "address of the server: host:port or unix:/path, or $"+envServer+
+			". Of several, with commas or the flag repeated, the first that answers is used")
 	}
 	flags.StringVar(&conn.token, "token", "", "access token; better not on a shared host, where others see command lines")
-	flags.StringVar(&conn.tokenFile, "token-file", "", "file with the access token. Without either: $"+envToken+", $"+envTokenFile+
+	flags.StringVar(&conn.tokenFile, "token-file", "", "file with the access token; of a pattern as 'data/n?/admin.token' the newest. Without either: $"+envToken+", $"+envTokenFile+
 		", or for a server on this host admin.token in $"+envData+" or ./data")
 	flags.BoolVar(&conn.plaintext, "plaintext", false, "send the access token to another host without TLS, where everybody on the way can read it")
 	flags.StringVar(&conn.tlsCA, "tls-ca", "", `use TLS, and trust the authorities in this PEM file, or "system", or $`+envTLSCA)
@@ -96,17 +100,17 @@ func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 	for _, v := range []struct {
 		flag, env string
-		to        *string
+		set       func(text string)
 	}{
-		{"server", envServer, &c.server},
-		{"admin-server", envAdminServer, &c.adminServer},
-		{"tls-ca", envTLSCA, &c.tlsCA},
+		{"server", envServer, func(text string) { c.servers = splitServers(text) }},
+		{"admin-server", envAdminServer, func(text string) { c.adminServers = splitServers(text) }},
+		{"tls-ca", envTLSCA, func(text string) { c.tlsCA = text }},
 	} {
 		if f := flags.Lookup(v.flag); f == nil || f.Changed {
 			continue
 		}
 		if text, set := c.app.variable(v.env); set {
-			*v.to = text
+			v.set(text)
 		}
 	}
 }
@@ -154,8 +158,42 @@ const adminTokenFile = "admin.token"
 
 // readSecret reads a token file that a flag or a variable names, or that the server keeps.
 func readSecret(what, path string) (string, error) {
+	path, err := newest(path)
+	if err != nil {
+		return "", usageError{noTokenFileError{fmt.Errorf("%s: %w", what, err)}}
+	}
 	secret, err := client.ReadToken(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", usageError{noTokenFileError{fmt.Errorf("%s: %w", what, err)}}
+	}
 	return secret, tokenError(what, err)
+}
+
+// noTokenFileError says that the file with the access token is not there. The node of a cluster that leads first makes the file.
+type noTokenFileError struct{ error }
+
+func (e noTokenFileError) Unwrap() error { return e.error }
+
+// newest returns the file that a pattern matches and that changed last. A path that is there, or is no pattern, is returned as it is.
+func newest(pattern string) (string, error) {
+	if _, err := os.Stat(pattern); err == nil || !strings.ContainsAny(pattern, "*?[") {
+		return pattern, nil
+	}
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return "", fmt.Errorf("%q: %w", pattern, err)
+	}
+	var found string
+	var changed time.Time
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(changed) {
+			found, changed = file, info.ModTime()
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("no file matches %s", pattern)
+	}
+	return found, nil
 }
 
 // checkSecret checks a token that a flag or a variable has.
@@ -251,15 +289,15 @@ func checkAddress(address string) error {
 // queueService carries out call with a client of the queue service.
 func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Context, api queuepb.QueueServiceClient) error) error {
 	c.fromEnvironment(cmd.Flags())
-	options, err := c.options(c.server)
+	address, options, err := c.choose(cmd.Context(), c.servers)
 	if err != nil {
 		return err
 	}
-	server, err := client.Dial(c.server, options...)
+	server, err := client.Dial(address, options...)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.explain(c.server, call(cmd.Context(), server.API())), server.Close())
+	return errors.Join(c.explain(address, call(cmd.Context(), server.API())), server.Close())
 }
 
 // messageBytesMax is how large an answer may be: a page of tasks with large payloads.
@@ -272,21 +310,17 @@ func (c *connection) adminService(cmd *cobra.Command, call func(ctx context.Cont
 }
 
 func (c *connection) withAdmin(ctx context.Context, call func(ctx context.Context, api adminpb.AdminServiceClient) error) error {
-	options, err := c.options(c.adminServer)
+	address, options, err := c.choose(ctx, c.adminServers)
 	if err != nil {
 		return err
 	}
-	target := c.adminServer
-	if !strings.HasPrefix(target, "unix:") {
-		target = "passthrough:///" + target
-	}
-	conn, err := grpc.NewClient(target, append(options, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)))...)
+	conn, err := grpc.NewClient(dialTarget(address), append(options, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)))...)
 	if err != nil {
-		return fmt.Errorf("dial %s: %w", c.adminServer, err)
+		return fmt.Errorf("dial %s: %w", address, err)
 	}
 	ctx, cancel := c.bounded(ctx, 0)
 	defer cancel()
-	return errors.Join(c.explain(c.adminServer, call(ctx, adminpb.NewAdminServiceClient(conn))), conn.Close())
+	return errors.Join(c.explain(address, call(ctx, adminpb.NewAdminServiceClient(conn))), conn.Close())
 }
 
 // watch notes whether a connection came about, for explain.
@@ -320,7 +354,7 @@ func (c *connection) explain(address string, err error) error {
 		return err
 	}
 	silent := s.Code() == codes.DeadlineExceeded && !c.connected.Load()
-	if s.Code() != codes.Unavailable && !silent {
+	if s.Code() != codes.Unavailable && !silent || refusesToLead(s) {
 		return err
 	}
 	remedy := "is it running? Start it with 'queued serve', or name another address with --server or --admin-server"

@@ -143,9 +143,12 @@ func TestTheReadmeStartsThreeNodes(t *testing.T) {
 	made := regexp.MustCompile(`(?m)^bin/queued (cluster init .*)$`).FindStringSubmatch(section)
 	require.Len(t, made, 2)
 	understood(t, strings.Fields(strings.ReplaceAll(made[1], "$PEERS", peers[1])))
-	status := regexp.MustCompile(`(?m)^bin/queued (cluster status .*)$`).FindStringSubmatch(section)
+	status := regexp.MustCompile(`(?m)^bin/queued (cluster status.*)$`).FindStringSubmatch(section)
 	require.Len(t, status, 2)
 	understood(t, strings.Fields(status[1]))
+	for _, v := range regexp.MustCompile(`(QUEUED_\w+)=`).FindAllStringSubmatch(section, -1) {
+		variables(t, []string{v[1]})
+	}
 	// What the table of the operator's commands says.
 	_, section, found = strings.Cut(string(text), "### Operating a cluster\n")
 	require.True(t, found)

@@ -65,7 +65,7 @@ func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminp
 		return nil
 	}
 	return func(ctx context.Context) (answer T, err error) {
-		conn := &connection{app: a, adminServer: doctor.Local(c.Node.Admin), timeout: defaultTimeout, data: c.Node.DataDir}
+		conn := &connection{app: a, adminServers: []string{doctor.Local(c.Node.Admin)}, timeout: defaultTimeout, data: c.Node.DataDir}
 		if c.Node.TLS.CertFile != "" {
 			if conn.serverName, err = certifiedName(c.Node.TLS.CertFile, c.Node.TLS.KeyFile); err != nil {
 				return answer, err

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -83,6 +84,11 @@ func statusOf(err error) *status.Status {
 	return refused.GRPCStatus()
 }
 
+// refusesToLead reports whether the server answered that it does not lead: it was reached.
+func refusesToLead(s *status.Status) bool {
+	return slices.ContainsFunc(s.Details(), func(d any) bool { _, is := d.(*queuepb.NotLeader); return is })
+}
+
 // refused takes over what the server's refusal of a call says.
 func (f *failure) refused(s *status.Status) {
 	f.Code = snake(s.Code().String())
@@ -97,6 +103,8 @@ func (f *failure) refused(s *status.Status) {
 		}
 	}
 	switch s.Code() {
+	case codes.Unavailable:
+		f.exit = exitUnreachable
 	case codes.Unauthenticated:
 		f.remedy = "pass --token or --token-file, or set QUEUED_TOKEN; the server keeps its operator token in DATA/admin.token"
 	case codes.Unimplemented:

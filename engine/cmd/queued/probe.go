@@ -18,7 +18,7 @@ func (a *app) probeCommand() *cobra.Command {
 		Short: "Ask a server whether it is ready, for health checks",
 		Long: `Asks a server's admin listener whether it is ready to serve, or with --live whether it is alive. It needs no
 access token. It ends with 0 if so, with 1 if not, and with 3 if nothing answers: for containers and service
-managers without a shell or curl.`,
+managers without a shell or curl. The answer is that of one server: several addresses are refused.`,
 		Example: `  queued probe
   queued probe --live --admin-server 127.0.0.1:7071 --timeout 2s`,
 		Args: noArgs,
@@ -27,6 +27,9 @@ managers without a shell or curl.`,
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		conn.fromEnvironment(c.Flags())
+		if n := len(conn.adminServers); n > 1 {
+			return usageError{fmt.Errorf("'queued probe' asks one server, and %d addresses are given by --admin-server or %s: pass --admin-server with one of them", n, envAdminServer)}
+		}
 		path := "/readyz"
 		if live {
 			path = "/livez"
@@ -52,7 +55,8 @@ const (
 
 // get reads a path of the admin listener, over TLS where the flags say so. It sends no access token.
 func (c *connection) get(ctx context.Context, path string) (status int, body string, err error) {
-	if err := checkAddress(c.adminServer); err != nil {
+	address := c.adminServers[0]
+	if err := checkAddress(address); err != nil {
 		return 0, "", err
 	}
 	encrypted, err := c.tlsConfig()
@@ -63,18 +67,18 @@ func (c *connection) get(ctx context.Context, path string) (status int, body str
 	if encrypted != nil {
 		scheme = "https"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+c.adminServer+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+address+path, nil)
 	if err != nil {
-		return 0, "", fmt.Errorf("ask %s: %w", c.adminServer, err)
+		return 0, "", fmt.Errorf("ask %s: %w", address, err)
 	}
 	transport := &http.Transport{TLSClientConfig: encrypted, DisableKeepAlives: true, MaxResponseHeaderBytes: headerBytesMax}
 	answer, err := transport.RoundTrip(request)
 	if err != nil {
-		return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %w", c.adminServer, err)}, "is it running, and is this its admin listener? Name another with --admin-server"}
+		return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %w", address, err)}, "is it running, and is this its admin listener? Name another with --admin-server"}
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax))
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return 0, "", fmt.Errorf("read the answer of %s: %w", c.adminServer, err)
+		return 0, "", fmt.Errorf("read the answer of %s: %w", address, err)
 	}
 	return answer.StatusCode, strings.TrimSpace(string(text)), nil
 }

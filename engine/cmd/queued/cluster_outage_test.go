@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What the commands say when two of three nodes are gone, word for word: as text, and as JSON.
+func TestCommandsWithoutAMajority(t *testing.T) {
+	c := newCluster(t)
+	m := c.nodes["n1"]
+	s := newShell(t, "QUEUED_SERVER="+m.Listen[0], "QUEUED_ADMIN_SERVER="+m.Admin)
+	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 })
+	s.ok("enqueue", "--queue", "q", "x")
+	c.kill("n2", "n3")
+	// Only then is it certain that the node that is left has noticed.
+	s.until(func(r ran) bool { return strings.Contains(r.err, "1 of 3 nodes is there") }, "status")
+	var b strings.Builder
+	for _, args := range [][]string{
+		{"cluster", "status", "--wait", "0s"}, {"status"}, {"enqueue", "--queue", "q", "hello"}, {"claim", "--queue", "q"},
+		{"enqueue", "--queue", "q", "hello", "-o", "json"},
+	} {
+		r := s.run(args...)
+		fmt.Fprintf(&b, "$ queued %s\n%sexit %d\n\n", strings.Join(args, " "), r.err, r.code)
+		assert.NotContains(t, r.err, "shard -1")
+	}
+	text := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(\S+?s\)`).ReplaceAllString(b.String(), "TIME (DURATION)")
+	golden(t, "outage.golden", text)
+	c.start("n2")
+	s.until(func(r ran) bool { return r.code == exitOK }, "enqueue", "--queue", "q", "x")
+}
+
+// On a terminal, cluster status says what it waits for; it goes on when that has come.
+func TestClusterStatusWaitsForALeader(t *testing.T) {
+	c := prepareCluster(t)
+	c.start("n1")
+	s := newShell(t, "QUEUED_ADMIN_SERVER="+c.nodes["n1"].Admin)
+	s.run("cluster", "status", "--wait", "300ms").fails(exitFailed, "queued: no shard has a leader: 1 of 3 nodes is there (n1)")
+	s.shows = true
+	done := make(chan ran)
+	go func() { done <- s.run("cluster", "status", "--wait", "1m") }()
+	c.start("n2", "n3")
+	r := <-done
+	assert.Equal(t, exitOK, r.code, r.err)
+	assert.Regexp(t, `^waiting for up to 1m0s for a leader of each shard: `, r.err)
+	assert.Regexp(t, `(?m)^0 +n[123] +\d+ `, r.out)
+	nobody := newShell(t, "QUEUED_ADMIN_SERVER=127.0.0.1:1")
+	nobody.shows = true
+	nobody.run("cluster", "status", "--wait", "300ms").fails(exitUnreachable,
+		"waiting for up to 0s for a server that answers: can't reach the server at 127.0.0.1:1: ", "queued: can't reach the server at 127.0.0.1:1")
+	asJSON := nobody.run("cluster", "status", "--wait", "300ms", "-o", "json")
+	assert.Equal(t, "unreachable", asJSON.failure().Code, "one document")
+	nobody.run("cluster", "status", "--wait", "300ms", "--token-file", t.TempDir()+"/n?/admin.token").fails(exitUsage,
+		"waiting for up to 0s for the access token: --token-file: no file matches ", "queued: --token-file: no file matches ")
+}
