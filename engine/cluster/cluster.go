@@ -5,7 +5,9 @@
 //
 //   - the directory: who the members are, where their clients connect, and which of them answer (peers.go);
 //   - admission: a node with a new data folder takes part only once the other nodes have removed what it was before (admission.go);
-//   - changes of the members, which the leader of each group makes (members.go);
+//   - changes of the members, which the leader of each group makes (members.go), and the look at a node before it is added (newmember.go);
+//   - what operators read: which nodes are gone and since when (presence.go), what that means without a majority (outage.go), who leads
+//     (leaders.go) and how the members change (memberlog.go);
 //   - placement: leadership is spread over the nodes, and leaves nodes whose disk is full or whose clock is wrong (placement.go,
 //     space.go, clocks.go);
 //   - quotas, which hold for all nodes together (quotas.go).

@@ -260,6 +260,8 @@ func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *p
 			}
 			in.Shard = uint32(i)
 			err = k.changeAt(ctx, leader, in)
+		} else if k.Outage() != "" {
+			return err // no leader comes before an operator has acted
 		}
 		if err == nil || !retryable(err) {
 			return err

@@ -22,7 +22,7 @@ func TestCommandsWithoutAMajority(t *testing.T) {
 	var b strings.Builder
 	for _, args := range [][]string{
 		{"cluster", "status", "--wait", "0s"}, {"status"}, {"enqueue", "--queue", "q", "hello"}, {"claim", "--queue", "q"},
-		{"enqueue", "--queue", "q", "hello", "-o", "json"},
+		{"enqueue", "--queue", "q", "hello", "-o", "json"}, {"cluster", "remove", "n3", "--yes"},
 	} {
 		r := s.run(args...)
 		fmt.Fprintf(&b, "$ queued %s\n%sexit %d\n\n", strings.Join(args, " "), r.err, r.code)
@@ -46,7 +46,7 @@ func TestClusterStatusWaitsForALeader(t *testing.T) {
 	c.start("n2", "n3")
 	r := <-done
 	assert.Equal(t, exitOK, r.code, r.err)
-	assert.Regexp(t, `^waiting for up to 1m0s for a leader of each shard: `, r.err)
+	assert.Regexp(t, `^waiting for up to 1m0s for a leader of each shard: shard 0 has none; nodes that do not answer: n2, n3\n`, r.err)
 	assert.Regexp(t, `(?m)^0 +n[123] +\d+ `, r.out)
 	nobody := newShell(t, "QUEUED_ADMIN_SERVER=127.0.0.1:1")
 	nobody.shows = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,9 +60,15 @@ func awaited(s *adminpb.GetClusterResponse, err error, passed time.Duration) (wh
 	case err != nil:
 		return "", ""
 	}
+	var silent []string
+	for _, m := range s.GetMembers() {
+		if !m.GetReachable() {
+			silent = append(silent, m.GetNode())
+		}
+	}
 	for _, g := range s.GetGroups() {
 		if g.GetLeader() == "" {
-			return "a leader of each shard", or(s.GetOutage(), fmt.Sprintf("shard %d has none", g.GetShard()))
+			return "a leader of each shard", fmt.Sprintf("shard %d has none; nodes that do not answer: %s", g.GetShard(), or(strings.Join(silent, ", "), "none"))
 		}
 	}
 	for _, m := range s.GetMembers() {

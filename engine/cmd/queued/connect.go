@@ -80,7 +80,7 @@ func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 			". Of several, with commas or the flag repeated, the first that answers is used")
 	}
 	flags.StringVar(&conn.token, "token", "", "access token; better not on a shared host, where others see command lines")
-	flags.StringVar(&conn.tokenFile, "token-file", "", "file with the access token; of a pattern as 'data/n?/admin.token' the newest. Without either: $"+envToken+", $"+envTokenFile+
+	flags.StringVar(&conn.tokenFile, "token-file", "", "file with the access token, or a pattern as in 'data/n?/admin.token': the newest match. Without either: $"+envToken+", $"+envTokenFile+
 		", or for a server on this host admin.token in $"+envData+" or ./data")
 	flags.BoolVar(&conn.plaintext, "plaintext", false, "send the access token to another host without TLS, where everybody on the way can read it")
 	flags.StringVar(&conn.tlsCA, "tls-ca", "", `use TLS, and trust the authorities in this PEM file, or "system", or $`+envTLSCA)

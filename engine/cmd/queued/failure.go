@@ -19,7 +19,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1 // refused by the server, or failed
 	exitUsage       = 2 // the command line or the configuration is wrong
-	exitUnreachable = 3 // no server answered
+	exitUnreachable = 3 // no server answered, or the shard has no leader
 	exitInterrupted = 130
 )
 

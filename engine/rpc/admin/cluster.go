@@ -95,7 +95,7 @@ func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, check
 	if a.cluster == nil {
 		return errStandsAlone
 	}
-	return clusterStatus(a.cluster.Change(ctx, c))
+	return clusterStatus(route.Explain(a.cluster, a.cluster.Change(ctx, c)))
 }
 
 // asField names the field that a check is about.
