@@ -14,7 +14,7 @@ func TestClusterCallsOverREST(t *testing.T) {
 	a := newAdminTest(t)
 	status, body := a.ask(http.MethodGet, "/v1/cluster")
 	require.Equal(t, http.StatusOK, status)
-	assert.JSONEq(t, `{"node":"","members":[],"groups":[]}`, body)
+	assert.JSONEq(t, `{"node":"","members":[],"groups":[],"outage":""}`, body)
 	const alone = "this server stands alone: start it with --cluster-node"
 	for _, c := range []struct{ path, body, says string }{
 		{"add", `{"node":"n2","address":"a:1"}`, alone},

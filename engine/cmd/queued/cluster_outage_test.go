@@ -21,8 +21,12 @@ func TestCommandsWithoutAMajority(t *testing.T) {
 	s.until(func(r ran) bool { return strings.Contains(r.err, "1 of 3 nodes is there") }, "status")
 	var b strings.Builder
 	for _, args := range [][]string{
-		{"cluster", "status", "--wait", "0s"}, {"status"}, {"enqueue", "--queue", "q", "hello"}, {"claim", "--queue", "q"},
-		{"enqueue", "--queue", "q", "hello", "-o", "json"}, {"cluster", "remove", "n3", "--yes"},
+		{"cluster", "status", "--wait", "0s"},
+		{"status"},
+		{"enqueue", "--queue", "q", "hello"},
+		{"claim", "--queue", "q"},
+		{"enqueue", "--queue", "q", "hello", "-o", "json"},
+		{"cluster", "remove", "n3", "--yes"},
 	} {
 		r := s.run(args...)
 		fmt.Fprintf(&b, "$ queued %s\n%sexit %d\n\n", strings.Join(args, " "), r.err, r.code)
