@@ -33,7 +33,7 @@ func (d *directory) outage(self string, now time.Time) string {
 		}
 	}
 	voters := len(here) + len(missing)
-	if need := voters/2 + 1; len(here) < need {
+	if need := voters/2 + 1; voters > 0 && len(here) < need { // a node that waits to join knows no voters
 		slices.Sort(here)
 		slices.Sort(missing)
 		is := "are"

@@ -123,7 +123,8 @@ type ChangeKind int
 
 // The kinds of changes.
 const (
-	// AddMember makes Node at Address a member of all groups. Groups that have the same member already do not change.
+	// AddMember makes Node at Address a member of all groups. The change is refused unless that node answers there, and if it is a member
+	// of all groups or of another cluster. Groups that have the member from a change that failed half-way do not change.
 	AddMember ChangeKind = iota + 1
 	// RemoveMember removes Node from all groups. Groups that Node leads get another leader first. If Node is no member, the change is
 	// refused.
