@@ -3034,6 +3034,8 @@ type GetStatusResponse struct {
 	ClockUnixUs int64 `protobuf:"varint,9,opt,name=clock_unix_us,json=clockUnixUs,proto3" json:"clock_unix_us,omitempty"`
 	// How far the host's wall clock is ahead of that; the server's clock approaches it by 2 % of the time that passes.
 	WallClockAheadUs int64 `protobuf:"varint,10,opt,name=wall_clock_ahead_us,json=wallClockAheadUs,proto3" json:"wall_clock_ahead_us,omitempty"`
+	// What the server's program was built from.
+	Build *Build `protobuf:"bytes,11,opt,name=build,proto3" json:"build,omitempty"`
 	// The file system of the data folder; absent where its free space is not known.
 	Disk          *DiskStatus `protobuf:"bytes,20,opt,name=disk,proto3" json:"disk,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3140,11 +3142,83 @@ func (x *GetStatusResponse) GetWallClockAheadUs() int64 {
 	return 0
 }
 
+func (x *GetStatusResponse) GetBuild() *Build {
+	if x != nil {
+		return x.Build
+	}
+	return nil
+}
+
 func (x *GetStatusResponse) GetDisk() *DiskStatus {
 	if x != nil {
 		return x.Disk
 	}
 	return nil
+}
+
+// Build identifies the content of a program.
+type Build struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The commit, in hexadecimal digits; empty if the program does not know it.
+	Commit string `protobuf:"bytes,1,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Whether the source had changes that were not committed.
+	Modified bool `protobuf:"varint,2,opt,name=modified,proto3" json:"modified,omitempty"`
+	// The SHA-256 of the program's file, in hexadecimal digits, if the commit alone does not identify the content; empty if the file cannot
+	// be read.
+	Sha256        string `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Build) Reset() {
+	*x = Build{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Build) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Build) ProtoMessage() {}
+
+func (x *Build) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Build.ProtoReflect.Descriptor instead.
+func (*Build) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Build) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *Build) GetModified() bool {
+	if x != nil {
+		return x.Modified
+	}
+	return false
+}
+
+func (x *Build) GetSha256() string {
+	if x != nil {
+		return x.Sha256
+	}
+	return ""
 }
 
 type DiskStatus struct {
@@ -3166,7 +3240,7 @@ type DiskStatus struct {
 
 func (x *DiskStatus) Reset() {
 	*x = DiskStatus{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3178,7 +3252,7 @@ func (x *DiskStatus) String() string {
 func (*DiskStatus) ProtoMessage() {}
 
 func (x *DiskStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3191,7 +3265,7 @@ func (x *DiskStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
 func (*DiskStatus) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DiskStatus) GetState() DiskState {
@@ -3251,7 +3325,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3263,7 +3337,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3276,7 +3350,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 type GetClusterResponse struct {
@@ -3295,7 +3369,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3307,7 +3381,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3320,7 +3394,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -3382,7 +3456,7 @@ type ClusterMember struct {
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3394,7 +3468,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3407,7 +3481,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -3526,7 +3600,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3538,7 +3612,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3551,7 +3625,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -3609,7 +3683,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3621,7 +3695,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3634,7 +3708,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -3679,7 +3753,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3765,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3704,7 +3778,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -3736,7 +3810,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3748,7 +3822,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3761,7 +3835,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 type RemoveMemberRequest struct {
@@ -3773,7 +3847,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3785,7 +3859,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3798,7 +3872,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -3816,7 +3890,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3828,7 +3902,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3841,7 +3915,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 type PromoteMemberRequest struct {
@@ -3853,7 +3927,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3865,7 +3939,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3878,7 +3952,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -3896,7 +3970,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +3982,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +3995,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 type DemoteMemberRequest struct {
@@ -3933,7 +4007,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4019,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4032,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -3976,7 +4050,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3988,7 +4062,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4001,7 +4075,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 type TransferLeadershipRequest struct {
@@ -4016,7 +4090,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4028,7 +4102,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4041,7 +4115,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -4066,7 +4140,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4078,7 +4152,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4091,7 +4165,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 type TakeSnapshotRequest struct {
@@ -4104,7 +4178,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4116,7 +4190,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4129,7 +4203,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -4147,7 +4221,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4159,7 +4233,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4172,7 +4246,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{66}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -4357,7 +4431,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x0eBackupResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"\x12\n" +
-	"\x10GetStatusRequest\"\xfa\x02\n" +
+	"\x10GetStatusRequest\"\xa7\x03\n" +
 	"\x11GetStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\"\n" +
 	"\rstarted_at_ms\x18\x02 \x01(\x03R\vstartedAtMs\x12\x16\n" +
@@ -4371,8 +4445,13 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05tasks\x18\b \x01(\x04R\x05tasks\x12\"\n" +
 	"\rclock_unix_us\x18\t \x01(\x03R\vclockUnixUs\x12-\n" +
 	"\x13wall_clock_ahead_us\x18\n" +
-	" \x01(\x03R\x10wallClockAheadUs\x12.\n" +
-	"\x04disk\x18\x14 \x01(\v2\x1a.prony.admin.v1.DiskStatusR\x04disk\"\x82\x02\n" +
+	" \x01(\x03R\x10wallClockAheadUs\x12+\n" +
+	"\x05build\x18\v \x01(\v2\x15.prony.admin.v1.BuildR\x05build\x12.\n" +
+	"\x04disk\x18\x14 \x01(\v2\x1a.prony.admin.v1.DiskStatusR\x04disk\"S\n" +
+	"\x05Build\x12\x16\n" +
+	"\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1a\n" +
+	"\bmodified\x18\x02 \x01(\bR\bmodified\x12\x16\n" +
+	"\x06sha256\x18\x03 \x01(\tR\x06sha256\"\x82\x02\n" +
 	"\n" +
 	"DiskStatus\x12/\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x19.prony.admin.v1.DiskStateR\x05state\x12\x1f\n" +
@@ -4521,7 +4600,7 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
@@ -4576,51 +4655,52 @@ var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(*BackupResponse)(nil),             // 50: prony.admin.v1.BackupResponse
 	(*GetStatusRequest)(nil),           // 51: prony.admin.v1.GetStatusRequest
 	(*GetStatusResponse)(nil),          // 52: prony.admin.v1.GetStatusResponse
-	(*DiskStatus)(nil),                 // 53: prony.admin.v1.DiskStatus
-	(*GetClusterRequest)(nil),          // 54: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 55: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 56: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 57: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 58: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 59: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 60: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 61: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 62: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 63: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 64: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 65: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 66: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 67: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 68: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 69: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 70: prony.admin.v1.TakeSnapshotResponse
-	(*queuepb.Backoff)(nil),            // 71: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 72: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 73: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 74: prony.queue.v1.SettleResult
+	(*Build)(nil),                      // 53: prony.admin.v1.Build
+	(*DiskStatus)(nil),                 // 54: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 55: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 56: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 57: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 58: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 59: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 60: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 61: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 62: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 63: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 64: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 65: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 66: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 67: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 68: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 69: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 70: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 71: prony.admin.v1.TakeSnapshotResponse
+	(*queuepb.Backoff)(nil),            // 72: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 73: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 74: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 75: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	71, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	72, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
 	5,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
 	6,  // 3: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
 	6,  // 4: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
 	5,  // 5: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
 	6,  // 6: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	72, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	73, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	74, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	73, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	74, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	75, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
 	1,  // 10: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	73, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	74, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
 	2,  // 12: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
 	25, // 13: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
 	2,  // 14: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
 	27, // 15: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
 	26, // 16: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
 	27, // 17: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	74, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	75, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
 	27, // 19: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	74, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	75, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
 	34, // 21: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
 	35, // 22: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
 	34, // 23: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
@@ -4630,71 +4710,72 @@ var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	40, // 27: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
 	40, // 28: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
 	40, // 29: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	53, // 30: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
-	4,  // 31: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
-	56, // 32: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	57, // 33: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	4,  // 34: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
-	58, // 35: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	7,  // 36: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	9,  // 37: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	11, // 38: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	13, // 39: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	15, // 40: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	17, // 41: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	19, // 42: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
-	21, // 43: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	23, // 44: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	28, // 45: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	30, // 46: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	32, // 47: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	36, // 48: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	38, // 49: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	41, // 50: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	43, // 51: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	45, // 52: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	47, // 53: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	49, // 54: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	51, // 55: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	54, // 56: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	59, // 57: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	61, // 58: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	63, // 59: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	65, // 60: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	67, // 61: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	69, // 62: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	8,  // 63: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	10, // 64: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	12, // 65: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	14, // 66: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	16, // 67: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	18, // 68: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	20, // 69: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
-	22, // 70: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	24, // 71: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	29, // 72: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	31, // 73: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	33, // 74: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	37, // 75: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	39, // 76: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	42, // 77: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	44, // 78: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	46, // 79: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	48, // 80: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	50, // 81: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	52, // 82: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	55, // 83: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	60, // 84: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	62, // 85: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	64, // 86: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	66, // 87: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	68, // 88: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	70, // 89: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	63, // [63:90] is the sub-list for method output_type
-	36, // [36:63] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	53, // 30: prony.admin.v1.GetStatusResponse.build:type_name -> prony.admin.v1.Build
+	54, // 31: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	4,  // 32: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	57, // 33: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	58, // 34: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	4,  // 35: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	59, // 36: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	7,  // 37: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	9,  // 38: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	11, // 39: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	13, // 40: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	15, // 41: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	17, // 42: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	19, // 43: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	21, // 44: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	23, // 45: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	28, // 46: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	30, // 47: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	32, // 48: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	36, // 49: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	38, // 50: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	41, // 51: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	43, // 52: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	45, // 53: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	47, // 54: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	49, // 55: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	51, // 56: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	55, // 57: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	60, // 58: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	62, // 59: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	64, // 60: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	66, // 61: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	68, // 62: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	70, // 63: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	8,  // 64: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	10, // 65: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	12, // 66: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	14, // 67: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	16, // 68: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	18, // 69: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	20, // 70: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	22, // 71: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	24, // 72: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	29, // 73: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	31, // 74: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	33, // 75: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	37, // 76: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	39, // 77: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	42, // 78: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	44, // 79: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	46, // 80: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	48, // 81: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	50, // 82: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	52, // 83: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	56, // 84: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	61, // 85: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	63, // 86: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	65, // 87: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	67, // 88: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	69, // 89: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	71, // 90: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	64, // [64:91] is the sub-list for method output_type
+	37, // [37:64] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -4702,16 +4783,16 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[51].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[62].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[52].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[63].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[65].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   66,
+			NumMessages:   67,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/storage"
 
@@ -56,7 +57,7 @@ func (n *Node) makeAdminToken(ctx context.Context) error {
 	// The file first: if the process dies in between, the registry is as it was, and the next start tries again.
 	err := n.registry.ReplaceAdminFile(ctx, func(secret string) error { return disk.WriteWhole(n.tokenFile, []byte(secret+"\n")) })
 	if err != nil {
-		return fmt.Errorf("make the admin token: %w", err)
+		return setting.Path(fmt.Errorf("make the admin token: %w", err), "give the data folder to the user of the server", "data")
 	}
 	n.log.Info("made an operator's token", "path", n.tokenFile)
 	return nil

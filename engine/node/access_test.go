@@ -304,9 +304,9 @@ func TestOnlyGuardedListenersGoBeyondLoopback(t *testing.T) {
 		config  Config
 		refused string
 	}{
-		{"nothing", Config{}, "no TLS and no authentication"},
-		{"no TLS", Config{Auth: true}, "no TLS:"},
-		{"no tokens", Config{TLS: files}, "no authentication:"},
+		{"nothing", Config{}, "TLS is off and authentication is off"},
+		{"no TLS", Config{Auth: true}, "TLS is off: name a certificate"},
+		{"no tokens", Config{TLS: files}, "authentication is off: leave out --auth off"},
 		{"both", Config{TLS: files, Auth: true}, ""},
 		{"mTLS", Config{TLS: mutual}, ""},
 		{"mTLS and tokens", Config{TLS: mutual, Auth: true}, ""},

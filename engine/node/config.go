@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
@@ -90,77 +91,86 @@ func (c *Config) Check() error { return c.check() }
 // check reports every problem of the configuration at once.
 func (c *Config) check() error {
 	var errs []error
+	problem := func(path, remedy, format string, args ...any) {
+		errs = append(errs, setting.Errorf(path, remedy, format, args...))
+	}
 	if c.DataDir == "" {
-		errs = append(errs, errors.New("data folder is empty: name one"))
+		problem("data", "name one", "data folder is empty")
 	}
 	if len(c.Listen)+len(c.Listeners) == 0 {
-		errs = append(errs, errors.New("listen addresses are missing: name at least one"))
+		problem("listen", "name at least one", "listen addresses are missing")
 	}
 	for _, address := range c.Listen {
 		if path, ok := strings.CutPrefix(address, unixPrefix); ok {
 			if path == "" {
-				errs = append(errs, fmt.Errorf("listen address %q has no path: write unix:/path", address))
+				problem("listen", "write unix:/path", "listen address %q has no path", address)
 			}
 			if strings.HasPrefix(path, "@") { // the system would make an abstract socket, which has no mode to guard it
-				errs = append(errs, fmt.Errorf("listen address %q begins its path with @: write unix:/path", address))
+				problem("listen", "write unix:/path", "listen address %q begins its path with @", address)
 			}
 			continue
 		}
-		errs = append(errs, c.checkReach("listen address", address))
+		errs = append(errs, c.checkReach("listen", address))
 	}
 	if c.HTTP != "" {
-		errs = append(errs, c.checkReach("http address", c.HTTP))
+		errs = append(errs, c.checkReach("http", c.HTTP))
 	}
 	if c.Admin != "" {
-		errs = append(errs, c.checkReach("admin address", c.Admin))
+		errs = append(errs, c.checkReach("admin", c.Admin))
 	}
 	errs = append(errs, c.TLS.check())
 	errs = append(errs, c.Cluster.Check()...)
 	if c.NewAdminToken && !c.Auth {
-		errs = append(errs, errors.New("a new admin token is asked for, and authentication is off: turn it on"))
+		problem("new_admin_token", "turn it on with --auth on, or leave out --new-admin-token", "a new admin token is asked for, and authentication is off")
 	}
 	if c.Metrics.Auth && !c.Auth {
-		errs = append(errs, errors.New("metrics.auth is true, and authentication is off: turn authentication on, or set metrics.auth to false"))
+		problem("metrics.auth", "turn authentication on with --auth on, or leave out --metrics-auth", "metrics.auth is true, and authentication is off")
 	}
 	if c.Shards < 0 || c.Shards > shard.ShardsMax {
-		errs = append(errs, fmt.Errorf("shards %d is not 1 to %d", c.Shards, shard.ShardsMax))
+		problem("shards", "", "shards %d is not 1 to %d", c.Shards, shard.ShardsMax)
 	}
 	if _, err := storage.ParseDurability(string(c.Durability)); err != nil {
-		errs = append(errs, err)
+		errs = append(errs, setting.Wrap(err, "", "durability"))
 	}
 	if low, critical := c.DiskLow, c.DiskCritical; low.Set && critical.Set && !low.Off() && (low.Percent > 0) == (critical.Percent > 0) &&
 		(critical.Percent > low.Percent || critical.Bytes > low.Bytes) {
-		errs = append(errs, fmt.Errorf("disk critical mark %s is above the low mark %s: lower it, or raise the low one", critical, low))
+		errs = append(errs, setting.Wrap(errors.New("the critical mark for free disk space is above the low mark"),
+			"lower --disk-critical, or raise --disk-low", "disk_critical", "disk_low"))
 	}
 	if c.StallMax < 0 {
-		errs = append(errs, fmt.Errorf("stall bound %v is negative: use 0 for the default of %v", c.StallMax, defaultStallMax))
+		problem("stall_max", fmt.Sprintf("use 0 for the default of %v", defaultStallMax), "stall bound %v is negative", c.StallMax)
 	}
 	if c.SyncInterval < 0 || c.SyncInterval > time.Minute {
-		errs = append(errs, fmt.Errorf("sync interval %v is not above 0 and at most 1m", c.SyncInterval))
+		problem("sync_interval", "", "sync interval %v is not above 0 and at most 1m", c.SyncInterval)
 	}
 	return errors.Join(errs...)
 }
 
-// checkReach refuses a listener that other hosts can reach and that lacks TLS or authentication.
-func (c *Config) checkReach(what, address string) error {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fmt.Errorf("%s %q: %w: write host:port", what, address, err)
+// checkReach refuses a listener that other hosts can reach and that lacks TLS or authentication. path is the listener's setting.
+func (c *Config) checkReach(path, address string) error {
+	what := path + " address"
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return setting.Errorf(path, "write host:port", "%s %q: %w", what, address, err)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return setting.Errorf(path, "write a port from 0 to 65535", "%s %q has the port %q, which does not exist", what, address, port)
 	}
 	if isLoopback(address) || c.Insecure {
 		return nil
 	}
-	var missing []string
+	var missing, remedies []string
 	if !c.TLS.on() {
-		missing = append(missing, "TLS")
+		missing, remedies = append(missing, "TLS is off"), append(remedies, "name a certificate with --tls-cert and --tls-key")
 	}
 	if !c.Auth && c.TLS.ClientCAFile == "" {
-		missing = append(missing, "authentication")
+		missing, remedies = append(missing, "authentication is off"), append(remedies, "leave out --auth off")
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s %q is not a loopback address, and there is no %s: turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure",
-		what, address, strings.Join(missing, " and no "))
+	return setting.Errorf(path, strings.Join(remedies, " and ")+", listen on 127.0.0.1, [::1] or localhost, or pass --insecure if that is meant",
+		"%s %q is not a loopback address, and %s", what, address, strings.Join(missing, " and "))
 }
 
 // isLoopback reports whether only this host can reach an address.

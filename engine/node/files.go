@@ -1,6 +1,10 @@
 package node
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/engine/internal/setting"
+)
 
 // The files that the node reserves for itself.
 const (
@@ -20,7 +24,8 @@ type fileShares struct {
 // divideFiles divides a number of open files among clients' connections and stores. Connections have at most half.
 func divideFiles(files, stores int) (fileShares, error) {
 	if files < filesMin+stores*(storeFilesMin+storeFilesBeside) {
-		return fileShares{}, fmt.Errorf("the process may have %d files open (RLIMIT_NOFILE): raise that limit to at least %d", files, filesMin+stores*(storeFilesMin+storeFilesBeside))
+		return fileShares{}, setting.Wrap(fmt.Errorf("the process may have %d files open (RLIMIT_NOFILE)", files),
+			fmt.Sprintf("raise that limit to at least %d: ulimit -n, or LimitNOFILE= of the systemd unit", filesMin+stores*(storeFilesMin+storeFilesBeside)))
 	}
 	left := files - ownFiles - stores*storeFilesBeside
 	tables := max(storeFilesMin, min(storeFiles, left/2/stores))

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/build"
 	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage/backup"
@@ -27,9 +29,10 @@ func newHost(n *Node, c Config) *host {
 
 // Status implements rpc.Host.
 func (h *host) Status() admin.Status {
+	this := build.This()
 	_, now := h.clock.Now()
 	return admin.Status{
-		Version: version.Of().Version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
+		Version: version.Of().Version, Build: &adminpb.Build{Commit: this.Commit, Modified: this.Modified, Sha256: this.SHA256}, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
 		Clock: time.Unix(0, now), WallClockAhead: h.clock.Offset(), Disk: h.diskStatus(),
 	}
 }

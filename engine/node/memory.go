@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -18,12 +19,12 @@ const payloadOverhead = 64 << 10
 func (n *Node) divideMemory(c *Config) error {
 	total, err := c.Memory.Resolve()
 	if err != nil {
-		return fmt.Errorf("memory: %w", err)
+		return setting.Errorf("memory", "", "memory: %w", err)
 	}
 	n.shares = memory.SharesOf(total, c.Shards, c.Cluster.On())
 	if total > 0 && c.Limits.PayloadBytesMax > n.shares.MessageBytes-payloadOverhead {
-		return fmt.Errorf("memory of %d MiB takes messages of up to %d bytes, and the largest payload is %d: give more memory, or lower the limit of payloads",
-			total>>20, n.shares.MessageBytes, c.Limits.PayloadBytesMax)
+		return setting.Wrap(fmt.Errorf("memory of %d MiB takes messages of up to %d bytes, and the largest payload is %d",
+			total>>20, n.shares.MessageBytes, c.Limits.PayloadBytesMax), "raise --memory, or lower --limits-payload-max", "memory", "limits.payload_max")
 	}
 	c.Queue = queueShares(c.Queue, n.shares)
 	n.shares.KeyFilterBytes = keyFilterShare(c.KeyFilterBytesMax, n.shares)

@@ -30,6 +30,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,7 @@ import (
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node/metrics"
@@ -213,15 +215,16 @@ func checkNodeOf(dir, was, node string) error {
 	case was == "" || was == node:
 		return nil
 	case node == "":
-		return fmt.Errorf("data folder %s is of node %s of a cluster: start it with that cluster node, or restore a backup of it to serve it alone", dir, was)
+		return setting.Wrap(fmt.Errorf("data folder %s is of node %s of a cluster", dir, was),
+			fmt.Sprintf("start it with --cluster-node %s, or restore a backup of it to serve it alone", was), "data", "cluster.node")
 	default:
-		return fmt.Errorf("data folder %s is of node %s, not %s: start it as that node, or with an empty data folder", dir, was, node)
+		return setting.Wrap(fmt.Errorf("data folder %s is of node %s, not %s", dir, was, node), "start it as that node, or with an empty data folder", "cluster.node", "data")
 	}
 }
 
 func (n *Node) listen(c Config) error {
 	for _, address := range c.Listen {
-		l, err := n.listenOn(address, false)
+		l, err := n.listenOn("listen", address, false)
 		if err != nil {
 			return err
 		}
@@ -229,30 +232,33 @@ func (n *Node) listen(c Config) error {
 	}
 	var err error
 	if c.HTTP != "" {
-		if n.httpAt, err = n.listenOn(c.HTTP, true); err != nil {
+		if n.httpAt, err = n.listenOn("http", c.HTTP, true); err != nil {
 			return fmt.Errorf("http: %w", err)
 		}
 	}
 	if c.Admin != "" {
-		if n.adminAt, err = n.listenOn(c.Admin, true); err != nil {
+		if n.adminAt, err = n.listenOn("admin", c.Admin, true); err != nil {
 			return fmt.Errorf("admin: %w", err)
 		}
 	}
 	return nil
 }
 
-// listenOn listens for clients. overHTTP says that an HTTP server closes idle connections.
-func (n *Node) listenOn(address string, overHTTP bool) (net.Listener, error) {
-	if path, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
-		l, err := listenUnix(path)
+// listenOn listens for clients at an address that the setting at the path names. overHTTP says that an HTTP server closes idle connections.
+func (n *Node) listenOn(path, address string, overHTTP bool) (net.Listener, error) {
+	if socket, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
+		l, err := listenUnix(socket)
 		if err != nil {
-			return nil, err
+			return nil, setting.Path(err, "name a path with --"+path+" at which the user of the server may make a socket", path)
 		}
 		return n.conns.listener(l, overHTTP), nil
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address", address, err)
+		if errors.Is(err, os.ErrPermission) {
+			return nil, setting.Errorf(path, "choose another port with --"+path+", or let the server use ports below 1024 (CAP_NET_BIND_SERVICE)", "listen on %s: %w", address, err)
+		}
+		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with --%s", address, err, path)
 	}
 	l = n.conns.listener(l, overHTTP)
 	switch {

@@ -31,7 +31,7 @@ func TestADataFolderIsOfOneNode(t *testing.T) {
 	n1, n2 := cluster.Config{Node: "n1", Listen: "127.0.0.1:0"}, cluster.Config{Node: "n2", Listen: "127.0.0.1:0"}
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, n1))
-	require.ErrorContains(t, opened(t, dir, cluster.Config{}), "is of node n1 of a cluster: start it with that cluster node")
+	require.ErrorContains(t, opened(t, dir, cluster.Config{}), "is of node n1 of a cluster: start it with --cluster-node n1")
 	require.ErrorContains(t, opened(t, dir, n2), "is of node n1, not n2")
 	require.NoError(t, opened(t, dir, n1))
 }

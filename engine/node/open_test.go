@@ -43,7 +43,7 @@ func TestOnlyLoopbackAddressesAreListenedOn(t *testing.T) {
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.com:0"} {
 		dir := filepath.Join(t.TempDir(), "data")
 		text := refused(t, node.Config{DataDir: dir, Listen: []string{address}, Durability: storage.None})
-		assert.Contains(t, text, "use 127.0.0.1, [::1] or localhost", address)
+		assert.Contains(t, text, "listen on 127.0.0.1, [::1] or localhost", address)
 		assert.NoDirExists(t, dir)
 	}
 	n := start(t, func(c *node.Config) { c.Listen = []string{"localhost:0"} })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
@@ -61,6 +62,7 @@ func (n *Node) openStores(c Config) error {
 		all.Go(func() {
 			dir := storage.ShardFolder(c.DataDir, i)
 			stores[i], errs[i] = storage.Open(dir, o)
+			errs[i] = setting.Path(errs[i], "give the data folder and what is in it to the user of the server", "data")
 		})
 	}
 	all.Wait()
@@ -89,14 +91,14 @@ func shareOf(c queue.Config, shards int) queue.Config {
 // settleLayout writes how many shards a new data folder has, and refuses another number for an old one.
 func settleLayout(files vfs.FS, dir string, shards int) error {
 	if err := backup.CheckDataFolder(dir); err != nil {
-		return err
+		return setting.Wrap(err, "", "data")
 	}
 	if files == nil {
 		files = vfs.Default
 	}
 	for _, folder := range []string{dir, filepath.Join(dir, storage.ShardsFolder)} {
 		if err := disk.MakeFolder(files, folder); err != nil {
-			return fmt.Errorf("make the data folder: %w", err)
+			return setting.Path(fmt.Errorf("make the data folder: %w", err), "name a folder with --data that the user of the server may write", "data")
 		}
 	}
 	settled, err := storage.ReadLayout(dir)
@@ -104,9 +106,10 @@ func settleLayout(files vfs.FS, dir string, shards int) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return storage.WriteLayout(dir, shards) // no shard may be made before
 	case err != nil:
-		return fmt.Errorf("%w: restore it, or the data folder from a backup", err)
+		return setting.Wrap(err, "restore it, or the data folder from a backup", "data")
 	case settled != shards:
-		return fmt.Errorf("the number of shards of data folder %s is %d, not %d: start with %d, or with another data folder", dir, settled, shards, settled)
+		return setting.Wrap(fmt.Errorf("the number of shards of data folder %s is %d, not %d", dir, settled, shards),
+			fmt.Sprintf("start with --shards %d, or with another data folder", settled), "shards", "data")
 	}
 	return nil
 }

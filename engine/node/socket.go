@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"github.com/pronybench/prony/engine/internal/setting"
 )
 
 // socketMode lets only the user who runs the server connect: a Unix socket has no other guard.
@@ -51,7 +53,7 @@ func removeStaleSocket(path string) error {
 		return fmt.Errorf("look at the socket: %w", err)
 	}
 	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("listen on unix:%s: the path exists and is not a socket: choose another path", path)
+		return setting.Errorf("listen", "choose another path with --listen", "listen on unix:%s: the path exists and is not a socket", path)
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {

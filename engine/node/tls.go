@@ -3,7 +3,6 @@ package node
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/internal/reload"
+	"github.com/pronybench/prony/engine/internal/setting"
 )
 
 // TLS says how the TCP listeners are encrypted: with TLS 1.3. The zero value means not at all. The files are PEM, and are
@@ -26,10 +26,12 @@ func (t TLS) on() bool { return t.CertFile != "" }
 
 func (t TLS) check() error {
 	switch {
-	case (t.CertFile == "") != (t.KeyFile == ""):
-		return fmt.Errorf("TLS certificate file %q and key file %q go together: name both or neither", t.CertFile, t.KeyFile)
+	case t.CertFile != "" && t.KeyFile == "":
+		return setting.Errorf("tls.cert", "name its key too with --tls-key", "the TLS certificate %s has no key", t.CertFile)
+	case t.CertFile == "" && t.KeyFile != "":
+		return setting.Errorf("tls.key", "name its certificate too with --tls-cert", "the TLS key %s has no certificate", t.KeyFile)
 	case t.ClientCAFile != "" && t.CertFile == "":
-		return fmt.Errorf("TLS client CA file %q needs a server certificate: name its file and its key's", t.ClientCAFile)
+		return setting.Errorf("tls.client_ca", "name them with --tls-cert and --tls-key", "the authorities of client certificates, %s, are of no use without a server certificate and its key", t.ClientCAFile)
 	}
 	return nil
 }
@@ -68,9 +70,18 @@ func (c *certificates) listener(l net.Listener) net.Listener {
 
 // load reads the files.
 func (t TLS) load() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	certificate, err := os.ReadFile(t.CertFile)
 	if err != nil {
-		return nil, fmt.Errorf("TLS certificate %s with key %s: %w", t.CertFile, t.KeyFile, err)
+		return nil, setting.Errorf("tls.cert", "name a PEM file that the user of the server may read", "the TLS certificate cannot be read: %w", err)
+	}
+	key, err := os.ReadFile(t.KeyFile)
+	if err != nil {
+		return nil, setting.Errorf("tls.key", "name a PEM file that the user of the server may read", "the TLS key cannot be read: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, setting.Wrap(fmt.Errorf("the TLS certificate %s and the key %s cannot be used: %w", t.CertFile, t.KeyFile, err),
+			"--tls-cert and --tls-key must name PEM files that belong together", "tls.cert", "tls.key")
 	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS13,
@@ -84,11 +95,12 @@ func (t TLS) load() (*tls.Config, error) {
 	}
 	text, err := os.ReadFile(t.ClientCAFile)
 	if err != nil {
-		return nil, fmt.Errorf("TLS client CA: %w", err)
+		return nil, setting.Errorf("tls.client_ca", "name a PEM file that the user of the server may read", "the authorities of client certificates cannot be read: %w", err)
 	}
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("TLS client CA %s: %w", t.ClientCAFile, errors.New("there is no certificate in PEM in it"))
+		return nil, setting.Errorf("tls.client_ca", "name a file with the certificates of the authorities that client certificates come from",
+			"%s has no certificate in PEM", t.ClientCAFile)
 	}
 	return config, nil
 }

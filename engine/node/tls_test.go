@@ -363,9 +363,9 @@ func TestBadTLSFilesAreNamedAtTheStart(t *testing.T) {
 		config TLS
 		want   string
 	}{
-		{TLS{CertFile: files.CertFile}, "go together"},
-		{TLS{KeyFile: files.KeyFile}, "go together"},
-		{TLS{ClientCAFile: files.CertFile}, "needs a server certificate"},
+		{TLS{CertFile: files.CertFile}, "has no key"},
+		{TLS{KeyFile: files.KeyFile}, "has no certificate"},
+		{TLS{ClientCAFile: files.CertFile}, "are of no use without a server certificate"},
 		{TLS{CertFile: missing, KeyFile: files.KeyFile}, missing},
 		{TLS{CertFile: files.CertFile, KeyFile: missing}, missing},
 		{TLS{CertFile: nonsense, KeyFile: files.KeyFile}, nonsense},

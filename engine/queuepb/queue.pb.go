@@ -1257,7 +1257,10 @@ type ClaimResponse struct {
 	Results []*SettleResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
 	// Why no task could be claimed, if the call had completions: results says what came of these. Its index is 0. Without completions the
 	// call is refused with a status instead. It is empty if there was no ready task.
-	ClaimError    *ItemError `protobuf:"bytes,3,opt,name=claim_error,json=claimError,proto3" json:"claim_error,omitempty"`
+	ClaimError *ItemError `protobuf:"bytes,3,opt,name=claim_error,json=claimError,proto3" json:"claim_error,omitempty"`
+	// The request's queues that are paused, each named once; set only if there are no tasks. A paused queue hands out no tasks until it is
+	// resumed. If the call waited, a queue may have been paused or resumed meanwhile.
+	PausedQueues  []string `protobuf:"bytes,4,rep,name=paused_queues,json=pausedQueues,proto3" json:"paused_queues,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1309,6 +1312,13 @@ func (x *ClaimResponse) GetResults() []*SettleResult {
 func (x *ClaimResponse) GetClaimError() *ItemError {
 	if x != nil {
 		return x.ClaimError
+	}
+	return nil
+}
+
+func (x *ClaimResponse) GetPausedQueues() []string {
+	if x != nil {
+		return x.PausedQueues
 	}
 	return nil
 }
@@ -2848,12 +2858,13 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\blease_ms\x18\x04 \x01(\x04R\aleaseMs\x12\x17\n" +
 	"\await_ms\x18\x05 \x01(\x04R\x06waitMs\x12\x18\n" +
 	"\aweights\x18\x06 \x03(\rR\aweights\x12<\n" +
-	"\vcompletions\x18\a \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"\xaf\x01\n" +
+	"\vcompletions\x18\a \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"\xd4\x01\n" +
 	"\rClaimResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x126\n" +
 	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\x12:\n" +
 	"\vclaim_error\x18\x03 \x01(\v2\x19.prony.queue.v1.ItemErrorR\n" +
-	"claimError\"\xcc\x01\n" +
+	"claimError\x12#\n" +
+	"\rpaused_queues\x18\x04 \x03(\tR\fpausedQueues\"\xcc\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +

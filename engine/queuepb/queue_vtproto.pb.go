@@ -492,6 +492,15 @@ func (m *ClaimResponse) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if len(m.PausedQueues) > 0 {
+		for iNdEx := len(m.PausedQueues) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.PausedQueues[iNdEx])
+			copy(dAtA[i:], m.PausedQueues[iNdEx])
+			i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.PausedQueues[iNdEx])))
+			i--
+			dAtA[i] = 0x22
+		}
+	}
 	if m.ClaimError != nil {
 		size, err := m.ClaimError.MarshalToSizedBufferVT(dAtA[:i])
 		if err != nil {
@@ -1342,6 +1351,12 @@ func (m *ClaimResponse) SizeVT() (n int) {
 	if m.ClaimError != nil {
 		l = m.ClaimError.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if len(m.PausedQueues) > 0 {
+		for _, s := range m.PausedQueues {
+			l = len(s)
+			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+		}
 	}
 	n += len(m.unknownFields)
 	return n

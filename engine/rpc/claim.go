@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -138,8 +139,10 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	// Tasks that were granted before the subscription ended must still be returned, unless the caller is gone.
 	closed := make(chan struct{})
 	sub.Close(func() { close(closed) })
+	var paused []string
 	select {
 	case <-closed:
+		paused = sub.Paused()
 	case <-call.TokenEnded(ctx):
 	case <-ctx.Done():
 	}
@@ -161,7 +164,17 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	if refused != nil {
 		return nil, s.refuse(refused)
 	}
-	return &queuepb.ClaimResponse{}, nil
+	return &queuepb.ClaimResponse{PausedQueues: mergePaused(nil, paused)}, nil
+}
+
+// mergePaused adds names of paused queues, each once.
+func mergePaused(names, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // callerGone returns why the caller cannot receive a task any more, because its token or call has ended, or nil.
@@ -193,6 +206,9 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 		return nil, s.refuse(call.ErrUnread)
 	}
 	out := &queuepb.ClaimResponse{}
+	for _, l := range all {
+		out.PausedQueues = mergePaused(out.GetPausedQueues(), l.Paused)
+	}
 	bytes, full := int64(0), false
 	for _, l := range all {
 		n := 0
@@ -212,6 +228,9 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 
 // giveBack releases leased tasks that no answer carries.
 func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
+	if len(d) == 0 {
+		return
+	}
 	back := make([]queue.Settlement, len(d))
 	for i := range back {
 		back[i] = queue.Settlement{Shard: shard, Ref: d[i].Ref, Token: d[i].Token, Action: queue.Release}

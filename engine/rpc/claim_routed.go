@@ -112,7 +112,11 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	if err != nil || len(out.GetTasks()) > 0 || c.left() == 0 {
 		return out, err
 	}
-	return c.everywhere(ctx, nodes)
+	waited, err := c.everywhere(ctx, nodes)
+	if err == nil && len(waited.GetTasks()) == 0 {
+		waited.PausedQueues = out.GetPausedQueues() // streams, by which the other nodes are asked to wait, do not say it
+	}
+	return waited, err
 }
 
 // inTurn leases ready tasks at one node after the other until there are enough.
@@ -129,6 +133,7 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 			continue
 		}
 		out.Tasks = append(out.Tasks, part.GetTasks()...)
+		out.PausedQueues = mergePaused(out.GetPausedQueues(), part.GetPausedQueues())
 		for _, t := range part.GetTasks() {
 			bytes += call.TaskBytes(t)
 		}
@@ -137,6 +142,7 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 		}
 	}
 	if len(out.GetTasks()) > 0 {
+		out.PausedQueues = nil
 		return out, nil
 	}
 	return out, failed

@@ -51,6 +51,7 @@ func TestWithSeveralShards(t *testing.T) {
 		"QueueLists":                   TestQueuesAreListedInPages,
 		"ListedAges":                   TestListedAgesAreRead,
 		"PauseAndPurge":                TestAQueueIsPausedAndPurged,
+		"PausedQueues":                 TestAnEmptyClaimNamesPausedQueues,
 		"Status":                       TestTheServersStatus,
 		"Backup":                       TestABackupIsMade,
 		"BadAdminCalls":                TestBadAdminCalls,

@@ -87,6 +87,7 @@ type Subscription struct {
 	failed  func(error)
 	once    sync.Once     // guards failed
 	waiter  *queue.Waiter // the deciding goroutine's
+	paused  []string      // its queues that were paused when it ended; to be read once Close or a poll is answered
 }
 
 func (sub *Subscription) fail(err error) { sub.once.Do(func() { sub.failed(err) }) }

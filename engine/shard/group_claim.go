@@ -133,14 +133,27 @@ func (s *GroupSubscription) Close(closed func()) {
 	}
 }
 
+// Paused returns the names of the queues that were paused in any shard when the subscription ended. It must be called after Close has
+// called closed.
+func (s *GroupSubscription) Paused() (names []string) {
+	for _, one := range s.subs {
+		if one != nil {
+			names = append(names, one.paused...)
+		}
+	}
+	return names
+}
+
 // Granted is what one shard leased to a claim.
 type Granted struct {
 	Shard uint16
 	Tasks []queue.Delivery
+	// Paused are the names of the claim's queues that are paused in any shard. It is set only if there was no task in all shards.
+	Paused []string
 }
 
 // Claim leases what is ready now: up to c.Credit tasks, with about c.BytesMax bytes of payloads, and fewer only if no
-// more are ready in any shard. reply is called once, when the leases are durable; it must not block. Claim returns
+// more are ready in any shard. If no task is ready and queues are paused, the answer is one Granted without tasks that names them. reply is called once, when the leases are durable; it must not block. Claim returns
 // ErrClosed, and then reply is not called.
 func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	c.Once = true
@@ -167,6 +180,7 @@ type poll struct {
 	sub    *Subscription
 	err    error
 	leased []Granted
+	paused []string
 	reply  func([]Granted, error)
 }
 
@@ -182,7 +196,7 @@ func (p *poll) ask() error {
 func (p *poll) shard() int { return p.here.led[p.turn] }
 
 func (p *poll) deliver(ds []queue.Delivery) {
-	p.leased = append(p.leased, Granted{uint16(p.shard()), ds})
+	p.leased = append(p.leased, Granted{Shard: uint16(p.shard()), Tasks: ds})
 	p.claim.Credit -= len(ds)
 	for i := range ds {
 		p.claim.BytesMax -= int64(len(ds[i].Payload))
@@ -199,6 +213,7 @@ func (p *poll) decide(s *Shard, _ int64) {
 func (p *poll) publish(_ *Shard, err error) {
 	err = errors.Join(p.err, err)
 	p.left--
+	p.paused = append(p.paused, p.sub.paused...)
 	if err == nil && p.left > 0 && p.claim.Credit > 0 && p.claim.BytesMax > 0 {
 		p.turn = (p.turn + 1) % len(p.here.led)
 		if err = p.ask(); err == nil {
@@ -207,6 +222,8 @@ func (p *poll) publish(_ *Shard, err error) {
 	}
 	if len(p.leased) > 0 {
 		err = nil // the leased tasks are handed out
+	} else if len(p.paused) > 0 && err == nil {
+		p.leased = []Granted{{Shard: uint16(p.shard()), Paused: p.paused}}
 	}
 	p.reply(p.leased, err)
 }

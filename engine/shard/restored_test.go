@@ -95,7 +95,7 @@ func TestARestoredShardIssuesOtherNumbers(t *testing.T) {
 				before := time.Now().UnixMilli()
 				require.Eventually(t, func() bool { return time.Now().UnixMilli() > before }, waitMost, waitStep)
 				data := filepath.Join(t.TempDir(), "data")
-				_, err := backup.Restore(t.Context(), from, data)
+				_, err := backup.Restore(t.Context(), from, data, nil)
 				require.NoError(t, err)
 				return data
 			}

@@ -27,6 +27,7 @@ func (s *Shard) leave(stays func(*Subscription) bool) {
 			continue
 		}
 		if sub.waiter != nil { // the subscription may have been closed twice
+			sub.paused = sub.waiter.Paused()
 			s.unsubscribe(sub.waiter)
 		}
 		sub.waiter = nil

@@ -31,6 +31,6 @@ func (a *Service) statusHere() *adminpb.GetStatusResponse {
 	s := a.host.Status()
 	return &adminpb.GetStatusResponse{
 		Version: s.Version, StartedAtMs: s.StartedAtMs, Shards: uint32(a.shards.Len()), Durability: s.Durability,
-		Ready: s.NotReady == "", NotReadyReason: s.NotReady, ClockUnixUs: s.Clock.UnixMicro(), WallClockAheadUs: s.WallClockAhead.Microseconds(), Disk: s.Disk,
+		Ready: s.NotReady == "", NotReadyReason: s.NotReady, ClockUnixUs: s.Clock.UnixMicro(), WallClockAheadUs: s.WallClockAhead.Microseconds(), Disk: s.Disk, Build: s.Build,
 	}
 }

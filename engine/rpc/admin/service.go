@@ -41,6 +41,7 @@ type Host interface {
 // Status is how a server is.
 type Status struct {
 	Version     string
+	Build       *adminpb.Build
 	StartedAtMs int64
 	Durability  string
 	NotReady    string // why it is not ready; "" if it is

@@ -1,0 +1,101 @@
+// Package build identifies the content of the running program, so that two programs can be compared.
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"runtime/debug"
+	"sync"
+)
+
+// Info identifies the content of a program.
+type Info struct {
+	// Commit is the revision that the program was built from, or "" if the program does not know it.
+	Commit string
+	// Modified is set if the source had changes that were not committed.
+	Modified bool
+	// SHA256 is the hash of the program's file in hexadecimal digits. It is "" if Commit identifies the content, and if the file cannot
+	// be read.
+	SHA256 string
+}
+
+// This returns the Info of the running program. It reads the program's file once, and only if the commit alone does not identify the content.
+var This = sync.OnceValue(func() Info {
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return Info{SHA256: hash()}
+	}
+	return of(b.Settings, hash)
+})
+
+// of returns the Info of a program with these build settings.
+func of(settings []debug.BuildSetting, hash func() string) (i Info) {
+	for _, s := range settings {
+		switch s.Key {
+		case "vcs.revision":
+			i.Commit = s.Value
+		case "vcs.modified":
+			i.Modified = s.Value == "true"
+		}
+	}
+	if i.Commit == "" || i.Modified {
+		i.SHA256 = hash()
+	}
+	return i
+}
+
+// running is the file of the running program on Linux, also after another file took its path.
+const running = "/proc/self/exe"
+
+// hash returns the hash of the program's file, or "".
+func hash() string {
+	f, err := os.Open(running)
+	if err != nil {
+		path, err := os.Executable()
+		if err != nil {
+			return ""
+		}
+		if f, err = os.Open(path); err != nil {
+			return ""
+		}
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Known reports whether i identifies any content.
+func (i Info) Known() bool { return i.Commit != "" && !i.Modified || i.SHA256 != "" }
+
+// Same reports whether two programs have the same content. It is false if either is not Known.
+func (i Info) Same(other Info) bool { return i.Known() && i == other }
+
+// digits is how many digits of a hash people read.
+const digits = 12
+
+// String says what identifies the content: "commit 0123456789ab", with ", changed, SHA-256 …" after it if the source was modified.
+func (i Info) String() string {
+	short := func(s string) string { return s[:min(len(s), digits)] }
+	text := ""
+	if i.Commit != "" {
+		text = "commit " + short(i.Commit)
+		if i.Modified {
+			text += ", changed"
+		}
+	}
+	if i.SHA256 != "" {
+		if text != "" {
+			text += ", "
+		}
+		text += "SHA-256 " + short(i.SHA256)
+	}
+	if text == "" {
+		return "unknown content"
+	}
+	return text
+}
