@@ -43,6 +43,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/replica/peer"
@@ -192,7 +193,7 @@ func (k *Cluster) listen() error {
 		Node: c.Node, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Credentials: credentials.Get, Log: k.log,
 	})
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return setting.Path(fmt.Errorf("cluster: %w", err), "choose another address with --cluster-listen", "cluster.listen")
 	}
 	return nil
 }

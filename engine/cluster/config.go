@@ -5,10 +5,10 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pronybench/prony/engine/internal/nodeid"
+	"github.com/pronybench/prony/engine/internal/setting"
 )
 
 // Config says how a node takes part in a cluster. The zero value means not at all.
@@ -66,73 +66,85 @@ func (c *Config) Reach(listener string) string {
 
 // Check returns every problem of the configuration.
 func (c *Config) Check() (errs []error) {
-	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	problem := func(path, remedy, format string, args ...any) {
+		errs = append(errs, setting.Errorf(path, remedy, format, args...))
+	}
 	if !c.On() {
-		for name, given := range map[string]bool{
-			"peers": len(c.Peers) > 0, "nodes to join": len(c.Join) > 0, "certificates": c.CertsDir != "", "advertised address": c.Advertise != "",
+		for _, s := range []struct {
+			path, name string
+			given      bool
+		}{
+			{"cluster.advertise", "advertised address", c.Advertise != ""},
+			{"cluster.certs", "certificates", c.CertsDir != ""},
+			{"cluster.join", "nodes to join", len(c.Join) > 0},
+			{"cluster.peers", "peers", len(c.Peers) > 0},
 		} {
-			if given {
-				problem("cluster %s given without a cluster node: name this node, or leave it out", name)
+			if s.given {
+				problem(s.path, "name this node with --cluster-node, or leave it out", "cluster %s given without a cluster node", s.name)
 			}
 		}
-		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return errs
 	}
 	if err := nodeid.Check(c.Node); err != nil {
-		problem("cluster node %w", err)
+		problem("cluster.node", "", "cluster node %w", err)
 	}
 	errs = append(errs, c.checkAddresses()...)
 	if c.CertsDir == "" {
-		problem("cluster certificates are missing: name the folder that 'queued cluster init' made for node %s", c.Node)
+		problem("cluster.certs", fmt.Sprintf("name the folder that 'queued cluster init' made for node %s with --cluster-certs", c.Node), "cluster certificates are missing")
 	}
 	if t := c.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
-		problem("cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)
+		problem("cluster.election_timeout", "", "cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)
 	}
 	if d := c.ClockSkewMax; d < 0 || d > ClockSkewMaxMax {
-		problem("cluster clock skew %v is not from 0 to %v", d, ClockSkewMaxMax)
+		problem("cluster.clock_skew_max", "", "cluster clock skew %v is not from 0 to %v", d, ClockSkewMaxMax)
 	}
 	return errs
 }
 
 // checkAddresses checks where this node listens and where it reaches others.
 func (c *Config) checkAddresses() (errs []error) {
-	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	host, _, err := net.SplitHostPort(c.Listen)
+	problem := func(path, remedy, format string, args ...any) {
+		errs = append(errs, setting.Errorf(path, remedy, format, args...))
+	}
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	ip := net.ParseIP(host)
 	switch {
 	case err != nil:
-		problem("cluster listen address %q: %w: write host:port", c.Listen, err)
+		problem("cluster.listen", "write host:port", "cluster listen address %q: %w", c.Listen, err)
 	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
-		problem("cluster listen address %q is no address that others could connect to: advertise one", c.Listen)
+		problem("cluster.listen", "advertise one with --cluster-advertise", "cluster listen address %q is no address that others could connect to", c.Listen)
 	}
 	if c.Advertise != "" {
 		if err := nodeid.CheckAddress(c.Advertise); err != nil {
-			problem("cluster advertised address %w", err)
+			problem("cluster.advertise", "", "cluster advertised address %w", err)
 		}
 	}
 	if _, among := c.Peers[c.Node]; len(c.Peers) > 0 && len(c.Join) == 0 && !among {
-		problem("cluster peers lack this node, %s: they are the initial members; add it, or name nodes to join", c.Node)
+		problem("cluster.peers", "they are the initial members; add it, or name nodes to join with --cluster-join", "cluster peers lack this node, %s", c.Node)
 	}
 	if n := max(len(c.Peers), len(c.Join)); n > peersMax {
-		problem("cluster names %d nodes: name at most %d", n, peersMax)
+		problem("cluster.peers", fmt.Sprintf("name at most %d", peersMax), "cluster names %d nodes", n)
 	}
 	at := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
 		address := c.Peers[id]
 		if err := nodeid.Check(id); err != nil {
-			problem("cluster peer %w", err)
+			problem("cluster.peers", "", "cluster peer %w", err)
 		}
 		if err := nodeid.CheckAddress(address); err != nil {
-			problem("cluster peer %s: address %w", id, err)
+			problem("cluster.peers", "", "cluster peer %s: address %w", id, err)
 		}
 		if other, taken := at[address]; taken {
-			problem("cluster peers %s and %s have the same address, %s", other, id, address)
+			problem("cluster.peers", "", "cluster peers %s and %s have the same address, %s", other, id, address)
 		}
 		at[address] = id
 	}
 	for _, address := range c.Join {
 		if err := nodeid.CheckAddress(address); err != nil {
-			problem("cluster node to join: address %w", err)
+			problem("cluster.join", "", "cluster node to join: address %w", err)
 		}
 	}
 	return errs

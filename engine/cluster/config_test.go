@@ -49,18 +49,18 @@ func TestBadClusterConfigurations(t *testing.T) {
 		want   []string
 	}{
 		{func(c *Config) { c.Node = "" }, []string{
-			"cluster certificates given without a cluster node: name this node, or leave it out",
-			"cluster peers given without a cluster node: name this node, or leave it out",
+			"cluster certificates given without a cluster node: name this node with --cluster-node, or leave it out",
+			"cluster peers given without a cluster node: name this node with --cluster-node, or leave it out",
 		}},
 		{func(c *Config) { *c = Config{Join: []string{"a:1"}, Advertise: "a:1"} }, []string{
-			"cluster advertised address given without a cluster node: name this node, or leave it out",
-			"cluster nodes to join given without a cluster node: name this node, or leave it out",
+			"cluster advertised address given without a cluster node: name this node with --cluster-node, or leave it out",
+			"cluster nodes to join given without a cluster node: name this node with --cluster-node, or leave it out",
 		}},
 		{func(c *Config) { c.Node, c.Peers = "N1", nil }, []string{`cluster node "N1" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
-		{func(c *Config) { c.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join"}},
+		{func(c *Config) { c.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join with --cluster-join"}},
 		{func(c *Config) { c.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
-		{func(c *Config) { c.Listen = ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one`}},
-		{func(c *Config) { c.Listen = "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Listen = ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one with --cluster-advertise`}},
+		{func(c *Config) { c.Listen = "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one with --cluster-advertise`}},
 		{func(c *Config) { c.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" names no host: name one that the other nodes reach`}},
 		{func(c *Config) { c.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
 		{func(c *Config) { c.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is no host:port`}},
@@ -72,7 +72,7 @@ func TestBadClusterConfigurations(t *testing.T) {
 				c.Peers[fmt.Sprint("m", i)] = fmt.Sprint("b:", i+1)
 			}
 		}, []string{"cluster names 33 nodes: name at most 32"}},
-		{func(c *Config) { c.CertsDir = "" }, []string{"cluster certificates are missing: name the folder that 'queued cluster init' made for node n1"}},
+		{func(c *Config) { c.CertsDir = "" }, []string{"cluster certificates are missing: name the folder that 'queued cluster init' made for node n1 with --cluster-certs"}},
 		{func(c *Config) { c.ElectionTimeout = ElectionTimeoutMin - 1 }, []string{"cluster election timeout 99.999999ms is not from 100ms to 1m0s"}},
 		{func(c *Config) { c.ElectionTimeout = time.Minute + 1 }, []string{"cluster election timeout 1m0.000000001s is not from 100ms to 1m0s"}},
 		{func(c *Config) { c.ClockSkewMax = -1 }, []string{"cluster clock skew -1ns is not from 0 to 1m0s"}},

@@ -1,12 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/pronybench/prony/engine/internal/setting"
 )
 
 // Origin is the kind of source of a value.
@@ -26,6 +29,8 @@ type Effective struct {
 	Origin Origin
 	// At is the place in the origin: "queued.hcl:3:1", "QUEUED_SHARDS" or "--shards"; "" for a default.
 	At string
+
+	offset int // in the file, from 1; 0 for a value that is not from there
 }
 
 // Loader collects the sources of a configuration. It is for one load and not safe for concurrent use.
@@ -80,6 +85,9 @@ func (f *flagValue) Set(text string) error {
 	return nil
 }
 
+// Choices are the values that the flag may have; nil for one that may have others.
+func (f *flagValue) Choices() []string { return f.setting.Choices() }
+
 func (f *flagValue) Type() string { return f.setting.Kind() }
 
 func (f *flagValue) String() string {
@@ -104,26 +112,61 @@ func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	var problems Problems
-	l.together(&problems)
-	if err := l.config.Node.Check(); err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			problems.add(l.whole(), line, "")
-		}
-	}
-	if err := problems.err(); err != nil {
+	if err := out.Explain(errors.Join(l.together(), l.config.Node.Check())); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// together adds a problem for each default of tasks that exceeds its limit.
-func (l *Loader) together(problems *Problems) {
-	values := map[string]string{}
-	for _, s := range l.table {
-		values[s.Path] = s.Value()
+// Explain returns the settings at fault in err as *Problems, each with the place that its value came from, and the other errors beside
+// them. It returns nil if err is nil.
+func (l *Loaded) Explain(err error) error {
+	faults, others := setting.Split(err)
+	var problems Problems
+	for _, f := range faults {
+		l.note(&problems, f)
 	}
+	return errors.Join(append([]error{problems.err()}, others...)...)
+}
+
+// note adds the problem of a fault. The place is that of the first setting that is not a default, and else of the first one. If several
+// settings are at fault, the message has the value of each and where it came from.
+func (l *Loaded) note(problems *Problems, fault *setting.Error) {
+	at, offset := "", 0
+	var values []string
+	for _, path := range fault.Paths {
+		i := slices.IndexFunc(l.Settings, func(e Effective) bool { return e.Path == path })
+		if i < 0 {
+			continue
+		}
+		e := &l.Settings[i]
+		from := "the default"
+		if e.Origin != FromDefault {
+			from = "from " + e.At
+			if at == "" {
+				at, offset = e.At, e.offset
+			}
+		}
+		values = append(values, fmt.Sprintf("%s is %s, %s", pathName(path), e.Value(), from))
+	}
+	switch {
+	case at != "":
+	case len(fault.Paths) > 0:
+		at = "--" + (&Setting{Path: fault.Paths[0]}).Flag()
+	default:
+		at = "this process"
+	}
+	message := fault.Problem()
+	if len(values) > 1 {
+		message += " (" + strings.Join(values, "; ") + ")"
+	}
+	problems.addAt(offset, at, message, fault.Remedy)
+}
+
+// together returns an error for each default of tasks that exceeds its limit.
+func (l *Loader) together() error {
 	q, most := &l.config.Node.Queue, &l.config.Node.Limits
+	var errs []error
 	for _, c := range []struct {
 		low, high string
 		wrong     bool
@@ -134,9 +177,12 @@ func (l *Loader) together(problems *Problems) {
 		{"queue.max_attempts", "limits.attempts_max", q.MaxAttempts > most.AttemptsMax},
 	} {
 		if c.wrong {
-			problems.add(l.whole(), fmt.Sprintf("%s, %s, is above %s, %s", c.low, values[c.low], c.high, values[c.high]), "lower one, or raise the other")
+			low, high := &Setting{Path: c.low}, &Setting{Path: c.high}
+			errs = append(errs, setting.Wrap(fmt.Errorf("%s is above %s", pathName(c.low), pathName(c.high)),
+				fmt.Sprintf("lower --%s, or raise --%s", low.Flag(), high.Flag()), c.low, c.high))
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // load is Load without the checks of settings against each other.
@@ -155,15 +201,15 @@ func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	for _, s := range l.table {
 		e := Effective{Setting: s, Origin: FromDefault}
 		if v, set := file[s.Path]; set {
-			e.Origin, e.At = FromFile, place(v.at)
-			s.apply(e.At, v.at.Start.Byte+1, v.texts, &problems)
+			e.Origin, e.At, e.offset = FromFile, place(v.at), v.at.Start.Byte+1
+			s.apply(e.At, e.offset, v.texts, &problems)
 		}
 		if text, set := env[s.Env()]; set {
-			e.Origin, e.At = FromEnvironment, s.Env()
+			e.Origin, e.At, e.offset = FromEnvironment, s.Env(), 0
 			s.apply(e.At, 0, []string{text}, &problems)
 		}
 		if texts, set := l.flags[s]; set {
-			e.Origin, e.At = FromFlag, "--"+s.Flag()
+			e.Origin, e.At, e.offset = FromFlag, "--"+s.Flag(), 0
 			s.apply(e.At, 0, texts, &problems)
 		}
 		out.Settings = append(out.Settings, e)
@@ -172,14 +218,6 @@ func (l *Loader) load(environment, others []string) (*Loaded, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-// whole names the place of a problem that concerns several settings.
-func (l *Loader) whole() string {
-	if l.file != "" {
-		return l.file
-	}
-	return "configuration"
 }
 
 // apply sets a value, or adds a problem. The offset is the place in the file, from 1, or 0 for flags and variables, whose place

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/cluster"
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -367,15 +368,15 @@ func TestTheServersOwnChecks(t *testing.T) {
 	_, err := load(t, "listen = \"nowhere\"\n", nil, "--admin", "here", "--http", "")
 	lines := problems(t, err)
 	require.Len(t, lines, 2)
-	assert.Contains(t, lines[0], `q.hcl: listen address "nowhere"`)
-	assert.Contains(t, lines[1], `q.hcl: admin address "here"`)
+	assert.Contains(t, lines[0], `q.hcl:1:1: listen address "nowhere"`)
+	assert.Contains(t, lines[1], `--admin: admin address "here"`)
 
 	_, err = load(t, "", nil, "--queue-backoff-initial", "1h", "--queue-lease", "2d", "--queue-max-attempts", "2000", "--limits-delay-max", "1m")
 	assert.Equal(t, []string{
-		"configuration: queue.backoff_initial, 1h, is above queue.backoff_max, 10m: lower one, or raise the other",
-		"configuration: queue.backoff_max, 10m, is above limits.delay_max, 1m: lower one, or raise the other",
-		"configuration: queue.lease, 2d, is above limits.lease_max, 1d: lower one, or raise the other",
-		"configuration: queue.max_attempts, 2000, is above limits.attempts_max, 1000: lower one, or raise the other",
+		"--queue-backoff-initial: backoff_initial in queue is above backoff_max in queue (backoff_initial in queue is 1h, from --queue-backoff-initial; backoff_max in queue is 10m, the default): lower --queue-backoff-initial, or raise --queue-backoff-max",
+		"--limits-delay-max: backoff_max in queue is above delay_max in limits (backoff_max in queue is 10m, the default; delay_max in limits is 1m, from --limits-delay-max): lower --queue-backoff-max, or raise --limits-delay-max",
+		"--queue-lease: lease in queue is above lease_max in limits (lease in queue is 2d, from --queue-lease; lease_max in limits is 1d, the default): lower --queue-lease, or raise --limits-lease-max",
+		"--queue-max-attempts: max_attempts in queue is above attempts_max in limits (max_attempts in queue is 2000, from --queue-max-attempts; attempts_max in limits is 1000, the default): lower --queue-max-attempts, or raise --limits-attempts-max",
 	}, problems(t, err))
 }
 
@@ -443,4 +444,40 @@ func FuzzFile(f *testing.F) {
 		}
 		require.NotNil(t, loaded)
 	})
+}
+
+// What settings are refused for together names the place that each value came from: flag, variable, or file and line.
+func TestProblemsNameWhereValuesCameFrom(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		env   []string
+		flags []string
+		want  string
+	}{
+		{"", nil, []string{"--disk-low", "1GiB", "--disk-critical", "2GiB"}, "--disk-critical: the critical mark for free disk space is above the low mark (disk_critical is 2GiB, from --disk-critical; disk_low is 1GiB, from --disk-low): lower --disk-critical, or raise --disk-low"},
+		{"shards = 1\ndisk_low = \"1GiB\"\n", []string{"QUEUED_DISK_CRITICAL=2GiB"}, nil, "QUEUED_DISK_CRITICAL: the critical mark for free disk space is above the low mark (disk_critical is 2GiB, from QUEUED_DISK_CRITICAL; disk_low is 1GiB, from q.hcl:2:1): lower --disk-critical, or raise --disk-low"},
+		{"shards = 1\ndisk_critical = \"2GiB\"\n", nil, []string{"--disk-low=1GiB"}, "q.hcl:2:1: the critical mark for free disk space is above the low mark (disk_critical is 2GiB, from q.hcl:2:1; disk_low is 1GiB, from --disk-low): lower --disk-critical, or raise --disk-low"},
+		{"tls {\n  cert = \"c.pem\"\n}\n", nil, nil, "q.hcl:2:3: the TLS certificate c.pem has no key: name its key too with --tls-key"},
+		{"", []string{"QUEUED_TLS_KEY=k.pem"}, nil, "QUEUED_TLS_KEY: the TLS key k.pem has no certificate: name its certificate too with --tls-cert"},
+		{"", nil, []string{"--listen", ":7070"}, `--listen: listen address ":7070" is not a loopback address, and TLS is off: name a certificate with --tls-cert and --tls-key, listen on 127.0.0.1, [::1] or localhost, or pass --insecure if that is meant`},
+		{"", []string{"QUEUED_HTTP=127.0.0.1:99999"}, nil, `QUEUED_HTTP: http address "127.0.0.1:99999" has the port "99999", which does not exist: write a port from 0 to 65535`},
+		{"", nil, []string{"--cluster-node", "n1"}, "--cluster-certs: cluster certificates are missing: name the folder that 'queued cluster init' made for node n1 with --cluster-certs"},
+	} {
+		_, err := load(t, c.file, c.env, c.flags...)
+		assert.Equal(t, []string{c.want}, problems(t, err))
+	}
+}
+
+// What is found wrong only when the server starts is explained likewise; other errors stay beside it.
+func TestExplain(t *testing.T) {
+	l, err := load(t, "shards = 2\n", nil)
+	require.NoError(t, err)
+	other := errors.New("the disk is full")
+	err = l.Explain(errors.Join(setting.Errorf("shards", "start with 1", "the number of shards is 1"), other))
+	assert.Equal(t, []string{"q.hcl:1:1: the number of shards is 1: start with 1"}, problems(t, err)[:1])
+	require.ErrorIs(t, err, other)
+	err = l.Explain(setting.Wrap(errors.New("few files"), "raise it"))
+	assert.Equal(t, []string{"this process: few files: raise it"}, problems(t, err))
+	assert.Equal(t, other.Error(), l.Explain(other).Error())
+	require.NoError(t, l.Explain(nil))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +15,21 @@ const day = 24 * time.Hour
 
 var errDuration = errors.New(`is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`)
 
+// errLong is the error of a duration that is well written.
+var errLong = fmt.Errorf("is too long: write at most %q", strconv.FormatInt(int64(math.MaxInt64/day), 10)+"d")
+
+// whole matches durations in whole numbers, however long.
+var whole = regexp.MustCompile(`^(\d+(ms|s|m|h))+$`)
+
 // ParseDuration reads a duration of whole milliseconds: as time.ParseDuration does, and whole days as in "7d".
 // It accepts neither a number without a unit nor a negative one.
 func ParseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 32)
-		if err != nil || n > uint64(math.MaxInt64/day) {
+		n, err := strconv.ParseUint(days, 10, 64)
+		switch {
+		case errors.Is(err, strconv.ErrRange) || err == nil && n > uint64(math.MaxInt64/day):
+			return 0, errLong
+		case err != nil:
 			return 0, errDuration
 		}
 		return time.Duration(n) * day, nil
@@ -27,6 +37,9 @@ func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil || text == "0":
+		if whole.MatchString(text) {
+			return 0, errLong
+		}
 		if n, err := strconv.ParseUint(text, 10, 63); err == nil {
 			return 0, fmt.Errorf("has no unit: write %q for seconds", strconv.FormatUint(n, 10)+"s")
 		}
@@ -80,7 +93,7 @@ func ParseSize(text string) (uint64, error) {
 		return 0, errors.New(`is not a size: write a whole number with its unit (B, KiB, MiB, GiB or TiB), as in "64KiB"`)
 	}
 	if n > math.MaxInt64/factor {
-		return 0, errors.New("is too large")
+		return 0, errors.New(`is too large: write less than "8388608TiB"`)
 	}
 	return n * factor, nil
 }

@@ -22,7 +22,7 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "is not a duration", "soon": "is not a duration", "d": "is not a duration", "1.5d": "is not a duration", "-1d": "is not a duration",
 		"10": `has no unit: write "10s" for seconds`, "0": `has no unit`, "-1s": "is negative", "1us": "whole number of milliseconds",
-		"4294967295d": "is not a duration", "106752d": "is not a duration", "9999999999h": "is not a duration",
+		"4294967295d": `is too long: write at most "106751d"`, "106752d": "is too long", "9999999999h": "is too long", "99999999999999999999d": "is too long",
 	} {
 		_, err := ParseDuration(text)
 		assert.ErrorContains(t, err, want, text)

@@ -34,7 +34,7 @@ func TestBackup(t *testing.T) {
 	assert.Equal(t, made, verified)
 	storagetest.PutTasks(t, store, 11, 10) // the backup is of the moment that it was made
 	require.NoError(t, store.Close())
-	r, err := Restore(t.Context(), path, filepath.Join(t.TempDir(), "data"))
+	r, err := Restore(t.Context(), path, filepath.Join(t.TempDir(), "data"), nil)
 	require.NoError(t, err)
 	assert.EqualValues(t, 10, r.Holding.Tasks)
 

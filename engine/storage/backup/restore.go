@@ -47,11 +47,12 @@ type Restored struct {
 
 // Restore makes a data folder of a backup, to which it never writes. It copies all files and checks their sums, verifies each
 // store of the copy, and reserves the numbers that the server may have issued since the backup. The data folder must not exist,
-// or must be empty. A server accepts it only after the last step. On an error, or when ctx ends, Restore removes the copy.
-func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
+// or must be empty. A server accepts it only after the last step. On an error, or when ctx ends, Restore removes the copy. at may be nil.
+func Restore(ctx context.Context, backup, data string, at *Progress) (r Restored, err error) {
 	if r.Manifest, err = readManifest(backup); err != nil {
 		return r, err
 	}
+	at.begin(&r.Manifest)
 	if err := checkApart(backup, data); err != nil {
 		return r, err
 	}
@@ -75,11 +76,12 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	if err := disk.SyncFolder(data); err != nil {
 		return r, fmt.Errorf("make the data folder: %w", err)
 	}
-	if err := r.Manifest.copyTo(ctx, backup, collected); err != nil {
+	if err := r.Manifest.copyTo(ctx, backup, collected, at); err != nil {
 		return r, err
 	}
 	var problems []error
 	for shard := range r.Manifest.Shards {
+		at.checking(shard + 1)
 		h, err := fsck.Verify(ctx, storage.ShardFolder(collected, shard))
 		if err != nil {
 			problems = append(problems, err)
@@ -176,14 +178,14 @@ func makeEmpty(data string) (made bool, err error) {
 }
 
 // copyTo copies every file and checks its sum.
-func (m *Manifest) copyTo(ctx context.Context, from, to string) error {
+func (m *Manifest) copyTo(ctx context.Context, from, to string, at *Progress) error {
 	for _, f := range m.Files {
 		path := filepath.Join(to, filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("restore %s: %w", f.Path, err)
 		}
 	}
-	var copies fileCopies
+	copies := fileCopies{at: at}
 	err := m.verifyFiles(ctx, from, func(path string) io.Writer {
 		return copies.next(filepath.Join(to, filepath.FromSlash(path)))
 	})
@@ -195,6 +197,7 @@ func (m *Manifest) copyTo(ctx context.Context, from, to string) error {
 
 // fileCopies writes one file after the other. It keeps the first error.
 type fileCopies struct {
+	at  *Progress
 	f   *os.File
 	err error
 }
@@ -211,7 +214,9 @@ func (c *fileCopies) Write(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	return c.f.Write(p)
+	n, err := c.f.Write(p)
+	c.at.copiedMore(n)
+	return n, err
 }
 
 func (c *fileCopies) finish() error {

@@ -43,7 +43,7 @@ func TestABackupIsRestored(t *testing.T) {
 	backup := newBackup(t)
 	before := storagetest.Files(t, backup)
 	for name, data := range map[string]string{"new": filepath.Join(t.TempDir(), "data"), "empty": t.TempDir()} {
-		r, err := Restore(t.Context(), backup, data)
+		r, err := Restore(t.Context(), backup, data, nil)
 		require.NoError(t, err, name)
 		assert.Equal(t, fsck.Holding{Queues: 2, Tasks: 140}, r.Holding)
 		assert.Equal(t, 2, r.Manifest.Shards)
@@ -79,7 +79,7 @@ func TestAFlippedByteIsFoundAndNamed(t *testing.T) {
 			flipped[at] ^= 1
 			require.NoError(t, os.WriteFile(path, flipped, 0o600))
 			data := filepath.Join(t.TempDir(), "data")
-			_, err := Restore(t.Context(), backup, data)
+			_, err := Restore(t.Context(), backup, data, nil)
 			require.Error(t, err, "%s at %d", path, at)
 			assert.Contains(t, err.Error(), path)
 			assert.Contains(t, err.Error(), "is damaged")
@@ -156,7 +156,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 	} {
 		_, err := readManifest(c.dir)
 		require.ErrorContains(t, err, c.want, name)
-		_, err = Restore(t.Context(), c.dir, filepath.Join(t.TempDir(), "data"))
+		_, err = Restore(t.Context(), c.dir, filepath.Join(t.TempDir(), "data"), nil)
 		assert.ErrorContains(t, err, c.want, name)
 	}
 	dir := t.TempDir()
@@ -185,7 +185,7 @@ func TestFoldersThatARestoreRefuses(t *testing.T) {
 		filepath.Join(full, "mine"):   "look at the data folder",
 		filepath.Join(full, "a", "b"): "make the data folder",
 	} {
-		_, err := Restore(t.Context(), backup, data)
+		_, err := Restore(t.Context(), backup, data, nil)
 		assert.ErrorContains(t, err, want, data)
 	}
 	assert.FileExists(t, filepath.Join(full, "mine"))
@@ -198,14 +198,14 @@ func TestAnInterruptedRestore(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(data, restoringFolder, storage.ShardsFolder, "0000"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(data, restoringFolder, storage.ShardsFolder, "0000", "000001.log"), []byte("half"), 0o600))
 	require.ErrorContains(t, CheckDataFolder(data), "holds a restore that did not finish")
-	_, err := Restore(t.Context(), backup, data)
+	_, err := Restore(t.Context(), backup, data, nil)
 	require.NoError(t, err)
 	require.NoError(t, CheckDataFolder(data))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	data = filepath.Join(t.TempDir(), "data")
-	_, err = Restore(ctx, backup, data)
+	_, err = Restore(ctx, backup, data, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.NoDirExists(t, data)
 
@@ -228,7 +228,7 @@ func TestCountersThatDoNotAgree(t *testing.T) {
 	_, err = writeManifest(t.Context(), dir, Manifest{Shards: 1})
 	require.NoError(t, err)
 	data := filepath.Join(t.TempDir(), "data")
-	_, err = Restore(t.Context(), dir, data)
+	_, err = Restore(t.Context(), dir, data, nil)
 	assert.ErrorContains(t, err, "queue mail of tenant t counts 3 tasks (3 ready, 0 delayed, 0 leased, 0 dead) and has 4")
 	assert.NoDirExists(t, data)
 }

@@ -1,0 +1,46 @@
+package backup
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Progress is how far a Restore is. The zero value is one that has not begun. A nil Progress notes nothing. Its methods are safe for
+// concurrent use.
+type Progress struct {
+	copied, bytes   atomic.Int64
+	checked, shards atomic.Int64
+}
+
+// begin notes how many bytes and shards the backup has.
+func (p *Progress) begin(m *Manifest) {
+	if p != nil {
+		p.bytes.Store(m.Bytes())
+		p.shards.Store(int64(m.Shards))
+	}
+}
+
+func (p *Progress) copiedMore(n int) {
+	if p != nil {
+		p.copied.Add(int64(n))
+	}
+}
+
+// checking notes that the check of a shard begins; they count from 1.
+func (p *Progress) checking(shard int) {
+	if p != nil {
+		p.checked.Store(int64(shard))
+	}
+}
+
+// String says it in words.
+func (p *Progress) String() string {
+	switch copied, bytes := p.copied.Load(), p.bytes.Load(); {
+	case bytes == 0:
+		return "reading the manifest"
+	case p.checked.Load() > 0:
+		return fmt.Sprintf("checking shard %d of %d", p.checked.Load(), p.shards.Load())
+	default:
+		return fmt.Sprintf("copied %d of %d MiB", copied>>20, (bytes+1<<20-1)>>20)
+	}
+}
