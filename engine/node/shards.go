@@ -88,9 +88,14 @@ func shareOf(c queue.Config, shards int) queue.Config {
 	return c
 }
 
+const dataRemedy = "name a folder with --data that the user of the server may write"
+
 // settleLayout writes how many shards a new data folder has, and refuses another number for an old one.
 func settleLayout(files vfs.FS, dir string, shards int) error {
 	if err := backup.CheckDataFolder(dir); err != nil {
+		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+			return setting.Path(err, dataRemedy, "data")
+		}
 		return setting.Wrap(err, "", "data")
 	}
 	if files == nil {
@@ -98,7 +103,7 @@ func settleLayout(files vfs.FS, dir string, shards int) error {
 	}
 	for _, folder := range []string{dir, filepath.Join(dir, storage.ShardsFolder)} {
 		if err := disk.MakeFolder(files, folder); err != nil {
-			return setting.Path(fmt.Errorf("make the data folder: %w", err), "name a folder with --data that the user of the server may write", "data")
+			return setting.Path(fmt.Errorf("make the data folder: %w", err), dataRemedy, "data")
 		}
 	}
 	settled, err := storage.ReadLayout(dir)

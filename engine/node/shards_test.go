@@ -96,7 +96,7 @@ func TestTheNumberOfShardsIsSettledOnce(t *testing.T) {
 	run(ctx, t, shardsConfig(dir, 0), func(*node.Node, *client.Client) {}) // one, unless told otherwise
 	run(ctx, t, shardsConfig(dir, 1), func(*node.Node, *client.Client) {})
 	text := refused(t, shardsConfig(dir, 2))
-	assert.Contains(t, text, dir+" is 1, not 2: start with 1")
+	assert.Contains(t, text, dir+" is 1, not 2: start with --shards 1")
 	assert.NoDirExists(t, filepath.Join(dir, "shards", "0001"))
 	for _, n := range []int{-1, 33} {
 		assert.Contains(t, refused(t, shardsConfig(t.TempDir(), n)), fmt.Sprintf("shards %d is not 1 to 32", n))

@@ -135,6 +135,10 @@ func (a *admin) PurgeQueue(context.Context, *adminpb.PurgeQueueRequest) (*adminp
 	return &adminpb.PurgeQueueResponse{Removed: 15}, nil
 }
 
+func (a *admin) DeleteQueue(context.Context, *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
+	return &adminpb.DeleteQueueResponse{Removed: 18}, nil
+}
+
 func (a *admin) ListTasks(_ context.Context, r *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
 	return &adminpb.ListTasksResponse{Tasks: []*queuepb.Task{aTask()}, NextPageToken: a.next(r.GetPageToken())}, nil
 }
@@ -214,7 +218,7 @@ func (a *admin) Backup(_ context.Context, r *adminpb.BackupRequest) (*adminpb.Ba
 }
 
 func (a *admin) GetStatus(context.Context, *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
-	out := &adminpb.GetStatusResponse{Version: "v1", StartedAtMs: someTime, Shards: 2, Durability: "sync", Ready: a.ready, Queues: 3, Tasks: 18}
+	out := &adminpb.GetStatusResponse{Version: "v1", StartedAtMs: someTime, Shards: 2, Durability: "sync", Ready: a.ready, Queues: 3, Tasks: 18, Build: &adminpb.Build{Commit: "0123456789abcdef0123456789abcdef01234567"}}
 	if !a.ready {
 		out.NotReadyReason = "stopping"
 	}
@@ -288,6 +292,7 @@ var administration = []string{
 	"queues pause mail --tenant acme",
 	"queues resume mail",
 	"queues purge mail --yes",
+	"queues delete mail --force --yes",
 	"tasks list --queue mail --state delayed",
 	"tasks cancel a b --yes",
 	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
@@ -322,6 +327,7 @@ var administration = []string{
 func TestAdministrationIsAsWritten(t *testing.T) {
 	a := &admin{ready: true, pages: 1}
 	s := a.serve(t)
+	s.clock.now = func() time.Time { return time.UnixMilli(someTime) }
 	var b strings.Builder
 	for _, command := range administration {
 		fmt.Fprintf(&b, "$ queued %s\n", command)

@@ -26,7 +26,10 @@ type app struct {
 	asks     bool     // standard input is a terminal: the program may ask for confirmation
 	progress bool     // standard error is a terminal, which shows progress
 
-	clock clock
+	clock         clock
+	progressTimes progressTimes
+
+	interrupted context.Context // ends when the command is interrupted
 
 	output  format
 	started bool // the command line was understood: what goes wrong from here on is not its fault
@@ -71,12 +74,13 @@ const (
 
 // execute carries a command line out and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
+	a.interrupted = ctx
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -87,8 +91,9 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		err = usageError{err}
 	}
 	f := failureOf(err)
+	f.Message = inFlags(command, f.Field, f.Message)
 	if ctx.Err() != nil && cancelled(err) {
-		f = failure{Code: "interrupted", Message: "interrupted: " + f.Message, exit: exitInterrupted}
+		f = failure{Code: "interrupted", Message: "interrupted", exit: exitInterrupted}
 	}
 	a.report(f)
 	return f.exit
@@ -133,8 +138,11 @@ Start it with 'queued serve'; it needs no configuration. Then, in another termin
   queued complete ID TOKEN
 
 Commands write tables for people, or one JSON document with --output json; errors go to standard
-error, as JSON too then. Exit codes: 0 done, 1 refused or failed, 2 the command line or the
-configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
+error, as JSON too then.
+
+Exit codes:
+
+` + strings.TrimRight(exitCodesText(), "\n"),
 		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -153,6 +161,7 @@ configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
 	}
 	root.PersistentFlags().StringVarP((*string)(&a.output), "output", "o", string(formatTable), "table, or json: one document on standard output, errors as JSON on standard error")
 	root.SetUsageFunc(usage)
+	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("queued {{.Version}}\n")
 	root.AddGroup(
 		&cobra.Group{ID: groupServer, Title: "The server:"},
@@ -168,6 +177,7 @@ configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
 	add(groupServer, a.serveCommand(), a.configCommand(), a.doctorCommand(), a.probeCommand(), a.restoreCommand(), a.versionCommand())
 	add(groupTasks, a.enqueueCommand(), a.claimCommand(), a.completeCommand(), a.failCommand(), a.extendCommand(), a.releaseCommand(), a.taskCommand(), a.resultCommand())
 	add(groupAdmin, a.statusCommand(), a.queuesCommand(), a.tasksCommand(), a.deadCommand(), a.tenantsCommand(), a.clusterCommand(), a.backupCommand())
+	a.complete(root)
 	return root
 }
 
@@ -200,7 +210,9 @@ func (a *app) confirm(what string, yes bool) error {
 		return usageError{fmt.Errorf("this would %s, and can't be undone: pass --yes to do it without being asked", what)}
 	}
 	a.note("This will %s. It can't be undone. Type yes to go on: ", what)
-	answer, err := bufio.NewReader(io.LimitReader(a.in, 100)).ReadString('\n')
+	answer, err := interruptible(a.interrupted, func() (string, error) {
+		return bufio.NewReader(io.LimitReader(a.in, 100)).ReadString('\n')
+	})
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)
 	}

@@ -31,8 +31,10 @@ func (a *app) claimCommand() *cobra.Command {
 		Long: `Leases up to --max ready tasks. No other worker gets a task before its lease ends: settle each task with its
 id and token by 'queued complete', 'fail' or 'release', or extend its lease with 'extend'.
 
-If no task becomes ready within --wait, the command prints nothing and ends with 0. In a table, a payload that
-is not plain text is quoted; with --output json payloads are in base64.`,
+If no task becomes ready within --wait, the command prints nothing and ends with 0; standard error says so, and
+names queues that are paused, as paused_queues of --output json does.
+
+In a table, a payload that is not plain text is quoted; with --output json payloads are in base64.`,
 		Example: `  queued claim --queue mail
   queued claim --queue mail --max 10 --wait 30s --lease 5m
   queued claim --queue urgent=5 --queue bulk=1 --max 100      # five of urgent for one of bulk
@@ -83,20 +85,22 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 	}
 	a := f.connection.app
 	return f.connection.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
-		var answer *queuepb.ClaimResponse
-		err := inWaits(&a.clock, f.wait, func(wait time.Duration) (bool, error) {
-			ctx, cancel := f.connection.bounded(ctx, wait)
-			defer cancel()
-			request.WaitMs = ms(wait)
-			var err error
-			answer, err = api.Claim(ctx, request)
-			return len(answer.GetTasks()) > 0, err
-		})
+		answer, err := f.claimOnce(ctx, api, request, 0)
+		if err == nil && len(answer.GetTasks()) == 0 && f.wait > 0 {
+			if names := answer.GetPausedQueues(); len(names) > 0 && a.output == formatTable {
+				a.note("%s: waiting\n", paused(names))
+			}
+			answer, err = f.claimWaiting(ctx, api, request)
+		}
 		if err != nil {
 			return err
 		}
 		if len(answer.GetTasks()) == 0 && a.output == formatTable {
-			a.note("no task is ready\n")
+			reason := ""
+			if names := answer.GetPausedQueues(); len(names) > 0 {
+				reason = ": " + paused(names)
+			}
+			a.note("no task is ready%s\n", reason)
 			return nil
 		}
 		return a.print(document(answer), func(t *table) {
@@ -106,6 +110,33 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 			}
 		})
 	})
+}
+
+// paused says that queues are paused, and how to resume them.
+func paused(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("queue %s is paused; 'queued queues resume %s' resumes it", harmless(names[0]), harmless(names[0]))
+	}
+	return fmt.Sprintf("the queues %s are paused; 'queued queues resume QUEUE' resumes one", harmless(strings.Join(names, ", ")))
+}
+
+// claimOnce makes one call, which waits no longer than the server allows.
+func (f *claimFlags) claimOnce(ctx context.Context, api queuepb.QueueServiceClient, request *queuepb.ClaimRequest, wait time.Duration) (*queuepb.ClaimResponse, error) {
+	ctx, cancel := f.connection.bounded(ctx, wait)
+	defer cancel()
+	request.WaitMs = ms(wait)
+	return api.Claim(ctx, request)
+}
+
+// claimWaiting claims until there is a task, or until the wait is over.
+func (f *claimFlags) claimWaiting(ctx context.Context, api queuepb.QueueServiceClient, request *queuepb.ClaimRequest) (answer *queuepb.ClaimResponse, err error) {
+	a := f.connection.app
+	defer a.during(func() string { return "waiting for a task of " + strings.Join(f.queues, ", ") })()
+	err = inWaits(&a.clock, f.wait, func(wait time.Duration) (bool, error) {
+		answer, err = f.claimOnce(ctx, api, request, wait)
+		return len(answer.GetTasks()) > 0, err
+	})
+	return answer, err
 }
 
 // inWaits carries out calls that wait, each no longer than the server allows, until one is done or the whole wait is over.

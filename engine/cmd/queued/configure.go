@@ -21,7 +21,7 @@ func (a *app) configCheck() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Report all problems of a configuration file",
 		Long: `Reports all problems of a configuration file, each with its line and what to write instead. It ignores flags and
-the environment. It ends with 1 if there is a problem.`,
+the environment. It ends with 2 if there is a problem.`,
 		Example: `  queued config check /etc/queued.hcl`,
 		Args:    oneArg("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ func (a *app) badFile(path string, problems *config.Problems) error {
 			t.row(p.String())
 		}
 	})
-	return errors.Join(fmt.Errorf("%s has %s", path, count(len(problems.List)+problems.Omitted, "problem")), err)
+	return errors.Join(badFileError{fmt.Errorf("%s has %s", path, count(len(problems.List)+problems.Omitted, "problem"))}, err)
 }
 
 func (a *app) configShow() *cobra.Command {

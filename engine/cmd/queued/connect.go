@@ -24,6 +24,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -39,6 +40,7 @@ type connection struct {
 	tenant                string
 	plaintext             bool
 	serverName            string // that the certificate must be for; "" for the address
+	tlsCAFrom             string // the variable that tlsCA is from; "" for the flag
 	data                  string // where the server's own token file is; "" for $QUEUED_DATA or ./data
 
 	connected atomic.Bool
@@ -111,6 +113,9 @@ func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 		}
 		if text, set := c.app.variable(v.env); set {
 			v.set(text)
+			if v.env == envTLSCA {
+				c.tlsCAFrom = v.env
+			}
 		}
 	}
 }
@@ -297,7 +302,7 @@ func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Cont
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.explain(address, call(cmd.Context(), server.API())), server.Close())
+	return errors.Join(c.explain(cmd.Context(), address, call(cmd.Context(), server.API())), server.Close())
 }
 
 // messageBytesMax is how large an answer may be: a page of tasks with large payloads.
@@ -318,9 +323,9 @@ func (c *connection) withAdmin(ctx context.Context, call func(ctx context.Contex
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", address, err)
 	}
-	ctx, cancel := c.bounded(ctx, 0)
+	limited, cancel := c.bounded(ctx, 0)
 	defer cancel()
-	return errors.Join(c.explain(address, call(ctx, adminpb.NewAdminServiceClient(conn))), conn.Close())
+	return errors.Join(c.explain(ctx, address, call(limited, adminpb.NewAdminServiceClient(conn))), conn.Close())
 }
 
 // watch notes whether a connection came about, for explain.
@@ -347,24 +352,35 @@ type unreachableError struct{ error }
 
 func (e unreachableError) Unwrap() error { return e.error }
 
-// explain tells a server that can't be reached from one that refuses.
-func (c *connection) explain(address string, err error) error {
+// explain tells a server that can't be reached from one that refuses, and from one that does not answer in time.
+func (c *connection) explain(ctx context.Context, address string, err error) error {
 	s := statusOf(err)
 	if s == nil {
 		return err
 	}
-	silent := s.Code() == codes.DeadlineExceeded && !c.connected.Load()
-	if s.Code() != codes.Unavailable && !silent || refusesToLead(s) {
+	late := s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), context.DeadlineExceeded.Error()) // not the server's refusal
+	if late && c.connected.Load() {
+		return remedied{timeoutError{err, fmt.Sprintf("the server at %s did not answer within %s", address, config.FormatDuration(c.timeout))},
+			"pass a longer --timeout; what the call changes may be changed, or be changed later"}
+	}
+	if s.Code() != codes.Unavailable && !late || refusesToLead(s) {
 		return err
 	}
-	remedy := "is it running? Start it with 'queued serve', or name another address with --server or --admin-server"
-	switch {
-	case strings.Contains(s.Message(), "authentication handshake failed"):
-		remedy = "check --tls-ca, --tls-cert and --tls-key, and that the server's certificate is for this address"
-	case c.tlsCA == "" && c.tlsCert == "" && strings.Contains(s.Message(), "error reading server preface"):
-		remedy = "if the server uses TLS, pass --tls-ca"
+	why := reason(s.Message())
+	if late {
+		why = "it did not answer within " + config.FormatDuration(c.timeout)
 	}
-	return remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason(s.Message()))}, remedy}
+	return c.unreachable(ctx, address, why, "is it running? Start it with 'queued serve', or name another address with --server or --admin-server")
+}
+
+// unreachable says that a server can't be reached: because of TLS, if that is what stands between, and else for the reason given.
+func (c *connection) unreachable(ctx context.Context, address, reason, remedy string) error {
+	if !c.connected.Load() {
+		if obstacle, help := c.obstacle(ctx, address); obstacle != "" {
+			reason, remedy = obstacle, help
+		}
+	}
+	return remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason)}, remedy}
 }
 
 // reason takes off what gRPC puts around the reason of a connection that failed.

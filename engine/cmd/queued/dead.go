@@ -106,7 +106,7 @@ func (a *app) deadList() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListDeadResponse{}
-			err := p.walk(func(size uint32, token string) (int, string, error) {
+			err := p.walk(a, func(size uint32, token string) (int, string, error) {
 				out, err := api.ListDead(ctx, &adminpb.ListDeadRequest{Tenant: conn.tenant, Queue: f.queue, Filter: f.filter(), PageSize: size, PageToken: token})
 				all.Tasks = append(all.Tasks, out.GetTasks()...)
 				all.NextPageToken = out.GetNextPageToken()
@@ -146,7 +146,9 @@ func (a *app) deadRedrive() *cobra.Command {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
+			out, err := showing(a, "the server redrives "+f.words(ids), func() (*adminpb.RedriveDeadResponse, error) {
+				return api.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
+			})
 			if err != nil {
 				return err
 			}
@@ -178,7 +180,9 @@ func (a *app) deadPurge() *cobra.Command {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.PurgeDead(ctx, &adminpb.PurgeDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
+			out, err := showing(a, "the server removes "+f.words(ids), func() (*adminpb.PurgeDeadResponse, error) {
+				return api.PurgeDead(ctx, &adminpb.PurgeDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
+			})
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/cmd/queued/doctor"
 	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/internal/build"
 	"github.com/pronybench/prony/engine/version"
 )
 
@@ -27,14 +28,15 @@ cluster's node it also checks the certificate and whether the other nodes are re
 compares the server's clock with the host's wall clock, and shows the skew between the nodes of a cluster.
 
 It reads the stores to the end and checks their counters, unless a server holds them; a server cannot start
-meanwhile. Each check reports ok, warning or problem, and the remedy. The command ends with 1 if there is a
-problem.`,
+meanwhile. Each line has the state, the check, what was measured, its limit and an explanation. The state is fit,
+warning (a server would run), unfit (a server would not run, or would lose something) or unknown. The command ends
+with 1 if a check is unfit.`,
 		Example: `  queued doctor
   queued doctor --config /etc/queued.hcl
-  queued doctor --data /var/lib/queued --output json | jq '.findings[] | select(.level != "ok")'`,
+  queued doctor --data /var/lib/queued --output json | jq '.findings[] | select(.level != "fit")'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			in := doctor.Input{Version: version.Of().String(), Host: doctor.This()}
+			in := doctor.Input{Program: doctor.Program{Version: version.Of().Version, Build: build.This()}, Host: doctor.This()} // as servers report it
 			if f := c.Flags().Lookup(config.FileFlag); f != nil {
 				in.File = f.Value.String()
 			}
@@ -47,11 +49,17 @@ problem.`,
 			}
 			if loaded != nil {
 				in.Config, in.Warnings = loaded.Config, loaded.Warnings
-				in.ServerVersion = askServer(a, loaded.Config, serverVersion)
+				in.ServerProgram = askServer(a, loaded.Config, serverProgram)
 				in.ServerClock = askServer(a, loaded.Config, serverClock)
 				in.ClusterClocks = askServer(a, loaded.Config, clusterClocks)
 			}
-			return a.printFindings(doctor.Run(c.Context(), in))
+			shown := a.during(func() string { return "checking the host and the data folder" })
+			findings := doctor.Run(c.Context(), in)
+			shown()
+			if err := c.Context().Err(); err != nil { // the later checks did not run
+				return err
+			}
+			return a.printFindings(findings)
 		},
 	}
 	settingFlags(c, loader)
@@ -76,13 +84,23 @@ func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminp
 			answer, err = ask(ctx, api)
 			return err
 		})
+		if err != nil {
+			f := failureOf(err)
+			err = &doctor.AskError{Reason: f.Message, Remedy: or(f.remedy, "see the server's log")}
+		}
 		return answer, err
 	}
 }
 
-func serverVersion(ctx context.Context, api adminpb.AdminServiceClient) (string, error) {
+func serverProgram(ctx context.Context, api adminpb.AdminServiceClient) (doctor.Program, error) {
 	out, err := api.GetStatus(ctx, &adminpb.GetStatusRequest{})
-	return out.GetVersion(), err
+	return programOf(out), err
+}
+
+// programOf returns which program a server runs.
+func programOf(s *adminpb.GetStatusResponse) doctor.Program {
+	b := s.GetBuild()
+	return doctor.Program{Version: s.GetVersion(), Build: build.Info{Commit: b.GetCommit(), Modified: b.GetModified(), SHA256: b.GetSha256()}}
 }
 
 func serverClock(ctx context.Context, api adminpb.AdminServiceClient) (time.Time, error) {
@@ -116,23 +134,28 @@ func certifiedName(cert, key string) (string, error) {
 	return "", nil
 }
 
+// printFindings prints a table in the layout of 'prony doctor': state, check, value, limit, explanation.
 func (a *app) printFindings(findings []doctor.Finding) error {
-	problems := 0
+	n := map[doctor.Level]int{}
 	for _, f := range findings {
-		if f.Level == doctor.Problem {
-			problems++
-		}
+		n[f.Level]++
 	}
-	err := a.print(members{{"ok", problems == 0}, {"findings", findings}}, func(t *table) {
+	all := doctor.Fit
+	if n[doctor.Unfit] > 0 {
+		all = doctor.Unfit
+	}
+	err := a.print(members{{"ok", n[doctor.Unfit] == 0}, {"findings", findings}}, func(t *table) {
 		for _, f := range findings {
-			t.row(f.Level, f.Check, f.Message)
+			t.row(f.Level, f.Check, f.Value, f.Limit, f.Message)
 			if f.Remedy != "" {
-				t.row("", "", "-> "+f.Remedy)
+				t.row("", "", "", "", "-> "+f.Remedy)
 			}
 		}
+		t.row()
+		t.row(fmt.Sprintf("%s: %s, %d unfit, %s, %d unknown", all, count(len(findings), "check"), n[doctor.Unfit], count(n[doctor.Warning], "warning"), n[doctor.Unknown]))
 	})
-	if problems > 0 {
-		err = errors.Join(fmt.Errorf("%s found", count(problems, "problem")), err)
+	if unfit := n[doctor.Unfit]; unfit > 0 {
+		err = errors.Join(fmt.Errorf("%s unfit", count(unfit, "check")), err)
 	}
 	return err
 }

@@ -3,10 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/cmd/queued/doctor"
 )
 
 // examined is what doctor prints as JSON.
@@ -33,21 +36,21 @@ func TestDoctorOfADataFolder(t *testing.T) {
 	s.json(&e, flags...)
 	assert.True(t, e.OK)
 	levels, messages := e.find("stores")
-	assert.Equal(t, []string{"ok"}, levels)
+	assert.Equal(t, []string{"fit"}, levels)
 	assert.Equal(t, []string{"1 read to the end: checksums hold and counters agree; 2 tasks"}, messages)
 	table := s.ok(flags...)
-	assert.Regexp(t, `(?m)^ok +listen +127\.0\.0\.1:0 is free$`, table)
-	assert.Regexp(t, `(?m)^ok +fsync +median `, table)
+	assert.Regexp(t, `(?m)^fit +listen +127\.0\.0\.1:0 is free$`, table)
+	assert.Regexp(t, `(?m)^fit +fsync +[0-9.]+[µm]s +limit 20ms +median `, table)
 
 	token := filepath.Join(data, "admin.token")
 	require.NoError(t, os.WriteFile(token, []byte("x\n"), 0o644))
 	require.NoError(t, os.Chmod(token, 0o644))
 	r := s.run(append(flags, "-o", "json")...)
 	r.fails(exitFailed)
-	assert.Equal(t, "1 problem found", r.failure().Message)
+	assert.Equal(t, "1 check unfit", r.failure().Message)
 	decodeJSON(t, r.out, &e)
 	assert.False(t, e.OK)
-	s.run(flags...).fails(exitFailed, "queued: 1 problem found")
+	s.run(flags...).fails(exitFailed, "queued: 1 check unfit")
 }
 
 // Beside a server that runs, the addresses are the server's and the stores are left alone.
@@ -77,8 +80,66 @@ func TestDoctorSaysWhatIsWrongWithTheConfiguration(t *testing.T) {
 	var e examined
 	decodeJSON(t, r.out, &e)
 	levels, messages := e.find("configuration")
-	assert.Equal(t, []string{"problem", "problem"}, levels)
+	assert.Equal(t, []string{"unfit", "unfit"}, levels)
 	assert.Contains(t, messages[0], "q.hcl:1:1: unknown attribute shrads")
 	assert.Contains(t, messages[1], "--durability: ")
 	assert.NoDirExists(t, "data")
+}
+
+// To look at a backup does not spoil it.
+func TestDoctorLeavesABackupAlone(t *testing.T) {
+	_, backup := backedUp(t)
+	s := newShell(t)
+	s.run("doctor", "--data", backup, "--listen", "127.0.0.1:0", "--http", "", "--admin", "").fails(exitFailed, "1 check unfit")
+	s.ok("restore", "--from", backup, "--data", filepath.Join(t.TempDir(), "restored"))
+}
+
+// The program that serves and the one that looks are compared by their content, and a server that cannot be asked is spoken of in words.
+func TestDoctorComparesThePrograms(t *testing.T) {
+	data := t.TempDir()
+	p := start(t, "--data", data)
+	args := []string{"doctor", "--data", data, "--listen", p.Listen[0], "--http", "", "--admin", p.Admin, "-o", "json"}
+	_, out, _ := run(t, args...) // the same file
+	var e examined
+	decodeJSON(t, out, &e)
+	levels, messages := e.find("version")
+	assert.Equal(t, []string{"fit"}, levels, "%v", messages)
+	assert.Contains(t, messages[0], ", as the server that runs")
+
+	s := newShell(t) // the program of this test
+	decodeJSON(t, s.run(args...).out, &e)
+	levels, messages = e.find("version")
+	assert.Equal(t, []string{"warning"}, levels, "%v", messages)
+	assert.Contains(t, messages[0], "the server that runs is another build")
+
+	s.env = []string{"QUEUED_TOKEN=guessed"}
+	decodeJSON(t, s.run(args...).out, &e)
+	for _, check := range []string{"version", "server's clock"} {
+		levels, messages = e.find(check)
+		assert.Equal(t, []string{"unknown"}, levels, "%v", messages)
+		assert.Contains(t, messages[0], "the access token is not valid")
+		assert.NotContains(t, messages[0], "rpc error")
+	}
+}
+
+// The table has the columns of 'prony doctor': state, check, value, limit, explanation, and a line that sums up.
+func TestDoctorPrintsATable(t *testing.T) {
+	var out strings.Builder
+	a := &app{out: &out}
+	err := a.printFindings([]doctor.Finding{
+		{Check: "open files", Level: doctor.Fit, Value: "1048576", Limit: "limit 2000", Message: "the limit is 1048576"},
+		{Check: "clock", Level: doctor.Warning, Message: "nothing keeps it right", Remedy: "run chrony"},
+		{Check: "version", Level: doctor.Unknown, Message: "the server does not say"},
+		{Check: "free space", Level: doctor.Unfit, Value: "1MiB", Limit: "limit 4GiB", Message: "1MiB of 1TiB", Remedy: "free space"},
+	})
+	require.EqualError(t, err, "1 check unfit")
+	assert.Equal(t, `fit      open files  1048576  limit 2000  the limit is 1048576
+warning  clock                            nothing keeps it right
+                                          -> run chrony
+unknown  version                          the server does not say
+unfit    free space  1MiB     limit 4GiB  1MiB of 1TiB
+                                          -> free space
+
+unfit: 4 checks, 1 unfit, 1 warning, 1 unknown
+`, out.String())
 }

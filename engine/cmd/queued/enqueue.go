@@ -86,7 +86,7 @@ func (f *enqueueFlags) task() *queuepb.NewTask {
 func (f *enqueueFlags) enqueue(c *cobra.Command, args []string) error {
 	t := f.task()
 	var err error
-	if t.Payload, err = f.payload(args); err != nil {
+	if t.Payload, err = f.payload(c.Context(), args); err != nil {
 		return err
 	}
 	return f.connection.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
@@ -112,7 +112,7 @@ func (f *enqueueFlags) enqueue(c *cobra.Command, args []string) error {
 }
 
 // payload reads the payload from wherever the command line says.
-func (f *enqueueFlags) payload(args []string) ([]byte, error) {
+func (f *enqueueFlags) payload(ctx context.Context, args []string) ([]byte, error) {
 	if len(args) == 1 {
 		if f.file != "" {
 			return nil, usageError{errors.New("a payload and --file are both given: pass one of them")}
@@ -123,8 +123,11 @@ func (f *enqueueFlags) payload(args []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(in, payloadBytesMax+1))
-	if err = errors.Join(err, in.Close()); err != nil {
+	text, err := interruptible(ctx, func() ([]byte, error) {
+		text, err := io.ReadAll(io.LimitReader(in, payloadBytesMax+1))
+		return text, errors.Join(err, in.Close())
+	})
+	if err != nil {
 		return nil, fmt.Errorf("read the payload: %w", err)
 	}
 	if len(text) > payloadBytesMax {

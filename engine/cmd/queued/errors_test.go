@@ -158,7 +158,7 @@ func TestJSONErrorsHaveOneShape(t *testing.T) {
 		want failure
 	}{
 		"usage, before the flag is known": {[]string{"task", "--output=json"}, failure{Code: "usage", Message: "'queued task' takes one argument, ID, and was given 0"}},
-		"usage, short":                    {[]string{"-o", "json", "task", "--nonsense"}, failure{Code: "usage", Message: "unknown flag: --nonsense"}},
+		"usage, short":                    {[]string{"-o", "json", "task", "--nonsense"}, failure{Code: "usage", Message: "unknown flag: --nonsense: 'queued task --help' lists those there are"}},
 		"usage, joined":                   {[]string{"-ojson", "nonsense"}, failure{Code: "usage", Message: `unknown command "queued nonsense": 'queued --help' lists those there are`}},
 	} {
 		r := s.run(c.args...)

@@ -14,15 +14,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// The exit codes. The help of queued documents them.
-const (
-	exitOK          = 0
-	exitFailed      = 1 // refused by the server, or failed
-	exitUsage       = 2 // the command line or the configuration is wrong
-	exitUnreachable = 3 // no server answered, or the shard has no leader
-	exitInterrupted = 130
-)
-
 // failure is an error as it is reported: as text, or as JSON in this shape.
 type failure struct {
 	// Code is a word for programs: "usage", "configuration", "unreachable", "failed", "interrupted" or that of the
@@ -42,6 +33,11 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// badFileError says that a configuration file has problems, which standard output lists.
+type badFileError struct{ error }
+
+func (e badFileError) Unwrap() error { return e.error }
+
 // itemError says that the server refused an item of a call.
 type itemError struct{ *queuepb.ItemError }
 
@@ -59,6 +55,8 @@ func failureOf(err error) failure {
 	switch {
 	case errors.As(err, &problems):
 		f.Code, f.Problems, f.exit = "configuration", problems.List, exitUsage
+	case errors.As(err, new(badFileError)):
+		f.Code, f.exit = "configuration", exitUsage
 	case errors.As(err, new(usageError)):
 		f.Code, f.exit = "usage", exitUsage
 	case errors.As(err, new(unreachableError)):
@@ -113,6 +111,15 @@ func (f *failure) refused(s *status.Status) {
 	}
 }
 
+// timeoutError says that a server that was reached did not answer in time. The error below has the status.
+type timeoutError struct {
+	error
+	text string
+}
+
+func (e timeoutError) Error() string { return e.text }
+func (e timeoutError) Unwrap() error { return e.error }
+
 // remedied is an error that says what to do about it.
 type remedied struct {
 	error
@@ -140,6 +147,10 @@ func snake(name string) string {
 
 // report writes a failure to standard error.
 func (a *app) report(f failure) {
+	if f.exit == exitInterrupted && a.output != formatJSON {
+		a.note("%s\n", f.Message)
+		return
+	}
 	if a.output == formatJSON {
 		text, err := json.Marshal(map[string]failure{"error": f})
 		if err == nil {

@@ -106,6 +106,9 @@ func (v *wordValue[T]) Set(text string) error {
 	return fmt.Errorf("is not one of %s%s", strings.Join(v.words, ", "), remedy)
 }
 
+// Choices are the words.
+func (v *wordValue[T]) Choices() []string { return v.words }
+
 func (*wordValue[T]) Type() string { return "word" }
 
 func (v *wordValue[T]) String() string {

@@ -57,29 +57,14 @@ func TestHelpTeaches(t *testing.T) {
 // The examples are command lines that the program understands.
 func TestExamplesAreUnderstood(t *testing.T) {
 	eachCommand(func(c *cobra.Command) {
-		for line := range strings.Lines(c.Example) {
-			for part := range strings.SplitSeq(strings.Split(line, " # ")[0], "|") {
-				args := words(part)
-				for len(args) > 0 && args[0] != "queued" {
-					args = args[1:] // a variable before it, or another program
-				}
-				if len(args) == 0 {
-					continue
-				}
-				for i, arg := range args {
-					if arg == "<" || arg == ">" {
-						args = args[:i]
-						break
-					}
-				}
-				root := (&app{}).root()
-				found, rest, err := root.Find(args[1:])
-				assert.NoError(t, err, line)
-				assert.NoError(t, found.ParseFlags(rest), line)
-				assert.NoError(t, missing(found), line)
-				if found.Args != nil {
-					assert.NoError(t, found.Args(found, found.Flags().Args()), line)
-				}
+		for _, args := range exampleCommands(c.Example) {
+			line := strings.Join(args, " ")
+			found, rest, err := (&app{}).root().Find(args)
+			assert.NoError(t, err, line)
+			assert.NoError(t, found.ParseFlags(rest), line)
+			assert.NoError(t, missing(found), line)
+			if found.Args != nil {
+				assert.NoError(t, found.Args(found, found.Flags().Args()), line)
 			}
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +20,6 @@ const (
 	batchTasksMax = 1_000   // the server's limit
 	batchBytesMax = 4 << 20 // of payloads, unless one line alone has more
 	refusalsShown = 20
-	progressEvery = 250 * time.Millisecond
 	retryAtLeast  = 10 * time.Millisecond
 	linesAheadMax = batchTasksMax
 )
@@ -44,9 +43,8 @@ type tally struct {
 	Enqueued   uint64    `json:"enqueued"`
 	Duplicates uint64    `json:"duplicates"`
 	Refused    uint64    `json:"refused"`
-	Refusals   []refusal `json:"refusals"` // the first of them
-
-	unknown uint64 // sent and not acknowledged
+	Unknown    uint64    `json:"unknown"`  // sent and not acknowledged: they may be enqueued
+	Refusals   []refusal `json:"refusals"` // the first of those that were refused
 }
 
 func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
@@ -69,20 +67,20 @@ func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
 	})
 	a := f.connection.app
 	switch {
-	case err != nil && result.Enqueued+result.Duplicates+result.Refused+result.unknown == 0:
+	case err != nil && result.Enqueued+result.Duplicates+result.Refused+result.Unknown == 0:
 		return err
-	case err != nil && result.unknown > 0:
-		err = fmt.Errorf("%w: %d tasks are enqueued, and %s may be", err, result.Enqueued, count(result.unknown, "further one"))
+	case err != nil && result.Unknown > 0:
+		err = fmt.Errorf("%w: %d tasks are enqueued, and %s may be", err, result.Enqueued, count(result.Unknown, "further one"))
 	case err != nil && result.Enqueued > 0:
 		err = fmt.Errorf("%w: %d tasks are enqueued", err, result.Enqueued)
 	case err == nil && result.Refused > 0:
 		err = fmt.Errorf("%s refused", count(result.Refused, "line"))
 	}
 	return errors.Join(err, a.print(result, func(t *table) {
-		t.row("ENQUEUED", "DUPLICATES", "REFUSED")
-		t.row(result.Enqueued, result.Duplicates, result.Refused)
+		t.row("ENQUEUED", "DUPLICATES", "REFUSED", "UNKNOWN")
+		t.row(result.Enqueued, result.Duplicates, result.Refused, result.Unknown)
 		for _, r := range result.Refusals {
-			t.row(fmt.Sprintf("line %d: %s", r.Line, r.Message))
+			t.row(fmt.Sprintf("line %d: %s", r.Line, inFlags(c, r.Field, r.Message)))
 		}
 	}))
 }
@@ -127,7 +125,13 @@ func (f *enqueueFlags) send(ctx context.Context, cancel context.CancelFunc, api 
 	if err != nil {
 		return err
 	}
-	s := &lineSender{flags: f, stream: stream, cancel: cancel, result: result, started: time.Now()}
+	s := &lineSender{flags: f, stream: stream, cancel: cancel, result: result}
+	started := time.Now()
+	shown := f.connection.app.during(func() string {
+		n := s.done.Load()
+		return fmt.Sprintf("%s enqueued, %.0f/s", count(n, "line"), float64(n)/time.Since(started).Seconds())
+	})
+	defer shown()
 	for {
 		batch := nextBatch(ctx, lines)
 		if len(batch) == 0 {
@@ -136,9 +140,7 @@ func (f *enqueueFlags) send(ctx context.Context, cancel context.CancelFunc, api 
 		if err := s.send(ctx, batch); err != nil {
 			return err
 		}
-		s.progress(false)
 	}
-	s.progress(true)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -182,13 +184,12 @@ func nextBatch(ctx context.Context, lines <-chan line) (batch []line) {
 }
 
 type lineSender struct {
-	flags   *enqueueFlags
-	stream  produceStream
-	cancel  context.CancelFunc
-	result  *tally
-	frame   uint64
-	started time.Time
-	shown   time.Time
+	flags  *enqueueFlags
+	stream produceStream
+	cancel context.CancelFunc
+	result *tally
+	frame  uint64
+	done   atomic.Uint64 // lines that are stored
 }
 
 // send enqueues a batch and returns when each line of it is stored or refused. Lines that the server has no room for
@@ -199,7 +200,7 @@ func (s *lineSender) send(ctx context.Context, batch []line) error {
 	for len(batch) > 0 {
 		answer, err := s.exchange(batch)
 		if err != nil {
-			s.result.unknown = uint64(len(batch))
+			s.result.Unknown = uint64(len(batch))
 			return err
 		}
 		left, wait := s.account(batch, answer)
@@ -279,20 +280,6 @@ func (s *lineSender) account(batch []line, answer *queuepb.EnqueueAnswer) (left 
 	duplicates := uint64(len(answer.GetDuplicates()))
 	s.result.Duplicates += duplicates
 	s.result.Enqueued += stored - min(stored, duplicates)
+	s.done.Add(stored)
 	return left, wait
-}
-
-// progress shows how many lines are done, if standard error is a terminal.
-func (s *lineSender) progress(last bool) {
-	a := s.flags.connection.app
-	if !a.progress || !last && time.Since(s.shown) < progressEvery {
-		return
-	}
-	s.shown = time.Now()
-	done := s.result.Enqueued + s.result.Duplicates
-	text := fmt.Sprintf("%d tasks, %.0f/s", done, float64(done)/time.Since(s.started).Seconds())
-	a.note("\r%s%s", text, strings.Repeat(" ", max(0, 40-len(text))))
-	if last {
-		a.note("\n")
-	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 )
@@ -23,11 +24,13 @@ func (p *pages) flags(flags *pflag.FlagSet) {
 }
 
 // walk calls page, which returns how many it got and the next page's token, until the limit or the end.
-func (p *pages) walk(page func(size uint32, token string) (got int, next string, err error)) error {
+func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next string, err error)) error {
 	if p.limit == 0 || p.limit > limitMax {
 		return usageError{fmt.Errorf("--limit %d is not from 1 to %d", p.limit, limitMax)}
 	}
 	token := p.token
+	var listed atomic.Uint64
+	defer a.during(func() string { return fmt.Sprintf("%d of at most %d listed", listed.Load(), p.limit) })()
 	for left := p.limit; left > 0; {
 		got, next, err := page(min(left, pageMax), token)
 		if err != nil || next == "" {
@@ -36,6 +39,7 @@ func (p *pages) walk(page func(size uint32, token string) (got int, next string,
 		if next == token && got == 0 { // the loop would never end
 			return fmt.Errorf("the server's list does not get on from page token %q", token)
 		}
+		listed.Add(uint64(got))
 		token = next
 		left -= min(left, uint32(got))
 	}

@@ -74,11 +74,19 @@ func (c *connection) get(ctx context.Context, path string) (status int, body str
 	transport := &http.Transport{TLSClientConfig: encrypted, DisableKeepAlives: true, MaxResponseHeaderBytes: headerBytesMax}
 	answer, err := transport.RoundTrip(request)
 	if err != nil {
-		return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %w", address, err)}, "is it running, and is this its admin listener? Name another with --admin-server"}
+		if errors.Is(err, context.Canceled) {
+			return 0, "", err
+		}
+		return 0, "", c.unreachable(ctx, address, err.Error(), "is it running, and is this its admin listener? Name another with --admin-server")
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax))
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		return 0, "", fmt.Errorf("read the answer of %s: %w", address, err)
+	}
+	if encrypted == nil && answer.StatusCode == http.StatusBadRequest { // as servers answer HTTP on a listener of HTTPS
+		if reason, remedy := c.obstacle(ctx, address); reason != "" {
+			return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason)}, remedy}
+		}
 	}
 	return answer.StatusCode, strings.TrimSpace(string(text)), nil
 }

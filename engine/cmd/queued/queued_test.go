@@ -261,39 +261,69 @@ func TestStartupFailuresEndWithACodeAndAMessage(t *testing.T) {
 	defer taken.Close() //nolint:errcheck // the test's own
 	locked := t.TempDir()
 	start(t, "--data", locked)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("no PEM"), 0o600))
+	bad := filepath.Join(dir, "bad.hcl")
+	require.NoError(t, os.WriteFile(bad, []byte("shrads = 1\n"), 0o600))
+	tlsFile := filepath.Join(dir, "tls.hcl")
+	require.NoError(t, os.WriteFile(tlsFile, []byte("tls {\n  cert = \"missing.pem\"\n  key  = \"missing.pem\"\n}\n"), 0o600))
+	twoShards := t.TempDir()
+	p := start(t, "--data", twoShards, "--shards", "2")
+	require.Equal(t, 0, p.terminate(os.Interrupt))
+	_, backup := backedUp(t)
+	cert, key := certificate(t, "server")
+	_, otherKey := certificate(t, "other")
 	for name, c := range map[string]struct {
 		code int
-		args []string
+		args string
 		want []string
 	}{
-		"taken port":         {1, []string{"serve", "--listen", taken.Addr().String()}, []string{taken.Addr().String(), "address already in use", "choose another address"}},
-		"taken admin port":   {1, []string{"serve", "--listen", "127.0.0.1:0", "--admin", taken.Addr().String()}, []string{"admin: ", taken.Addr().String()}},
-		"unknown flag":       {2, []string{"serve", "--nonsense"}, []string{"unknown flag: --nonsense"}},
-		"unknown command":    {2, []string{"nonsense"}, []string{`unknown command "queued nonsense"`}},
-		"an argument":        {2, []string{"serve", "extra"}, []string{"extra"}},
-		"bad durability":     {2, []string{"serve", "--durability", "maybe"}, []string{"--durability", `"maybe"`, `"sync", "interval", "none"`}},
-		"bad sync interval":  {2, []string{"serve", "--sync-interval", "10"}, []string{"--sync-interval"}},
-		"long sync interval": {2, []string{"serve", "--sync-interval", "2m"}, []string{"--sync-interval", "is not from 1ms to 1m"}},
-		"bad log level":      {2, []string{"serve", "--log-level", "loud"}, []string{"--log-level", `"loud"`}},
-		"not loopback":       {2, []string{"serve", "--listen", "0.0.0.0:0"}, []string{"not a loopback address"}},
-		"no address":         {2, []string{"serve", "--listen", "7070"}, []string{`"7070"`, "host:port"}},
-		"locked data folder": {1, []string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--data", locked}, []string{locked, "lock"}},
-		"bad address file": {
-			1,
-			[]string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--address-file", filepath.Join(t.TempDir(), "missing", "a")},
-			[]string{"address file", "missing"},
-		},
+		// What may pass by itself, or when something else stops.
+		"taken port":         {1, "--listen " + taken.Addr().String(), []string{taken.Addr().String(), "address already in use", "choose another address with --listen"}},
+		"taken admin port":   {1, "--listen 127.0.0.1:0 --admin " + taken.Addr().String(), []string{"admin: ", taken.Addr().String()}},
+		"locked data folder": {1, "--data " + locked, []string{locked, "lock"}},
+		// What somebody must change first.
+		"unknown flag":             {2, "--nonsense", []string{"unknown flag: --nonsense"}},
+		"an argument":              {2, "extra", []string{"extra"}},
+		"bad durability":           {2, "--durability maybe", []string{"--durability", `"maybe"`, `"sync", "interval", "none"`}},
+		"bad sync interval":        {2, "--sync-interval 10", []string{"--sync-interval"}},
+		"long sync interval":       {2, "--sync-interval 2m", []string{"--sync-interval", "is not from 1ms to 1m"}},
+		"bad log level":            {2, "--log-level loud", []string{"--log-level", `"loud"`}},
+		"not loopback":             {2, "--listen :7070", []string{"--listen: ", "not a loopback address", "--tls-cert and --tls-key", "--insecure"}},
+		"no address":               {2, "--listen 7070", []string{`"7070"`, "host:port"}},
+		"no such port":             {2, "--admin 127.0.0.1:70000", []string{"--admin: ", `the port "70000", which does not exist`}},
+		"missing file":             {2, "--config " + filepath.Join(dir, "missing.hcl"), []string{"missing.hcl: can't be read"}},
+		"unreadable file":          {2, "--config " + dir, []string{"is not a regular file"}},
+		"bad file":                 {2, "--config " + bad, []string{"bad.hcl:1:1: ", "did you mean shards?"}},
+		"missing certificate":      {2, "--tls-cert missing --tls-key " + key, []string{"--tls-cert: the TLS certificate cannot be read", "missing"}},
+		"certificate in the file":  {2, "--config " + tlsFile, []string{"tls.hcl:2:3: the TLS certificate cannot be read"}},
+		"unreadable certificate":   {2, "--tls-key " + key + " --tls-cert " + dir, []string{"--tls-cert: the TLS certificate cannot be read", "is a directory"}},
+		"unreadable key":           {2, "--tls-cert " + cert + " --tls-key " + dir, []string{"--tls-key: the TLS key cannot be read", "is a directory"}},
+		"another key":              {2, "--tls-cert " + cert + " --tls-key " + otherKey, []string{"--tls-cert: ", "private key does not match", "belong together"}},
+		"no certificate":           {2, "--tls-cert " + file + " --tls-key " + key, []string{"--tls-cert: ", "failed to find any PEM"}},
+		"missing client authority": {2, "--tls-cert " + cert + " --tls-key " + key + " --tls-client-ca missing", []string{"--tls-client-ca: ", "missing"}},
+		"bad client authority":     {2, "--tls-cert " + cert + " --tls-key " + key + " --tls-client-ca " + file, []string{"--tls-client-ca: ", "has no certificate in PEM"}},
+		"missing node certificate": {2, "--cluster-node n1 --cluster-listen 127.0.0.1:0 --cluster-certs " + dir, []string{"--cluster-certs: ", "ca.crt: no such file"}},
+		"data folder in a file":    {2, "--data " + file + "/data", []string{"--data: ", "not a directory", "--data that the user of the server may write"}},
+		"data folder is a file":    {2, "--data " + file, []string{"--data: ", "not a directory"}},
+		"data folder is a backup":  {2, "--data " + backup, []string{"--data: ", "is a backup"}},
+		"other number of shards":   {2, "--data " + twoShards, []string{"--data: the number of shards of data folder", "is 2, not 1", "start with --shards 2"}},
+		"socket in no folder":      {2, "--listen unix:" + file + "/s", []string{"--listen: ", "not a directory"}},
+		"socket is a file":         {2, "--listen unix:" + file, []string{"--listen: ", "is not a socket"}},
+		"little memory":            {2, "--memory 64MiB --limits-payload-max 12MiB", []string{"--memory: "}},
+		"bad address file":         {2, "--address-file " + filepath.Join(dir, "missing", "a"), []string{"--address-file: ", "address file", "missing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := c.args
-			if name != "locked data folder" && args[0] == "serve" {
-				args = append(args, "--data", t.TempDir())
+			args := []string{"serve", "--http", "", "--data", t.TempDir()}
+			if !strings.Contains(c.args, "--admin") {
+				args = append(args, "--admin", "")
 			}
-			if args[0] == "serve" {
-				args = append(args, "--http", "")
+			if !strings.Contains(c.args, "--listen ") {
+				args = append(args, "--listen", "127.0.0.1:0")
 			}
-			code, stdout, stderr := run(t, args...)
-			assert.Equal(t, c.code, code)
+			code, stdout, stderr := run(t, append(args, strings.Fields(c.args)...)...)
+			assert.Equal(t, c.code, code, stderr)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, "queued: ")
 			for _, want := range c.want {

@@ -35,7 +35,7 @@ func (a *app) queuesList() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListQueuesResponse{}
-			err := p.walk(func(size uint32, token string) (int, string, error) {
+			err := p.walk(a, func(size uint32, token string) (int, string, error) {
 				out, err := api.ListQueues(ctx, &adminpb.ListQueuesRequest{Tenant: conn.tenant, Prefix: prefix, PageSize: size, PageToken: token})
 				all.Queues = append(all.Queues, out.GetQueues()...)
 				all.NextPageToken = out.GetNextPageToken()
@@ -197,7 +197,9 @@ func (a *app) queuesPurge() *cobra.Command {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.PurgeQueue(ctx, &adminpb.PurgeQueueRequest{Tenant: conn.tenant, Queue: args[0]})
+			out, err := showing(a, "the server removes tasks of queue "+args[0], func() (*adminpb.PurgeQueueResponse, error) {
+				return api.PurgeQueue(ctx, &adminpb.PurgeQueueRequest{Tenant: conn.tenant, Queue: args[0]})
+			})
 			if err != nil {
 				return err
 			}
@@ -230,7 +232,9 @@ all states. The results of its tasks cannot be read any more.`,
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Tenant: conn.tenant, Queue: args[0], Force: force})
+			out, err := showing(a, "the server removes queue "+args[0], func() (*adminpb.DeleteQueueResponse, error) {
+				return api.DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Tenant: conn.tenant, Queue: args[0], Force: force})
+			})
 			if err != nil {
 				return err
 			}

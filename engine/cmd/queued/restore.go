@@ -27,7 +27,10 @@ server once with --new-admin-token if no operator has a token.`,
 			if from == "" || data == "" {
 				return usageError{errors.New("--from and --data must name folders")}
 			}
-			r, err := backup.Restore(c.Context(), from, data)
+			var at backup.Progress
+			shown := a.during(func() string { return "restoring: " + at.String() })
+			r, err := backup.Restore(c.Context(), from, data, &at)
+			shown()
 			if err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func TestServeRefusesWhatIsNoDataFolder(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(unfinished, "restoring"), 0o700))
 	for dir, want := range map[string]string{backup: "is a backup: make a data folder of it with 'queued restore'", unfinished: "holds a restore that did not finish"} {
 		code, _, stderr := run(t, "serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "", "--data", dir)
-		assert.Equal(t, exitFailed, code)
+		assert.Equal(t, exitUsage, code)
 		assert.Contains(t, stderr, want)
 	}
 	assert.False(t, strings.Contains(strings.Join(files(t, unfinished), " "), "shards"), "nothing was made")

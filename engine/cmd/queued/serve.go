@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/version"
@@ -101,20 +102,20 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	}
 	if c.AddressFile != "" { // what an earlier server left there says where it was, not where this one will be
 		if err := os.Remove(c.AddressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove the old address file: %w", err)
+			return loaded.Explain(addressFileError(fmt.Errorf("remove the old address file: %w", err)))
 		}
 	}
 	if err := limitGo(c, log); err != nil {
-		return err
+		return loaded.Explain(err)
 	}
 	n, err := node.Open(c.Node)
 	if err != nil {
-		return err
+		return loaded.Explain(err)
 	}
 	log.Info("serving", "addresses", n.Addresses(), "http", n.HTTP(), "admin", n.Admin(), "data", c.Node.DataDir, "durability", c.Node.Durability, "version", version.Of().String())
 	if c.AddressFile != "" {
 		if err := writeAddresses(c.AddressFile, n, loaded); err != nil {
-			return errors.Join(err, shutdown(n))
+			return errors.Join(loaded.Explain(addressFileError(err)), shutdown(n))
 		}
 	}
 	select {
@@ -131,11 +132,20 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	return nil
 }
 
+// addressFileError says that the address file's path must be changed, unless the error may pass by itself.
+func addressFileError(err error) error {
+	const remedy = "name a file with --address-file that the user of the server may write, in a folder that exists"
+	if errors.Is(err, os.ErrNotExist) {
+		return setting.Wrap(err, remedy, "address_file")
+	}
+	return setting.Path(err, remedy, "address_file")
+}
+
 // limitGo sets the runtime's memory limit, near which it collects garbage more often, unless GOMEMLIMIT is set.
 func limitGo(c *config.Config, log *slog.Logger) error {
 	total, err := c.Node.Memory.Resolve()
 	if err != nil {
-		return fmt.Errorf("memory: %w", err)
+		return setting.Errorf("memory", "", "memory: %w", err)
 	}
 	share := memory.SharesOf(total, c.Node.Shards, c.Node.Cluster.On())
 	if os.Getenv("GOMEMLIMIT") == "" {

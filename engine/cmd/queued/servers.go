@@ -72,7 +72,7 @@ func (c *connection) choose(ctx context.Context, addresses []string) (string, []
 	i, err := firstAnswer(ctx, len(addresses), func(ctx context.Context, i int) error {
 		ctx, cancel := c.bounded(ctx, 0)
 		defer cancel()
-		return c.explain(addresses[i], answers(ctx, addresses[i], options[i]))
+		return c.explain(ctx, addresses[i], answers(ctx, addresses[i], options[i]))
 	})
 	if err != nil {
 		return "", nil, err

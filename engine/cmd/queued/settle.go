@@ -30,12 +30,20 @@ func leases(args []string) ([]leased, error) {
 	out := make([]leased, 0, len(args)/2)
 	for i := 0; i < len(args); i += 2 {
 		token, err := strconv.ParseUint(args[i+1], 10, 64)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("%q is no token: pass the number that 'queued claim' printed behind the id", args[i+1])}
+		if err != nil || token == 0 {
+			return nil, usageError{badToken(args[i+1])}
 		}
 		out = append(out, leased{args[i], token})
 	}
 	return out, nil
+}
+
+// tokenKey marks commands whose arguments are leases.
+const tokenKey = "token"
+
+// badToken says that a text is not the token of a lease.
+func badToken(text string) error {
+	return fmt.Errorf("%q is no token: pass the number above 0 that 'queued claim' printed behind the id", text)
 }
 
 // settleCall sends one settlement for each lease.
@@ -44,6 +52,7 @@ type settleCall func(ctx context.Context, api queuepb.QueueServiceClient, tenant
 // settle is a command whose arguments are leases. done is the word for the leases that the server accepted.
 func (a *app) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
 	c.Use += " ID TOKEN [ID TOKEN]..."
+	c.Annotations = map[string]string{tokenKey: "yes"}
 	conn := a.connect(c, false, true)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		pairs, err := leases(args)

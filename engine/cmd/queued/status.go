@@ -33,7 +33,7 @@ func (a *app) statusCommand() *cobra.Command {
 				notReady = fmt.Errorf("the server is not ready: %s", or(out.GetNotReadyReason(), "it gives no reason"))
 			}
 			return errors.Join(notReady, a.print(document(out), func(t *table) {
-				t.row("version", out.GetVersion())
+				t.row("version", programOf(out))
 				t.row("ready", out.GetReady())
 				t.row("started", when(out.GetStartedAtMs()))
 				t.row("durability", out.GetDurability())
@@ -83,7 +83,7 @@ with it. 'queued restore' makes a new data folder from a backup.`,
 			request.Name = args[0]
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.Backup(ctx, request)
+			out, err := showing(a, "the server writes the backup", func() (*adminpb.BackupResponse, error) { return api.Backup(ctx, request) })
 			if err != nil {
 				return err
 			}

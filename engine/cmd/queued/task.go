@@ -73,6 +73,8 @@ dead. It ends with 0 only if the task is done.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return conn.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
 			var out *queuepb.AwaitResultResponse
+			shown := a.during(func() string { return "waiting for the outcome of task " + args[0] })
+			defer shown()
 			err := inWaits(&a.clock, wait, func(wait time.Duration) (bool, error) {
 				ctx, cancel := conn.bounded(ctx, wait)
 				defer cancel()
@@ -80,6 +82,7 @@ dead. It ends with 0 only if the task is done.`,
 				out, err = api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: conn.tenant, Id: args[0], WaitMs: ms(wait)})
 				return ended(out.GetState()), err
 			})
+			shown()
 			if err != nil {
 				return err
 			}

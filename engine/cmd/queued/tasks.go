@@ -40,7 +40,7 @@ func (a *app) tasksList() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListTasksResponse{}
-			err := p.walk(func(size uint32, token string) (int, string, error) {
+			err := p.walk(a, func(size uint32, token string) (int, string, error) {
 				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, PageSize: size, PageToken: token})
 				all.Tasks = append(all.Tasks, out.GetTasks()...)
 				all.NextPageToken = out.GetNextPageToken()

@@ -48,7 +48,7 @@ func TestOverTLS(t *testing.T) {
 	assert.Equal(t, "ok\n", s.ok("probe"))
 	s.run("probe", "--tls-ca", "system").fails(exitUnreachable, "certificate")
 	other, _ := certificate(t, "other")
-	s.run("claim", "--queue", "q", "--tls-ca", other).fails(exitUnreachable, "check --tls-ca, --tls-cert and --tls-key")
+	s.run("claim", "--queue", "q", "--tls-ca", other).fails(exitUnreachable, "pass --tls-ca with that authority's certificate")
 	s.env = s.env[:3]
 	s.run("claim", "--queue", "q").fails(exitUnreachable, "can't reach the server")
 
@@ -57,7 +57,7 @@ func TestOverTLS(t *testing.T) {
 	decodeJSON(t, r.out, &e)
 	for _, check := range []string{"listen", "http", "admin"} {
 		levels, messages := e.find(check)
-		assert.Equal(t, []string{"ok"}, levels, "%s: %v", check, messages)
+		assert.Equal(t, []string{"fit"}, levels, "%s: %v", check, messages)
 		assert.Contains(t, messages[0], "is answered by a queued")
 	}
 	_, messages := e.find("certificate")

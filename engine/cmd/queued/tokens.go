@@ -18,9 +18,12 @@ func (a *app) tokensCommand() *cobra.Command {
 		a.tokensCreate(), a.tokensList(), a.tokensRotate(), a.tokensRevoke())
 }
 
+// scopeNames are the scopes that a token may have.
+func scopeNames() []string { return []string{"produce", "work", "admin"} }
+
 // scopes reads the names of scopes.
 func scopes(names []string) (out []adminpb.Scope, err error) {
-	words := []string{"produce", "work", "admin"}
+	words := scopeNames()
 	for _, name := range names {
 		n, known := adminpb.Scope_value["SCOPE_"+strings.ToUpper(name)]
 		if !known || n == 0 {
@@ -120,6 +123,8 @@ func (a *app) tokensRotate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate ID",
 		Short: "Give an access token a new secret, and print it",
+		Long: `Gives an access token a new secret, and prints it with how long the old secret is valid. Without --grace the old
+secret ends at once: clients that still send it are refused.`,
 		Example: `  queued tenants tokens rotate tok_1             # the old secret ends at once
   queued tenants tokens rotate tok_1 --grace 1h  # both are good for an hour`,
 		Args: oneArg("ID"),
@@ -132,10 +137,31 @@ func (a *app) tokensRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(document(out), func(t *table) { secretRows(t, out.GetToken(), out.GetSecret()) })
+			now := a.clock.Now()
+			return a.print(rotated(out, grace, now), func(t *table) {
+				secretRows(t, out.GetToken(), out.GetSecret())
+				t.row("old secret", oldSecret(grace, now))
+			})
 		})
 	}
 	return c
+}
+
+// rotated is the document of a rotation: the server's answer, and until when the old secret is valid; 0 if it is not any more.
+func rotated(out *adminpb.RotateTokenResponse, grace time.Duration, now time.Time) members {
+	until := int64(0)
+	if grace > 0 {
+		until = now.Add(grace).UnixMilli()
+	}
+	return append(object(out.ProtoReflect()), member{"old_secret_until_ms", until})
+}
+
+// oldSecret says how long the secret from before a rotation holds.
+func oldSecret(grace time.Duration, now time.Time) string {
+	if grace == 0 {
+		return "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' keeps the old one for a time"
+	}
+	return "valid beside the new one until " + when(now.Add(grace).UnixMilli())
 }
 
 func (a *app) tokensRevoke() *cobra.Command {

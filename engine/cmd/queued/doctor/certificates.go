@@ -16,12 +16,12 @@ const expirySoon = 14 * 24 * time.Hour
 func (r *report) certificates(h Host, t node.TLS) {
 	const check = "certificate"
 	if t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "" {
-		r.add(check, OK, "none: connections are not encrypted", "")
+		r.add(check, Fit, "none: connections are not encrypted", "")
 		return
 	}
 	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 	if err != nil {
-		r.add(check, Problem, err.Error(), "--tls-cert and --tls-key name PEM files that belong together")
+		r.add(check, Unfit, err.Error(), "--tls-cert and --tls-key name PEM files that belong together")
 		return
 	}
 	r.expiry(check, h, pair.Leaf)
@@ -32,11 +32,11 @@ func (r *report) certificates(h Host, t node.TLS) {
 	text, err := os.ReadFile(t.ClientCAFile)
 	switch {
 	case err != nil:
-		r.add(check, Problem, err.Error(), "--tls-client-ca names a PEM file")
+		r.add(check, Unfit, err.Error(), "--tls-client-ca names a PEM file")
 	case !x509.NewCertPool().AppendCertsFromPEM(text):
-		r.add(check, Problem, t.ClientCAFile+" has no certificate in PEM", "--tls-client-ca names a PEM file with the authorities of clients")
+		r.add(check, Unfit, t.ClientCAFile+" has no certificate in PEM", "--tls-client-ca names a PEM file with the authorities of clients")
 	default:
-		r.add(check, OK, "client certificates are asked for", "")
+		r.add(check, Fit, "client certificates are asked for", "")
 	}
 }
 
@@ -51,12 +51,14 @@ func (r *report) expiry(check string, h Host, leaf *x509.Certificate) {
 	now, day := h.Now(), leaf.NotAfter.UTC().Format(time.DateOnly)
 	switch {
 	case now.Before(leaf.NotBefore):
-		r.add(check, Problem, "it is not good before "+leaf.NotBefore.UTC().Format(time.RFC3339), "set the clock, or use another certificate")
+		r.add(check, Unfit, "it is not good before "+leaf.NotBefore.UTC().Format(time.RFC3339), "set the clock, or use another certificate")
 	case !now.Before(leaf.NotAfter):
-		r.add(check, Problem, "it expired on "+day, "renew it: the server reads the file again by itself")
+		r.add(check, Unfit, "it expired on "+day, "renew it: the server reads the file again by itself")
 	case now.Add(expirySoon).After(leaf.NotAfter):
 		r.add(check, Warning, "it expires on "+day, "renew it: the server reads the file again by itself")
 	default:
-		r.add(check, OK, "good until "+day, "")
+		r.add(check, Fit, "good until "+day, "")
 	}
+	const oneDay = 24 * time.Hour
+	r.measured(fmt.Sprintf("%d days", int64(leaf.NotAfter.Sub(now)/oneDay)), fmt.Sprintf("limit %d", expirySoon/oneDay))
 }

@@ -49,18 +49,18 @@ func TestCertificateFindings(t *testing.T) {
 		level Level
 		says  string
 	}{
-		"none":               {node.TLS{}, OK, "connections are not encrypted"},
-		"good":               {good, OK, "good until 2031-01-31"},
-		"expired":            {certificate(t, now.Add(-year), now.Add(-time.Hour)), Problem, "it expired on 2030-01-31"},
-		"expires this hour":  {certificate(t, now.Add(-year), now), Problem, "it expired on 2030-01-31"},
+		"none":               {node.TLS{}, Fit, "connections are not encrypted"},
+		"good":               {good, Fit, "good until 2031-01-31"},
+		"expired":            {certificate(t, now.Add(-year), now.Add(-time.Hour)), Unfit, "it expired on 2030-01-31"},
+		"expires this hour":  {certificate(t, now.Add(-year), now), Unfit, "it expired on 2030-01-31"},
 		"expires soon":       {certificate(t, now.Add(-year), now.Add(13*24*time.Hour)), Warning, "it expires on 2030-02-13"},
-		"not yet":            {certificate(t, now.Add(time.Hour), now.Add(year)), Problem, "it is not good before 2030-01-31T13:00:00Z"},
-		"other key":          {node.TLS{CertFile: good.CertFile, KeyFile: other.KeyFile}, Problem, "private key does not match"},
-		"missing":            {node.TLS{CertFile: "missing", KeyFile: "missing"}, Problem, "no such file"},
+		"not yet":            {certificate(t, now.Add(time.Hour), now.Add(year)), Unfit, "it is not good before 2030-01-31T13:00:00Z"},
+		"other key":          {node.TLS{CertFile: good.CertFile, KeyFile: other.KeyFile}, Unfit, "private key does not match"},
+		"missing":            {node.TLS{CertFile: "missing", KeyFile: "missing"}, Unfit, "no such file"},
 		"open key":           {open, Warning, "can be read by others: its mode is 644"},
-		"client authorities": {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: other.CertFile}, OK, "good until"},
-		"no authorities":     {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: none}, Problem, "has no certificate in PEM"},
-		"authorities gone":   {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "missing"}, Problem, "no such file"},
+		"client authorities": {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: other.CertFile}, Fit, "good until"},
+		"no authorities":     {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: none}, Unfit, "has no certificate in PEM"},
+		"authorities gone":   {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "missing"}, Unfit, "no such file"},
 	} {
 		var r report
 		r.certificates(healthy(), c.files)

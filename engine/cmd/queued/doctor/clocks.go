@@ -24,7 +24,7 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	server, err := in.ServerClock(ctx)
 	after := in.Host.Now()
 	if err != nil {
-		r.add(check, Warning, fmt.Sprintf("the server does not report its time: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		r.unasked(check, "the server does not report its time", err)
 		return
 	}
 	// The server read its clock at some time between before and after.
@@ -35,12 +35,15 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 		word = "behind"
 	}
 	if apart > bound {
-		r.add(check, Problem, fmt.Sprintf("it is at least %v %s this host's wall clock; more than %v is too much", apart.Round(time.Millisecond), word, bound),
+		r.add(check, Unfit, fmt.Sprintf("it is at least %v %s this host's wall clock; more than %v is too much", apart.Round(time.Millisecond), word, bound),
 			fmt.Sprintf("the server approaches the wall clock by 2 %%, which takes about %v: restart the server so that it takes the time at once, or wait; find out what set the wall clock, and synchronize it with chrony",
 				clock.ConvergesIn(apart).Round(time.Second)))
+		r.measured(apart.Round(time.Millisecond).String(), "limit "+bound.String())
 		return
 	}
-	r.add(check, OK, fmt.Sprintf("it agrees with this host's wall clock to within %v", max(server.Sub(before).Abs(), after.Sub(server).Abs()).Round(time.Microsecond)), "")
+	within := max(server.Sub(before).Abs(), after.Sub(server).Abs()).Round(time.Microsecond)
+	r.add(check, Fit, fmt.Sprintf("it agrees with this host's wall clock to within %v", within), "")
+	r.measured(within.String(), "limit "+bound.String())
 }
 
 // clusterClocks reports what the running server knows of the other nodes' clocks.
@@ -50,7 +53,7 @@ func (r *report) clusterClocks(ctx context.Context, in *Input) {
 	defer cancel()
 	nodes, err := in.ClusterClocks(ctx)
 	if err != nil {
-		r.add(check, Warning, fmt.Sprintf("the server does not report the other nodes' clocks: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		r.unasked(check, "the server does not report the other nodes' clocks", err)
 		return
 	}
 	bound := in.Config.Node.Cluster.ClockSkewMax
@@ -62,14 +65,14 @@ func (r *report) clusterClocks(ctx context.Context, in *Input) {
 		apart := fmt.Sprintf("that of %s is %v %s this node's, give or take %v", n.Node, n.Ahead.Abs().Round(time.Microsecond), word, n.Error.Round(time.Microsecond))
 		switch {
 		case n.Problem != "":
-			r.add(check, Problem, n.Node+" does not lead: "+n.Problem, remedy)
+			r.add(check, Unfit, n.Node+" does not lead: "+n.Problem, remedy)
 		case n.Node == in.Config.Node.Cluster.Node: // which needs no comparison
 		case !n.Known:
 			r.add(check, Warning, n.Node+" does not report its time", "check whether it runs, and which version")
 		case bound > 0 && n.Ahead.Abs()-n.Error > bound:
-			r.add(check, Problem, fmt.Sprintf("%s; %v is the most that clocks may differ", apart, bound), remedy)
+			r.add(check, Unfit, fmt.Sprintf("%s; %v is the most that clocks may differ", apart, bound), remedy)
 		default:
-			r.add(check, OK, apart, "")
+			r.add(check, Fit, apart, "")
 		}
 	}
 }

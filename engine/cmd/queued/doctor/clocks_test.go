@@ -39,11 +39,11 @@ func TestServerClockIsComparedWithTheWallClock(t *testing.T) {
 		level Level
 		says  string
 	}{
-		50 * time.Millisecond:   {OK, "it agrees with this host's wall clock to within 50ms"},
-		600 * time.Millisecond:  {OK, "to within 600ms"}, // it may have been read at the end
-		601 * time.Millisecond:  {Problem, "it is at least 501ms ahead of this host's wall clock; more than 500ms is too much"},
-		-501 * time.Millisecond: {Problem, "it is at least 501ms behind this host's wall clock"},
-		-10 * time.Second:       {Problem, "it is at least 10s behind this host's wall clock"},
+		50 * time.Millisecond:   {Fit, "it agrees with this host's wall clock to within 50ms"},
+		600 * time.Millisecond:  {Fit, "to within 600ms"}, // it may have been read at the end
+		601 * time.Millisecond:  {Unfit, "it is at least 501ms ahead of this host's wall clock; more than 500ms is too much"},
+		-501 * time.Millisecond: {Unfit, "it is at least 501ms behind this host's wall clock"},
+		-10 * time.Second:       {Unfit, "it is at least 10s behind this host's wall clock"},
 	} {
 		server = ahead
 		f := find(t, Run(t.Context(), in), "server's clock")
@@ -55,7 +55,7 @@ func TestServerClockIsComparedWithTheWallClock(t *testing.T) {
 	}
 	in.ServerClock = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("no token") }
 	f := find(t, Run(t.Context(), in), "server's clock")
-	assert.Equal(t, Warning, f.Level)
+	assert.Equal(t, Unknown, f.Level)
 	assert.Contains(t, f.Message, "no token")
 	in.Config.Node.Admin = ""
 	for _, f := range Run(t.Context(), in) {
@@ -77,10 +77,10 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 		level Level
 		says  string
 	}{
-		{NodeClock{Known: true, Ahead: 3 * time.Millisecond, Error: 200 * time.Microsecond}, OK, "that of n2 is 3ms ahead of this node's, give or take 200µs"},
-		{NodeClock{Known: true, Ahead: -600 * time.Millisecond, Error: 100 * time.Millisecond}, OK, "that of n2 is 600ms behind this node's, give or take 100ms"},
-		{NodeClock{Known: true, Ahead: -601 * time.Millisecond, Error: 100 * time.Millisecond}, Problem, "is 601ms behind this node's, give or take 100ms; 500ms is the most"},
-		{NodeClock{Known: true, Problem: "its clock is 10s ahead"}, Problem, "n2 does not lead: its clock is 10s ahead"},
+		{NodeClock{Known: true, Ahead: 3 * time.Millisecond, Error: 200 * time.Microsecond}, Fit, "that of n2 is 3ms ahead of this node's, give or take 200µs"},
+		{NodeClock{Known: true, Ahead: -600 * time.Millisecond, Error: 100 * time.Millisecond}, Fit, "that of n2 is 600ms behind this node's, give or take 100ms"},
+		{NodeClock{Known: true, Ahead: -601 * time.Millisecond, Error: 100 * time.Millisecond}, Unfit, "is 601ms behind this node's, give or take 100ms; 500ms is the most"},
+		{NodeClock{Known: true, Problem: "its clock is 10s ahead"}, Unfit, "n2 does not lead: its clock is 10s ahead"},
 		{NodeClock{}, Warning, "n2 does not report its time"},
 	} {
 		clock, clock.Node = c.clock, "n2"
@@ -92,6 +92,6 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 	}
 	in.ClusterClocks = func(context.Context) ([]NodeClock, error) { return nil, errors.New("no token") }
 	f := find(t, Run(t.Context(), in), "cluster clocks")
-	assert.Equal(t, Warning, f.Level)
+	assert.Equal(t, Unknown, f.Level)
 	assert.Contains(t, f.Message, "the server does not report the other nodes' clocks: no token")
 }

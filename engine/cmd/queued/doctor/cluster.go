@@ -35,7 +35,7 @@ func (r *report) clusterCertificates(h Host, c *cluster.Config) {
 	const check = "cluster certificate"
 	own, err := certs.Load(c.CertsDir, c.Node)
 	if err != nil {
-		r.add(check, Problem, err.Error(), "--cluster-certs names the folder that 'queued cluster init' made for this node")
+		r.add(check, Unfit, err.Error(), "--cluster-certs names the folder that 'queued cluster init' made for this node")
 		return
 	}
 	r.expiry(check, h, own.Certificate.Leaf)
@@ -48,11 +48,11 @@ func (r *report) clusterPort(address string, answered bool) {
 	err := free(address)
 	switch {
 	case err == nil:
-		r.add(check, OK, address+" is free", "")
+		r.add(check, Fit, address+" is free", "")
 	case errors.Is(err, syscall.EADDRINUSE) && answered:
-		r.add(check, OK, address+" is in use, as it is beside a server that runs", "")
+		r.add(check, Fit, address+" is in use, as it is beside a server that runs", "")
 	default:
-		r.add(check, Problem, err.Error(), "stop what uses it, or choose another address with --cluster-listen")
+		r.add(check, Unfit, err.Error(), "stop what uses it, or choose another address with --cluster-listen")
 	}
 }
 
@@ -72,7 +72,7 @@ func (r *report) peers(ctx context.Context, c *cluster.Config) {
 		all = append(all, named{"the node to join", address})
 	}
 	if len(all) == 0 {
-		r.add(check, OK, "none are named: at its first start this node is a cluster by itself, which others join", "")
+		r.add(check, Fit, "none are named: at its first start this node is a cluster by itself, which others join", "")
 		return
 	}
 	errs := make([]error, len(all))
@@ -92,6 +92,6 @@ func (r *report) peers(ctx context.Context, c *cluster.Config) {
 			r.add(check, Warning, fmt.Sprintf("%s can't be reached at %s: %v", p.name, p.address, errs[i]), "start it, or let connections through; shards are led only while most voters reach each other")
 			continue
 		}
-		r.add(check, OK, fmt.Sprintf("%s can be reached at %s", p.name, p.address), "")
+		r.add(check, Fit, fmt.Sprintf("%s can be reached at %s", p.name, p.address), "")
 	}
 }

@@ -46,7 +46,7 @@ func TestAHealthyNodeOfACluster(t *testing.T) {
 		"admin token": "not here: the node that leads first makes it", "cluster certificate": "good until 2035-01-31", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
 	} {
 		f := find(t, all, check)
-		assert.Equal(t, OK, f.Level, "%v", f)
+		assert.Equal(t, Fit, f.Level, "%v", f)
 		assert.Contains(t, f.Message, says)
 	}
 	for _, f := range all {
@@ -66,23 +66,23 @@ func TestClusterFindings(t *testing.T) {
 		level Level
 		says  string
 	}{
-		"no certificate": {func(n *node.Config) { n.Cluster.CertsDir = t.TempDir() }, "cluster certificate", Problem, "'queued cluster init' makes the folder"},
-		"another node's": {func(n *node.Config) { n.Cluster.Node = "n2" }, "cluster certificate", Problem, `is for ["n1"], not for node n2`},
+		"no certificate": {func(n *node.Config) { n.Cluster.CertsDir = t.TempDir() }, "cluster certificate", Unfit, "'queued cluster init' makes the folder"},
+		"another node's": {func(n *node.Config) { n.Cluster.Node = "n2" }, "cluster certificate", Unfit, `is for ["n1"], not for node n2`},
 		"expires soon":   {func(n *node.Config) { n.Cluster.CertsDir = nodeCertificate(t, now.AddDate(-5, 0, 7)) }, "cluster certificate", Warning, "it expires on 2030-02-07"},
 		"readable by all": {func(n *node.Config) {
 			require.NoError(t, os.Chmod(filepath.Join(n.Cluster.CertsDir, certs.KeyFile), 0o644))
 		}, "cluster certificate", Warning, "can be read by others"},
-		"port taken":     {func(n *node.Config) { n.Cluster.Listen = taken.Addr().String() }, "cluster listen", Problem, "address already in use"},
+		"port taken":     {func(n *node.Config) { n.Cluster.Listen = taken.Addr().String() }, "cluster listen", Unfit, "address already in use"},
 		"peer down":      {func(n *node.Config) { n.Cluster.Peers["n3"] = "127.0.0.1:1" }, "cluster peers", Warning, "n3 can't be reached at 127.0.0.1:1: "},
 		"nobody to join": {func(n *node.Config) { n.Cluster.Join = []string{"127.0.0.1:1"} }, "cluster peers", Warning, "the node to join can't be reached at 127.0.0.1:1: "},
-		"alone":          {func(n *node.Config) { n.Cluster.Peers = nil }, "cluster peers", OK, "none are named"},
+		"alone":          {func(n *node.Config) { n.Cluster.Peers = nil }, "cluster peers", Fit, "none are named"},
 	} {
 		in := clusterNode(t)
 		c.spoil(&in.Config.Node)
 		f := find(t, Run(t.Context(), in), c.check)
 		assert.Equal(t, c.level, f.Level, "%s: %v", name, f)
 		assert.Contains(t, f.Message, c.says, name)
-		if f.Level != OK {
+		if f.Level != Fit {
 			assert.NotEmpty(t, f.Remedy, name)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/internal/build"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/backup"
 )
@@ -49,7 +50,7 @@ func input(t *testing.T) Input {
 	require.NoError(t, os.Mkdir(c.Node.DataDir, 0o700))
 	c.Node.Listen = []string{"127.0.0.1:0"}
 	c.Node.HTTP, c.Node.Admin = "127.0.0.1:0", "127.0.0.1:0"
-	return Input{Config: c, Version: "v1", Host: healthy()}
+	return Input{Config: c, Program: Program{Version: "v1", Build: build.Info{Commit: "aaaa"}}, Host: healthy()}
 }
 
 // find returns the only finding of a check at a level other than ok, or else its first one.
@@ -63,7 +64,7 @@ func find(t *testing.T, all []Finding, check string) Finding {
 	}
 	require.NotEmpty(t, found, check)
 	for _, f := range found {
-		if f.Level != OK {
+		if f.Level != Fit {
 			return f
 		}
 	}
@@ -74,7 +75,7 @@ func TestAHealthyHost(t *testing.T) {
 	in := input(t)
 	checks := map[string]bool{}
 	for _, f := range Run(t.Context(), in) {
-		assert.True(t, f.Level == OK || f.Check == "fsync", "%v", f)
+		assert.True(t, f.Level == Fit || f.Check == "fsync", "%v", f)
 		assert.NotEmpty(t, f.Message)
 		checks[f.Check] = true
 	}
@@ -93,9 +94,9 @@ func TestHostFindings(t *testing.T) {
 		level Level
 		says  string
 	}{
-		"clock of 1970": {func(h *Host) { h.Now = func() time.Time { return time.Unix(0, 0) } }, "clock", Problem, "it shows 1970-01-01"},
+		"clock of 1970": {func(h *Host) { h.Now = func() time.Time { return time.Unix(0, 0) } }, "clock", Unfit, "it shows 1970-01-01"},
 		"free clock":    {func(h *Host) { h.Synchronised = func() (bool, error) { return false, nil } }, "clock", Warning, "nothing keeps it right"},
-		"unknown clock": {func(h *Host) { h.Synchronised = func() (bool, error) { return false, failed } }, "clock", Warning, "can't tell"},
+		"unknown clock": {func(h *Host) { h.Synchronised = func() (bool, error) { return false, failed } }, "clock", Unknown, "can't tell"},
 		"too many threads": {func(h *Host) {
 			h.Procs = func() int { return 8 }
 			h.CPUQuota = func() (float64, error) { return 2.5, nil }
@@ -103,31 +104,31 @@ func TestHostFindings(t *testing.T) {
 		"rounded quota": {func(h *Host) {
 			h.Procs = func() int { return 3 }
 			h.CPUQuota = func() (float64, error) { return 2.5, nil }
-		}, "processors", OK, "3, with a quota of 2.5"},
-		"small quota":       {func(h *Host) { h.CPUQuota = func() (float64, error) { return 0.5, nil } }, "processors", OK, "2, with a quota of 0.5"},
-		"unknown quota":     {func(h *Host) { h.CPUQuota = func() (float64, error) { return 0, failed } }, "processors", Warning, "can't tell"},
+		}, "processors", Fit, "3, with a quota of 2.5"},
+		"small quota":       {func(h *Host) { h.CPUQuota = func() (float64, error) { return 0.5, nil } }, "processors", Fit, "2, with a quota of 0.5"},
+		"unknown quota":     {func(h *Host) { h.CPUQuota = func() (float64, error) { return 0, failed } }, "processors", Unknown, "can't tell"},
 		"few files":         {func(h *Host) { h.FileLimit = func() (uint64, error) { return 1024, nil } }, "open files", Warning, "the limit is 1024; stores and connections may need 2000"},
-		"hardly any files":  {func(h *Host) { h.FileLimit = func() (uint64, error) { return 100, nil } }, "open files", Problem, "the limit is 100"},
-		"unknown files":     {func(h *Host) { h.FileLimit = func() (uint64, error) { return 0, failed } }, "open files", Warning, "can't tell"},
+		"hardly any files":  {func(h *Host) { h.FileLimit = func() (uint64, error) { return 100, nil } }, "open files", Unfit, "the limit is 100"},
+		"unknown files":     {func(h *Host) { h.FileLimit = func() (uint64, error) { return 0, failed } }, "open files", Unknown, "can't tell"},
 		"little memory":     {func(h *Host) { h.MemoryLimit = func() (uint64, error) { return 128 << 20, nil } }, "memory", Warning, "limit is 128MiB; under load a server may need 512MiB"},
-		"enough memory":     {func(h *Host) { h.MemoryLimit = func() (uint64, error) { return 20 << 30, nil } }, "memory", OK, "limit is 20GiB"},
-		"unknown memory":    {func(h *Host) { h.MemoryLimit = func() (uint64, error) { return 0, failed } }, "memory", Warning, "can't tell"},
-		"no space":          {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 100 << 20, 1 << 40, nil } }, "free space", Problem, "100MiB of 1TiB"},
+		"enough memory":     {func(h *Host) { h.MemoryLimit = func() (uint64, error) { return 20 << 30, nil } }, "memory", Fit, "limit is 20GiB"},
+		"unknown memory":    {func(h *Host) { h.MemoryLimit = func() (uint64, error) { return 0, failed } }, "memory", Unknown, "can't tell"},
+		"no space":          {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 100 << 20, 1 << 40, nil } }, "free space", Unfit, "100MiB of 1TiB"},
 		"little space":      {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 50 << 30, 1 << 40, nil } }, "free space", Warning, "50GiB"},
 		"space below low":   {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 3 << 30, 1 << 40, nil } }, "free space", Warning, "below the low mark of 4GiB (--disk-low), a server refuses new tasks"},
-		"unknown space":     {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 0, 0, failed } }, "free space", Warning, "can't tell"},
-		"memory for a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.TMPFS_MAGIC, nil } }, "file system", Problem, "tmpfs: what it holds is gone with the power"},
+		"unknown space":     {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 0, 0, failed } }, "free space", Unknown, "can't tell"},
+		"memory for a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.TMPFS_MAGIC, nil } }, "file system", Unfit, "tmpfs: what it holds is gone with the power"},
 		"remote disk":       {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.NFS_SUPER_MAGIC, nil } }, "file system", Warning, "NFS"},
 		"container's layer": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.OVERLAYFS_SUPER_MAGIC, nil } }, "file system", Warning, "removed with the container"},
 		"unknown disk":      {func(h *Host) { h.FileSystem = func(string) (int64, error) { return 0x1234, nil } }, "file system", Warning, "unknown, of type 0x1234"},
-		"no word of a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return 0, failed } }, "file system", Warning, "can't tell"},
+		"no word of a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return 0, failed } }, "file system", Unknown, "can't tell"},
 	} {
 		in := input(t)
 		c.spoil(&in.Host)
 		f := find(t, Run(t.Context(), in), c.check)
 		assert.Equal(t, c.level, f.Level, "%s: %v", name, f)
 		assert.Contains(t, f.Message, c.says, name)
-		if f.Level == Problem {
+		if f.Level == Unfit {
 			assert.NotEmpty(t, f.Remedy, name)
 		}
 	}
@@ -144,9 +145,9 @@ func TestFsyncTimes(t *testing.T) {
 		durability storage.Durability
 		level      Level
 	}{
-		{200 * time.Microsecond, storage.Sync, OK},
+		{200 * time.Microsecond, storage.Sync, Fit},
 		{30 * time.Millisecond, storage.Sync, Warning},
-		{30 * time.Millisecond, storage.Interval, OK},
+		{30 * time.Millisecond, storage.Interval, Fit},
 		{time.Microsecond, storage.Sync, Warning},
 	} {
 		var r report
@@ -165,7 +166,7 @@ func TestFsyncTimes(t *testing.T) {
 	assert.Empty(t, measured)
 	var r report
 	r.fsync(t.Context(), filepath.Join(t.TempDir(), "missing"), storage.Sync)
-	assert.Equal(t, Warning, r[0].Level)
+	assert.Equal(t, Unknown, r[0].Level)
 }
 
 // Each finding about the configuration and the data folder, provoked.
@@ -182,56 +183,56 @@ func TestFolderFindings(t *testing.T) {
 	}{
 		"wrong configuration": {func(in *Input) {
 			in.Config, in.Problems = nil, &config.Problems{List: []config.Problem{{At: "--shards", Message: `"0" is not from 1 to 32`}}}
-		}, "configuration", Problem, `--shards: "0" is not`},
+		}, "configuration", Unfit, `--shards: "0" is not`},
 		"unknown data folder": {func(in *Input) { in.Config, in.Problems = nil, &config.Problems{} }, "data folder", Warning, "not looked at"},
 		"misspelt variable": {func(in *Input) {
 			in.Warnings = []config.Problem{{At: "QUEUED_SHRADS", Message: "there is no such environment variable"}}
 		}, "configuration", Warning, "QUEUED_SHRADS"},
-		"a file":      {unreadable, "data folder", Problem, "is not a folder"},
-		"in a file":   {func(in *Input) { unreadable(in); in.Config.Node.DataDir += "/data" }, "data folder", Problem, "not a directory"},
-		"not there":   {func(in *Input) { in.Config.Node.DataDir += "/a/b" }, "data folder", OK, "the server makes it"},
+		"a file":      {unreadable, "data folder", Unfit, "is not a folder"},
+		"in a file":   {func(in *Input) { unreadable(in); in.Config.Node.DataDir += "/data" }, "data folder", Unfit, "not a directory"},
+		"not there":   {func(in *Input) { in.Config.Node.DataDir += "/a/b" }, "data folder", Fit, "the server makes it"},
 		"open to all": {func(in *Input) { require.NoError(t, os.Chmod(in.Config.Node.DataDir, 0o777)) }, "data folder", Warning, "can be written by others: its mode is 777"},
 		"somebody's":  {func(in *Input) { in.Host.UID = func() int { return os.Geteuid() + 1 } }, "data folder", Warning, "belongs to user"},
 		"a backup": {func(in *Input) {
 			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, backup.ManifestName), nil, 0o600))
-		}, "data folder", Problem, "is a backup"},
+		}, "data folder", Unfit, "is a backup"},
 		"unfinished restore": {func(in *Input) {
 			require.NoError(t, os.Mkdir(filepath.Join(in.Config.Node.DataDir, "restoring"), 0o700))
-		}, "data folder", Problem, "holds a restore that did not finish"},
+		}, "data folder", Unfit, "holds a restore that did not finish"},
 		"token for all": {func(in *Input) {
 			path := filepath.Join(in.Config.Node.DataDir, tokenFile)
 			require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
 			require.NoError(t, os.Chmod(path, 0o640))
-		}, "admin token", Problem, "can be read by others: its mode is 640"},
+		}, "admin token", Unfit, "can be read by others: its mode is 640"},
 		"token": {func(in *Input) {
 			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, tokenFile), []byte("x"), 0o600))
-		}, "admin token", OK, "is only this user's"},
+		}, "admin token", Fit, "is only this user's"},
 		"token lost": {func(in *Input) { makeStore(t, in, 0) }, "admin token", Warning, "is not there"},
 		"no tokens":  {func(in *Input) { in.Config.Node.Auth = false }, "admin token", Warning, "everybody who can connect is an operator"},
 		"other number of shards": {func(in *Input) {
 			makeStore(t, in, 0)
 			makeStore(t, in, 1)
-		}, "shards", Problem, "the data folder has 2, and the configuration says 1"},
+		}, "shards", Unfit, "the data folder has 2, and the configuration says 1"},
 		"shard missing": {func(in *Input) {
 			makeStore(t, in, 0)
 			require.NoError(t, storage.WriteLayout(in.Config.Node.DataDir, 2))
-		}, "shards", Problem, "says that it has 2 shards, and has 1"},
+		}, "shards", Unfit, "says that it has 2 shards, and has 1"},
 		"layout damaged": {func(in *Input) {
 			makeStore(t, in, 0)
 			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, storage.LayoutFile), []byte("{"), 0o600))
-		}, "shards", Problem, "node.json: unexpected end"},
+		}, "shards", Unfit, "node.json: unexpected end"},
 		"store damaged": {func(in *Input) {
 			dir := makeStore(t, in, 0)
 			damaged, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
 			require.NoError(t, err)
 			require.NotEmpty(t, damaged)
 			require.NoError(t, os.WriteFile(damaged[len(damaged)-1], []byte("garbage"), 0o600))
-		}, "stores", Problem, "open the store in"},
+		}, "stores", Unfit, "open the store in"},
 		"store held": {func(in *Input) {
 			s, err := storage.Open(makeStore(t, in, 0), storage.Options{Durability: storage.Sync})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, s.Close()) })
-		}, "stores", OK, "held by a server that runs"},
+		}, "stores", Fit, "held by a server that runs"},
 	} {
 		in := input(t)
 		c.spoil(&in)
@@ -271,7 +272,10 @@ func TestPorts(t *testing.T) {
 	in.Config.Node.Listen = []string{address(other), "unix:" + filepath.Join(t.TempDir(), "s"), "192.0.2.1:1"}
 	in.Config.Node.HTTP, in.Config.Node.Admin = address(rest), address(alive)
 	asked := false
-	in.ServerVersion = func(context.Context) (string, error) { asked = true; return "v0", nil }
+	in.ServerProgram = func(context.Context) (Program, error) {
+		asked = true
+		return Program{Version: "v1", Build: build.Info{Commit: "bbbb"}}, nil
+	}
 	var listen []Finding
 	found := Run(t.Context(), in)
 	for _, f := range found {
@@ -280,24 +284,29 @@ func TestPorts(t *testing.T) {
 		}
 	}
 	require.Len(t, listen, 3)
-	assert.Equal(t, Problem, listen[0].Level)
+	assert.Equal(t, Unfit, listen[0].Level)
 	assert.Contains(t, listen[0].Message, "is in use, and not by a queued that answers")
-	assert.Equal(t, OK, listen[1].Level)
-	assert.Equal(t, Problem, listen[2].Level, "%v", listen[2])
+	assert.Equal(t, Fit, listen[1].Level)
+	assert.Equal(t, Unfit, listen[2].Level, "%v", listen[2])
 	assert.Contains(t, find(t, found, "http").Message, "is answered by a queued")
 	assert.Contains(t, find(t, found, "admin").Message, "is answered by a queued")
 	assert.True(t, asked)
 	assert.Equal(t, Warning, find(t, found, "version").Level)
-	assert.Contains(t, find(t, found, "version").Message, "this is v1, and the server that runs is v0")
+	assert.Contains(t, find(t, found, "version").Message, "this is v1, commit aaaa, and the server that runs is another build, v1, commit bbbb")
 
-	in.ServerVersion = func(context.Context) (string, error) { return "v1", nil }
-	assert.Equal(t, OK, find(t, Run(t.Context(), in), "version").Level)
-	in.ServerVersion = func(context.Context) (string, error) { return "", errors.New("no token") }
-	assert.Contains(t, find(t, Run(t.Context(), in), "version").Message, "no token")
+	in.ServerProgram = func(context.Context) (Program, error) { return in.Program, nil }
+	assert.Equal(t, Fit, find(t, Run(t.Context(), in), "version").Level)
+	in.ServerProgram = func(context.Context) (Program, error) { return Program{Version: "v0"}, nil }
+	f := find(t, Run(t.Context(), in), "version")
+	assert.Equal(t, Unknown, f.Level)
+	assert.Contains(t, f.Message, "the server that runs is v0: not both say what they were built from")
+	in.ServerProgram = func(context.Context) (Program, error) { return Program{}, &AskError{"no token", "pass one"} }
+	f = find(t, Run(t.Context(), in), "version")
+	assert.Equal(t, Finding{Check: "version", Level: Unknown, Message: "this is v1, commit aaaa; the server does not say which program it is: no token", Remedy: "pass one"}, f)
 	in.Config.Node.HTTP = address(other)
-	assert.Equal(t, Problem, find(t, Run(t.Context(), in), "http").Level)
+	assert.Equal(t, Unfit, find(t, Run(t.Context(), in), "http").Level)
 	in.Config.Node.Admin = address(other)
-	assert.Equal(t, Problem, find(t, Run(t.Context(), in), "admin").Level)
+	assert.Equal(t, Unfit, find(t, Run(t.Context(), in), "admin").Level)
 	assert.Equal(t, "localhost:7070", Local("0.0.0.0:7070"))
 	assert.Equal(t, "localhost:7070", Local(":7070"))
 	assert.Equal(t, "10.0.0.1:7070", Local("10.0.0.1:7070"))
@@ -305,6 +314,6 @@ func TestPorts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var r report
-	r.port(ctx, "listen", silent.Addr().String(), func(ctx context.Context) error { return askQueue(ctx, silent.Addr().String(), false) })
-	assert.Equal(t, Problem, r[0].Level)
+	r.port(ctx, "listen", silent.Addr().String(), false, false, func(ctx context.Context) error { return askQueue(ctx, silent.Addr().String(), false) })
+	assert.Equal(t, Unfit, r[0].Level)
 }

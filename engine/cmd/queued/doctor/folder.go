@@ -27,28 +27,28 @@ func (r *report) dataFolder(h Host, dir string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		above := existing(dir)
 		if err := writable(above); err != nil {
-			r.add(check, Problem, fmt.Sprintf("%s is not there and can't be made: %v", dir, err), "make it, and give it to the user that runs the server")
+			r.add(check, Unfit, fmt.Sprintf("%s is not there and can't be made: %v", dir, err), "make it, and give it to the user that runs the server")
 			return ""
 		}
-		r.add(check, OK, dir+" is not there yet; the server makes it", "")
+		r.add(check, Fit, dir+" is not there yet; the server makes it", "")
 		return above
 	case err != nil:
-		r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+		r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
 		return ""
 	case !info.IsDir():
-		r.add(check, Problem, dir+" is not a folder", "name another with --data")
+		r.add(check, Unfit, dir+" is not a folder", "name another with --data")
 		return ""
 	}
 	if err := backup.CheckDataFolder(dir); err != nil {
-		r.add(check, Problem, err.Error(), "")
+		r.add(check, Unfit, err.Error(), "")
 		return ""
 	}
 	if _, err := os.ReadDir(dir); err != nil {
-		r.add(check, Problem, err.Error(), "run this as the user that runs the server, or give that user the folder")
+		r.add(check, Unfit, err.Error(), "run this as the user that runs the server, or give that user the folder")
 		return ""
 	}
 	if err := writable(dir); err != nil {
-		r.add(check, Problem, err.Error(), "run this as the user that runs the server, or give that user the folder")
+		r.add(check, Unfit, err.Error(), "run this as the user that runs the server, or give that user the folder")
 		return ""
 	}
 	r.owner(check, h, dir, info)
@@ -63,7 +63,7 @@ func (r *report) owner(check string, h Host, dir string, info fs.FileInfo) {
 	case info.Mode().Perm()&0o022 != 0:
 		r.add(check, Warning, fmt.Sprintf("%s can be written by others: its mode is %o", dir, info.Mode().Perm()), "chmod 700 "+dir)
 	default:
-		r.add(check, OK, dir+" can be read and written, and is this user's", "")
+		r.add(check, Fit, dir+" can be read and written, and is this user's", "")
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *report) space(h Host, dir string, low, critical storage.SpaceMark) {
 	const check = "free space"
 	free, total, err := h.Space(dir)
 	if err != nil {
-		r.add(check, Warning, err.Error(), "")
+		r.add(check, Unknown, err.Error(), "")
 		return
 	}
 	lowBytes, criticalBytes := disk.Marks(low, critical, total)
@@ -92,14 +92,15 @@ func (r *report) space(h Host, dir string, low, critical storage.SpaceMark) {
 	const remedy = "free space or enlarge the disk, or name a folder elsewhere with --data"
 	switch {
 	case free < criticalBytes:
-		r.add(check, Problem, message+": below the critical mark of "+Round(criticalBytes)+" (--disk-critical), a server refuses all changes", remedy)
+		r.add(check, Unfit, message+": below the critical mark of "+Round(criticalBytes)+" (--disk-critical), a server refuses all changes", remedy)
 	case free < lowBytes:
 		r.add(check, Warning, message+": below the low mark of "+Round(lowBytes)+" (--disk-low), a server refuses new tasks", remedy)
 	case free < 2*lowBytes || free < total/spaceWarn:
 		r.add(check, Warning, message+": new tasks are refused below the low mark of "+Round(lowBytes)+" (--disk-low)", remedy)
 	default:
-		r.add(check, OK, message, "")
+		r.add(check, Fit, message, "")
 	}
+	r.measured(Round(free), "limit "+Round(lowBytes))
 }
 
 // fileSystems are the file systems that a check comments on, by their magic numbers.
@@ -130,7 +131,7 @@ func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
 	const check = "file system"
 	magic, err := h.FileSystem(dir)
 	if err != nil {
-		r.add(check, Warning, err.Error(), "")
+		r.add(check, Unknown, err.Error(), "")
 		return
 	}
 	f, known := fileSystems[magic]
@@ -138,7 +139,7 @@ func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
 	case !known:
 		r.add(check, Warning, fmt.Sprintf("unknown, of type %#x", magic), "see that fsync on it means that data is on the disk")
 	case f.memory && durability != storage.None:
-		r.add(check, Problem, f.name+": what it holds is gone with the power, whatever --durability says", "name a folder on a disk with --data")
+		r.add(check, Unfit, f.name+": what it holds is gone with the power, whatever --durability says", "name a folder on a disk with --data")
 	case f.memory:
 		r.add(check, Warning, f.name+": what it holds is gone with the power", "name a folder on a disk with --data")
 	case f.remote:
@@ -146,7 +147,7 @@ func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
 	case f.layer != "":
 		r.add(check, Warning, f.name+": "+f.layer, "mount a volume, and name it with --data")
 	default:
-		r.add(check, OK, f.name, "")
+		r.add(check, Fit, f.name, "")
 	}
 }
 
@@ -163,7 +164,7 @@ func (r *report) fsync(ctx context.Context, dir string, durability storage.Durab
 	const check = "fsync"
 	times, err := measureFsync(ctx, dir)
 	if err != nil || len(times) == 0 {
-		r.add(check, Warning, fmt.Sprintf("not measured: %v", err), "")
+		r.add(check, Unknown, fmt.Sprintf("not measured: %v", err), "")
 		return
 	}
 	r.judgeFsync(check, times, durability)
@@ -180,8 +181,13 @@ func (r *report) judgeFsync(check string, times []time.Duration, durability stor
 	case median < fsyncTooFew:
 		r.add(check, Warning, message+": faster than any disk", "see that fsync on it means that data is on the disk")
 	default:
-		r.add(check, OK, message, "")
+		r.add(check, Fit, message, "")
 	}
+	limit := ""
+	if durability == storage.Sync {
+		limit = "limit " + fsyncSlow.String()
+	}
+	r.measured(median.Round(time.Microsecond).String(), limit)
 }
 
 // measureFsync times appends of a few kilobytes with an fsync each, as a store's log does.

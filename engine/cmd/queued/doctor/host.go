@@ -149,16 +149,16 @@ func (r *report) clock(h Host) {
 	const check = "clock"
 	now := h.Now()
 	if now.Before(earliest) {
-		r.add(check, Problem, fmt.Sprintf("it shows %s", now.UTC().Format(time.RFC3339)), "set the clock: delays, expiries and certificates depend on it")
+		r.add(check, Unfit, fmt.Sprintf("it shows %s", now.UTC().Format(time.RFC3339)), "set the clock: delays, expiries and certificates depend on it")
 		return
 	}
 	switch fine, err := h.Synchronised(); {
 	case err != nil:
-		r.add(check, Warning, err.Error(), "see that the clock is kept right, by chrony or systemd-timesyncd")
+		r.add(check, Unknown, err.Error(), "see that the clock is kept right, by chrony or systemd-timesyncd")
 	case !fine:
 		r.add(check, Warning, "nothing keeps it right", "run chrony or systemd-timesyncd: delays and expiries depend on it")
 	default:
-		r.add(check, OK, "synchronised", "")
+		r.add(check, Fit, "synchronised", "")
 	}
 }
 
@@ -168,14 +168,19 @@ func (r *report) cpus(h Host) {
 	procs := h.Procs()
 	switch {
 	case err != nil:
-		r.add(check, Warning, err.Error(), "")
+		r.add(check, Unknown, err.Error(), "")
 	case quota > 0 && float64(procs) > max(quota+0.999, 2): // Go rounds up, and takes two for less
 		r.add(check, Warning, fmt.Sprintf("GOMAXPROCS is %d, but the quota is that of %.1f: the server would be stopped again and again", procs, quota),
 			"unset GOMAXPROCS, or set it to the quota")
 	case quota > 0:
-		r.add(check, OK, fmt.Sprintf("%d, with a quota of %.1f", procs, quota), "")
+		r.add(check, Fit, fmt.Sprintf("%d, with a quota of %.1f", procs, quota), "")
 	default:
-		r.add(check, OK, fmt.Sprintf("%d, without a quota", procs), "")
+		r.add(check, Fit, fmt.Sprintf("%d, without a quota", procs), "")
+	}
+	if err == nil && quota > 0 {
+		r.measured(fmt.Sprintf("%d CPUs", procs), fmt.Sprintf("limit %.1f", quota))
+	} else if err == nil {
+		r.measured(fmt.Sprintf("%d CPUs", procs), "")
 	}
 }
 
@@ -193,31 +198,38 @@ func (r *report) files(h Host, shards int) {
 	const check = "open files"
 	need := uint64(filesBeside + filesPerShard*max(shards, 1))
 	remedy := fmt.Sprintf("raise it to %d or more: ulimit -n, or LimitNOFILE= of the systemd unit", limitNOFILERatio*need)
-	switch limit, err := h.FileLimit(); {
+	limit, err := h.FileLimit()
+	switch {
 	case err != nil:
-		r.add(check, Warning, err.Error(), "")
+		r.add(check, Unknown, err.Error(), "")
+		return
 	case limit < filesLeast:
-		r.add(check, Problem, fmt.Sprintf("the limit is %d", limit), remedy)
+		r.add(check, Unfit, fmt.Sprintf("the limit is %d", limit), remedy)
 	case limit < need:
 		r.add(check, Warning, fmt.Sprintf("the limit is %d; stores and connections may need %d", limit, need), remedy)
 	default:
-		r.add(check, OK, fmt.Sprintf("the limit is %d", limit), "")
+		r.add(check, Fit, fmt.Sprintf("the limit is %d", limit), "")
 	}
+	r.measured(fmt.Sprint(limit), fmt.Sprintf("limit %d", need))
 }
 
 func (r *report) memory(h Host) {
 	const check = "memory"
-	switch limit, err := h.MemoryLimit(); {
+	limit, err := h.MemoryLimit()
+	switch {
 	case err != nil:
-		r.add(check, Warning, err.Error(), "")
+		r.add(check, Unknown, err.Error(), "")
+		return
 	case limit == 0:
-		r.add(check, OK, "no limit by a control group", "")
+		r.add(check, Fit, "no limit by a control group", "")
+		return
 	case limit < memoryLoaded:
 		r.add(check, Warning, fmt.Sprintf("the control group's limit is %s; under load a server may need %s", Round(limit), Round(memoryLoaded)),
 			"raise the limit, or lower --limits-cache-max")
 	default:
-		r.add(check, OK, "the control group's limit is "+Round(limit), "")
+		r.add(check, Fit, "the control group's limit is "+Round(limit), "")
 	}
+	r.measured(Round(limit), "limit "+Round(memoryLoaded))
 }
 
 // Round writes a number of bytes in few digits.

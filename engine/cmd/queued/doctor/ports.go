@@ -19,6 +19,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/internal/tlscheck"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -29,37 +30,70 @@ const askMax = 3 * time.Second
 // ports sees that each listener's address is free, or answered by a server of this kind. It reports whether any is
 // answered so.
 func (r *report) ports(ctx context.Context, c *node.Config) (answered bool) {
-	secure := c.TLS.CertFile != ""
+	secure, mutual := c.TLS.CertFile != "", c.TLS.ClientCAFile != ""
 	for _, address := range c.Listen {
-		answered = r.port(ctx, "listen", address, func(ctx context.Context) error { return askQueue(ctx, address, secure) }) || answered
+		secure := secure && !strings.HasPrefix(address, "unix:") // sockets are not encrypted
+		answered = r.port(ctx, "listen", address, secure, mutual, func(ctx context.Context) error { return askQueue(ctx, address, secure) }) || answered
 	}
 	if c.HTTP != "" {
-		answered = r.port(ctx, "http", c.HTTP, func(ctx context.Context) error { return askHTTP(ctx, c.HTTP, "/v1/tasks/doctor", secure, isREST) }) || answered
+		answered = r.port(ctx, "http", c.HTTP, secure, mutual, func(ctx context.Context) error { return askHTTP(ctx, c.HTTP, "/v1/tasks/doctor", secure, isREST) }) || answered
 	}
 	if c.Admin != "" {
-		answered = r.port(ctx, "admin", c.Admin, func(ctx context.Context) error { return askHTTP(ctx, c.Admin, "/livez", secure, isAlive) }) || answered
+		answered = r.port(ctx, "admin", c.Admin, secure, mutual, func(ctx context.Context) error { return askHTTP(ctx, c.Admin, "/livez", secure, isAlive) }) || answered
 	}
 	return answered
 }
 
-func (r *report) port(ctx context.Context, check, address string, ask func(context.Context) error) (answered bool) {
+func (r *report) port(ctx context.Context, check, address string, secure, mutual bool, ask func(context.Context) error) (answered bool) {
 	err := free(address)
 	if err == nil {
-		r.add(check, OK, address+" is free", "")
+		r.add(check, Fit, address+" is free", "")
 		return false
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		r.add(check, Problem, err.Error(), "choose another address with --"+check)
+		r.add(check, Unfit, err.Error(), "choose another address with --"+check)
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()
 	if err := ask(ctx); err != nil {
-		r.add(check, Problem, fmt.Sprintf("%s is in use, and not by a queued that answers: %v", address, err), "stop what uses it, or choose another address with --"+check)
+		r.unanswered(ctx, check, address, secure, mutual, err)
 		return false
 	}
-	r.add(check, OK, address+" is answered by a queued", "")
+	r.add(check, Fit, address+" is answered by a queued", "")
 	return true
+}
+
+// unanswered adds the finding of a listener that is in use by something that did not answer as a queued does.
+func (r *report) unanswered(ctx context.Context, check, address string, secure, mutual bool, err error) {
+	var config *tls.Config
+	if secure {
+		config = unverified()
+	}
+	switch f := tlscheck.Look(ctx, Local(address), config); {
+	case f.Kind == tlscheck.ServerHasTLS:
+		r.add(check, Unfit, address+" is in use by a server that speaks TLS, and this configuration has no certificate",
+			"pass the --tls-cert and --tls-key of that server, as it was started; clients need --tls-ca")
+	case f.Kind == tlscheck.ServerHasNone:
+		r.add(check, Unfit, address+" is in use by a server that does not speak TLS, and this configuration has --tls-cert and --tls-key",
+			"restart that server with this configuration, or leave out --tls-cert and --tls-key; clients then need no --tls-ca")
+	case f.Kind == tlscheck.CertificateMissing && mutual:
+		r.add(check, Unknown, address+" is answered over TLS by a server that asks for a client certificate, as --tls-client-ca says; this command has none to show",
+			"ask it with 'queued status', and a client certificate in --tls-cert and --tls-key")
+	case f.Kind == tlscheck.CertificateMissing:
+		r.add(check, Unfit, address+" is in use by a server that asks for a client certificate, and this configuration has no --tls-client-ca",
+			"pass the --tls-client-ca of that server, as it was started; clients need --tls-cert and --tls-key")
+	default:
+		r.add(check, Unfit, fmt.Sprintf("%s is in use, and not by a queued that answers: %s", address, words(err)), "stop what uses it, or choose another address with --"+check)
+	}
+}
+
+// words returns what an error says to people: without the frame that gRPC puts around it.
+func words(err error) string {
+	if s, is := status.FromError(err); is {
+		return s.Message()
+	}
+	return err.Error()
 }
 
 // free tries to listen. A Unix socket without a listener is free: the server removes it.
@@ -149,21 +183,25 @@ func isAlive(answer *http.Response, body string) bool {
 	return answer.StatusCode == http.StatusOK && body == "ok\n"
 }
 
+// version compares this program with the one of the server that runs, by their content: programs that were not released have the same
+// version.
 func (r *report) version(ctx context.Context, in *Input, answered bool) {
 	const check = "version"
-	if !answered || in.ServerVersion == nil {
-		r.add(check, OK, in.Version, "")
+	if !answered || in.ServerProgram == nil {
+		r.add(check, Fit, in.Program.String(), "")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()
-	running, err := in.ServerVersion(ctx)
+	running, err := in.ServerProgram(ctx)
 	switch {
 	case err != nil:
-		r.add(check, Warning, fmt.Sprintf("this is %s; the server does not tell its own: %v", in.Version, err), "pass an operator's token in QUEUED_TOKEN")
-	case running != in.Version:
-		r.add(check, Warning, fmt.Sprintf("this is %s, and the server that runs is %s", in.Version, running), "restart the server if it was upgraded")
+		r.unasked(check, fmt.Sprintf("this is %s; the server does not say which program it is", in.Program), err)
+	case in.Program.Build.Same(running.Build):
+		r.add(check, Fit, in.Program.String()+", as the server that runs", "")
+	case !in.Program.Build.Known() || !running.Build.Known():
+		r.add(check, Unknown, fmt.Sprintf("this is %s, and the server that runs is %s: not both say what they were built from", in.Program, running), "compare the files of the programs")
 	default:
-		r.add(check, OK, in.Version+", as the server that runs", "")
+		r.add(check, Warning, fmt.Sprintf("this is %s, and the server that runs is another build, %s", in.Program, running), "restart the server if it was upgraded")
 	}
 }

@@ -20,11 +20,11 @@ func (r *report) stores(ctx context.Context, c *node.Config) {
 	const check = "stores"
 	folders, err := shardFolders(c.DataDir)
 	if err != nil {
-		r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+		r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
 		return
 	}
 	if len(folders) == 0 {
-		r.add(check, OK, "none yet", "")
+		r.add(check, Fit, "none yet", "")
 		return
 	}
 	r.layout(c, folders)
@@ -33,22 +33,23 @@ func (r *report) stores(ctx context.Context, c *node.Config) {
 		h, err := fsck.Verify(ctx, folder)
 		switch {
 		case ctx.Err() != nil:
-			r.add(check, Warning, "not all were read: interrupted", "")
+			r.add(check, Unknown, "not all were read: interrupted", "")
 			return
 		case errors.Is(err, syscall.EAGAIN) || err != nil && strings.Contains(err.Error(), "lock held by current process"):
-			r.add(check, OK, "held by a server that runs, so not read; ask that one with /audit", "")
+			r.add(check, Fit, "held by a server that runs, so not read; ask that one with /audit", "")
 			return
 		case errors.Is(err, fs.ErrPermission):
-			r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+			r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
 			return
 		case err != nil:
-			r.add(check, Problem, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
+			r.add(check, Unfit, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
 			continue
 		}
 		all.Queues += h.Queues
 		all.Tasks += h.Tasks
 	}
-	r.add(check, OK, fmt.Sprintf("%d read to the end: checksums hold and counters agree; %d tasks", len(folders), all.Tasks), "")
+	r.add(check, Fit, fmt.Sprintf("%d read to the end: checksums hold and counters agree; %d tasks", len(folders), all.Tasks), "")
+	r.measured(fmt.Sprintf("%d tasks", all.Tasks), "")
 }
 
 // layout sees that the number of shards is the same in the configuration, in the data folder's own record, where it has
@@ -60,19 +61,19 @@ func (r *report) layout(c *node.Config, folders []string) {
 	case errors.Is(err, fs.ErrNotExist):
 		shards = len(folders)
 	case err != nil:
-		r.add(check, Problem, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
+		r.add(check, Unfit, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
 		return
 	case shards != len(folders):
-		r.add(check, Problem, fmt.Sprintf("the data folder says that it has %d shards, and has %d", shards, len(folders)),
+		r.add(check, Unfit, fmt.Sprintf("the data folder says that it has %d shards, and has %d", shards, len(folders)),
 			"restore a backup with 'queued restore', and keep this folder to look into")
 		return
 	}
 	if shards != c.Shards {
-		r.add(check, Problem, fmt.Sprintf("the data folder has %d, and the configuration says %d", shards, c.Shards),
+		r.add(check, Unfit, fmt.Sprintf("the data folder has %d, and the configuration says %d", shards, c.Shards),
 			fmt.Sprintf("pass --shards %d: the number is fixed when the data folder is made", shards))
 		return
 	}
-	r.add(check, OK, fmt.Sprintf("%d", shards), "")
+	r.add(check, Fit, fmt.Sprintf("%d", shards), "")
 }
 
 // tokenFile is where a server keeps its operator token, in its data folder.
@@ -87,17 +88,17 @@ func (r *report) token(c *node.Config) {
 	case !c.Auth:
 		r.add(check, Warning, "authentication is off: everybody who can connect is an operator", "use --auth on")
 	case errors.Is(err, fs.ErrNotExist) && c.Cluster.On():
-		r.add(check, OK, "not here: the node that leads first makes it", "")
+		r.add(check, Fit, "not here: the node that leads first makes it", "")
 	case errors.Is(err, fs.ErrNotExist) && len(folders) > 0:
 		r.add(check, Warning, path+" is not there", "if nobody has an operator token, start the server once with --new-admin-token")
 	case errors.Is(err, fs.ErrNotExist):
-		r.add(check, OK, "none yet; the server makes it at its first start", "")
+		r.add(check, Fit, "none yet; the server makes it at its first start", "")
 	case err != nil:
-		r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+		r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
 	case info.Mode().Perm()&0o077 != 0:
-		r.add(check, Problem, fmt.Sprintf("%s can be read by others: its mode is %o", path, info.Mode().Perm()),
+		r.add(check, Unfit, fmt.Sprintf("%s can be read by others: its mode is %o", path, info.Mode().Perm()),
 			"chmod 600 "+path+", and start the server once with --new-admin-token if somebody may have read it")
 	default:
-		r.add(check, OK, path+" is only this user's", "")
+		r.add(check, Fit, path+" is only this user's", "")
 	}
 }

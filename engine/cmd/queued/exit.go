@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The exit codes. exitCodes documents them.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnreachable = 3
+	exitInterrupted = 130
+)
+
+// exitCodes is the only description of the exit codes: the help of queued prints it, and tests see that the README and the systemd unit
+// have it. What must be changed before another try can help is 2, so that a service manager does not start the server again.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "done"},
+	{exitFailed, "refused or failed; a later try may succeed, for example once a port is free or a full disk has room"},
+	{exitUsage, "the command line, the configuration, or a file or folder that it names must be changed first"},
+	{exitUnreachable, "the server cannot be reached"},
+	{exitInterrupted, "interrupted"},
+}
+
+// exitCodesText lists the exit codes, one on each line.
+func exitCodesText() string {
+	var b strings.Builder
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "  %3d  %s\n", e.code, e.meaning)
+	}
+	return b.String()
+}

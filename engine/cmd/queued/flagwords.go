@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pronybench/prony/engine/config"
+)
+
+// flagError says what is wrong with a flag of the command line: `--delay: "10" has no unit: write "10s" for seconds`.
+func flagError(c *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &bad):
+		cause := bad.Unwrap()
+		if bad.GetFlag().Value.Type() == "bool" {
+			cause = errors.New("is neither true nor false")
+		}
+		return fmt.Errorf("--%s: %q %w", bad.GetFlag().Name, bad.GetValue(), cause)
+	case errors.As(err, &unknown):
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			if c.Annotations[tokenKey] != "" && strings.ContainsAny(short[:1], "0123456789") {
+				return badToken("-" + short)
+			}
+			return fmt.Errorf("unknown flag: -%s: '%s --help' lists those there are", short, c.CommandPath())
+		}
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		if meant := config.Nearest(unknown.GetSpecifiedName(), names); meant != "" {
+			return fmt.Errorf("unknown flag: --%s: did you mean --%s?", unknown.GetSpecifiedName(), meant)
+		}
+		return fmt.Errorf("unknown flag: --%s: '%s --help' lists those there are", unknown.GetSpecifiedName(), c.CommandPath())
+	}
+	return err
+}
+
+// fieldFlags are the flags for fields of calls whose names differ by more than the unit.
+var fieldFlags = map[string]string{
+	"backoff.initial_ms":         "backoff-initial",
+	"backoff.max_ms":             "backoff-max",
+	"backoff.multiplier_percent": "backoff-multiplier",
+	"backoff.jitter_percent":     "backoff-jitter",
+	"idempotency_key":            "key",
+	"max_tasks":                  "max",
+}
+
+// Numbers in a server's refusals.
+var (
+	anyNumber  = regexp.MustCompile(`\d+`)
+	byteCounts = regexp.MustCompile(`(\d+) bytes|at most (\d+)`)
+	msCounts   = regexp.MustCompile(`(\d+) ms`)
+)
+
+// inFlags returns the server's refusal of a field in the words of the command line: the flag in place of the field, and durations, times
+// and sizes with their units. What the command line does not name stays as it is.
+func inFlags(c *cobra.Command, field, message string) string {
+	if field == "" {
+		return message
+	}
+	before, problem, found := strings.Cut(message, field+": ")
+	if !found {
+		return message
+	}
+	inner := strings.TrimPrefix(strings.TrimPrefix(field, "policy."), "quotas.")
+	name, known := fieldFlags[inner]
+	if !known {
+		name = strings.ReplaceAll(strings.TrimSuffix(inner, "_ms"), "_", "-")
+	}
+	if c.Flags().Lookup(name) != nil {
+		field = "--" + name
+	}
+	return before + field + ": " + withUnits(name, field, problem)
+}
+
+// withUnits writes the numbers of a refusal with their units.
+func withUnits(name, field, problem string) string {
+	switch {
+	case name == "payload" || name == "result":
+		return byteCounts.ReplaceAllStringFunc(problem, func(text string) string {
+			return anyNumber.ReplaceAllStringFunc(strings.TrimSuffix(text, " bytes"), sizeOf)
+		})
+	case !strings.HasPrefix(field, "--"):
+		return problem
+	case name == "not-before":
+		problem = msCounts.ReplaceAllStringFunc(problem, func(text string) string { return durationOf(strings.TrimSuffix(text, " ms")) })
+		return regexp.MustCompile(`^\d+`).ReplaceAllStringFunc(problem, timeOf)
+	case name == "backoff-multiplier": // the call has it in percent
+		return anyNumber.ReplaceAllStringFunc(problem, percentOf)
+	case name == "backoff-initial":
+		problem = strings.ReplaceAll(problem, "max_ms, ", "--backoff-max, ")
+		fallthrough
+	case name == "delay" || name == "lease" || name == "ttl" || name == "result-retention" || name == "wait" || name == "grace" ||
+		name == "expires-in" || name == "backoff-max":
+		return anyNumber.ReplaceAllStringFunc(problem, durationOf)
+	}
+	return problem
+}
+
+// durationOf writes milliseconds as a flag has them. It returns a number that is no duration as it is.
+func durationOf(text string) string {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n > int64(1<<63-1)/int64(time.Millisecond) {
+		return text + "ms"
+	}
+	return config.FormatDuration(time.Duration(n) * time.Millisecond)
+}
+
+// percentOf writes percent as a multiplier.
+func percentOf(text string) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(n/100, 'f', -1, 64)
+}
+
+func sizeOf(text string) string {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	return config.FormatSize(n)
+}
+
+func timeOf(text string) string {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	return time.UnixMilli(n).UTC().Format(time.RFC3339)
+}

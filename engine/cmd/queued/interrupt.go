@@ -1,0 +1,24 @@
+package main
+
+import "context"
+
+// interruptible calls a function that ctx cannot end, such as a read of a terminal. If ctx ends first, it returns the error of ctx; the
+// function's goroutine then stays until the process ends, which follows.
+func interruptible[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := call()
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}

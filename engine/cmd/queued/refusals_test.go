@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// refusals are command lines whose values the program or the server refuses.
+var refusals = [][]string{
+	{"enqueue", "--queue", "q", "x", "--delay", "10000d"},
+	{"enqueue", "--queue", "q", "x", "--delay", "99999999d"},
+	{"enqueue", "--queue", "q", "x", "--delay", "10"},
+	{"enqueue", "--queue", "q", "x", "--delay", "-5s"},
+	{"enqueue", "--queue", "q", "x", "--ttl", "1000000h"},
+	{"enqueue", "--queue", "q", "x", "--lease", "30d"},
+	{"enqueue", "--queue", "q", "x", "--result-retention", "400d"},
+	{"enqueue", "--queue", "q", "x", "--priority", "10"},
+	{"enqueue", "--queue", "q", "x", "--max-attempts", "1000001"},
+	{"enqueue", "--queue", "q", "--lines", "--delay", "10000d"},
+	{"claim", "--queue", "q", "--lease", "1000d"},
+	{"claim", "--queue", "q", "--max", "1001"},
+	{"fail", "ID", "TOKEN", "--delay", "10000d"},
+	{"extend", "ID", "TOKEN", "--lease", "10000d"},
+	{"release", "ID", "TOKEN", "--delay", "10000d"},
+	{"complete", "ID", "-1"},
+	{"complete", "ID", "0"},
+	{"complete", "ID", "--", "-1"},
+	{"fail", "ID", "-12"},
+	{"complete", "ID", "-x"},
+	{"queues", "configure", "q", "--backoff-max", "10000d"},
+	{"queues", "configure", "q", "--backoff-initial", "2h", "--backoff-max", "1h"},
+	{"queues", "configure", "q", "--backoff-jitter", "101"},
+	{"queues", "configure", "q", "--backoff-multiplier", "20"},
+	{"tenants", "configure", "acme", "--bytes-max", "1GB"},
+	{"tenants", "configure", "acme", "--bytes-max", "99999999TiB"},
+	{"tenants", "tokens", "create", "--tenant", "acme", "--scope", "work", "--expires-in", "90000d"},
+	{"tenants", "tokens", "rotate", "tok_1", "--grace", "31d"},
+	{"status", "--timeout", "soon"},
+	{"queues", "purge", "q", "--yes=maybe"},
+	{"claim", "--queue", "q", "--wiat", "5s"},
+}
+
+// Refused values are answered in the words of the command line, word for word: the flag, and the value and its limit with their units.
+func TestRefusalsAreAnsweredAsWritten(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.in = "a line\n"
+	s.ok("enqueue", "--queue", "q", "x")
+	var c claimed
+	s.json(&c, "claim", "--queue", "q", "--lease", "1h")
+	var made struct{ Token struct{ ID string } }
+	s.json(&made, "tenants", "tokens", "create", "--tenant", "acme", "--scope", "work")
+	var b strings.Builder
+	for _, args := range refusals {
+		fmt.Fprintf(&b, "$ queued %s\n", strings.Join(args, " "))
+		real := make([]string, len(args))
+		for i, arg := range args {
+			real[i] = strings.NewReplacer("tok_1", made.Token.ID, "ID", c.Tasks[0].ID, "TOKEN", c.Tasks[0].Token).Replace(arg)
+		}
+		r := s.run(real...)
+		assert.NotEqual(t, exitOK, r.code, "%v", args)
+		fmt.Fprintf(&b, "%s%sexit %d\n\n", r.out, r.err, r.code)
+	}
+	golden(t, "refusals.golden", strings.ReplaceAll(b.String(), c.Tasks[0].ID, "ID"))
+}
+
+// A payload that is too large is measured in the units of sizes.
+func TestALargePayloadIsRefusedInItsUnits(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.in = strings.Repeat("x", 2<<20)
+	s.run("enqueue", "--queue", "q").fails(exitFailed, "queued: payload: has 2MiB: send at most 1MiB\n")
+}
+
+func TestAClaimOfAPausedQueueSaysSo(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.ok("enqueue", "--queue", "mail", "hello")
+	s.ok("queues", "pause", "mail")
+	r := s.run("claim", "--queue", "mail")
+	assert.Equal(t, ran{t, exitOK, "", "no task is ready: queue mail is paused; 'queued queues resume mail' resumes it\n"}, r)
+	r = s.run("claim", "--queue", "mail=2", "--queue", "other", "--wait", "1ms")
+	assert.Equal(t, "queue mail is paused; 'queued queues resume mail' resumes it: waiting\n"+
+		"no task is ready: queue mail is paused; 'queued queues resume mail' resumes it\n", r.err)
+	var out struct {
+		Tasks  []any
+		Paused []string `json:"paused_queues"`
+	}
+	s.json(&out, "claim", "--queue", "mail", "--wait", "1ms")
+	assert.Empty(t, out.Tasks)
+	assert.Equal(t, []string{"mail"}, out.Paused)
+	s.ok("queues", "resume", "mail")
+	s.json(&out, "claim", "--queue", "mail")
+	assert.Len(t, out.Tasks, 1)
+	assert.Empty(t, out.Paused)
+}
+
+// A rotation says how long the old secret is valid, and the server does as it says.
+func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
+	s, _ := serveInProcess(t)
+	now := time.Now()
+	s.clock.now = func() time.Time { return now }
+	var made struct {
+		Secret string
+		Token  struct{ ID string }
+		Until  int64 `json:"old_secret_until_ms"`
+	}
+	s.json(&made, "tenants", "tokens", "create", "--tenant", "acme", "--scope", "produce")
+	enqueue := func(secret string) int { return s.run("enqueue", "--queue", "q", "x", "--token", secret).code }
+	first := made.Secret
+	require.Equal(t, exitOK, enqueue(first))
+
+	s.json(&made, "tenants", "tokens", "rotate", made.Token.ID, "--grace", "1h")
+	assert.Equal(t, now.Add(time.Hour).UnixMilli(), made.Until)
+	assert.Equal(t, exitOK, enqueue(first))
+	assert.Equal(t, exitOK, enqueue(made.Secret))
+	assertRow(t, s.ok("tenants", "tokens", "rotate", made.Token.ID, "--grace", "2h"), "old secret", "valid beside the new one until "+when(now.Add(2*time.Hour).UnixMilli()))
+
+	table := s.ok("tenants", "tokens", "rotate", made.Token.ID)
+	assertRow(t, table, "old secret", "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' keeps the old one for a time")
+	assert.Equal(t, exitFailed, enqueue(made.Secret))
+	s.json(&made, "tenants", "tokens", "rotate", made.Token.ID)
+	assert.Zero(t, made.Until)
+}
