@@ -360,8 +360,10 @@ func (c *connection) explain(ctx context.Context, address string, err error) err
 	}
 	late := s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), context.DeadlineExceeded.Error()) // not the server's refusal
 	if late && c.connected.Load() {
-		return remedied{timeoutError{err, fmt.Sprintf("the server at %s did not answer within %s", address, config.FormatDuration(c.timeout))},
-			"pass a longer --timeout; what the call changes may be changed, or be changed later"}
+		return remedied{
+			timeoutError{err, fmt.Sprintf("the server at %s did not answer within %s", address, config.FormatDuration(c.timeout))},
+			"pass a longer --timeout; what the call changes may be changed, or be changed later",
+		}
 	}
 	if s.Code() != codes.Unavailable && !late || refusesToLead(s) {
 		return err

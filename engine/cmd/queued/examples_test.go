@@ -111,6 +111,8 @@ func (s *shell) prepare(line string, names map[string]string) {
 		task, token := claim()
 		asked.ok("fail", task, token, "--error", "timeout")
 		names[id] = task
+	case command == "claim": // which waits otherwise
+		enqueue()
 	case command == "result":
 		task, token := claim()
 		asked.ok("complete", task, token)

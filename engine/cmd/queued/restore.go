@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +28,9 @@ server once with --new-admin-token if no operator has a token.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if from == "" || data == "" {
 				return usageError{errors.New("--from and --data must name folders")}
+			}
+			if _, err := os.Stat(from); err != nil {
+				return usageError{fmt.Errorf("--from: %w", err)}
 			}
 			var at backup.Progress
 			shown := a.during(func() string { return "restoring: " + at.String() })
