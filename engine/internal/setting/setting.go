@@ -74,7 +74,7 @@ func Split(err error) (settings []*Error, others []error) {
 	if !errors.As(err, &one) {
 		return nil, []error{err}
 	}
-	if many, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // its own parts, not those of what it wraps
+	if many, joined := err.(interface{ Unwrap() []error }); joined { // its own parts, not those of what it wraps
 		for _, e := range many.Unwrap() {
 			s, o := Split(e)
 			settings, others = append(settings, s...), append(others, o...)
