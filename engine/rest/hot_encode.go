@@ -69,6 +69,13 @@ func (e *hotEncoder) claimed(m *queuepb.ClaimResponse) bool {
 	if !e.settled(m.GetResults()) {
 		return false
 	}
+	e.raw(`],"paused_queues":[`)
+	for i, name := range m.GetPausedQueues() {
+		e.separate(i)
+		if !e.text("", name) {
+			return false
+		}
+	}
 	e.raw("]}")
 	return true
 }

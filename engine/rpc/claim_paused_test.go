@@ -40,7 +40,7 @@ func TestAClaimAtSeveralNodesNamesPausedQueues(t *testing.T) {
 	_, err := c.all[3].admins().PauseQueue(c.as("t0"), &adminpb.PauseQueueRequest{Queue: "q"})
 	require.NoError(t, err)
 	for _, n := range c.all {
-		for _, waitMs := range []uint64{0, 1} {
+		for _, waitMs := range []uint64{0, 200} {
 			out, err := n.queues().Claim(c.as("t0"), &queuepb.ClaimRequest{Queues: []string{"empty", "q"}, WaitMs: waitMs})
 			require.NoError(t, err)
 			assert.Empty(t, out.GetTasks())

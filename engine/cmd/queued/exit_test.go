@@ -74,7 +74,7 @@ var exits = map[string]outcomes{
 	"queued tenants list":          {"", never, "extra", false},
 	"queued tenants configure":     {"acme --tasks-max 5", "b@d --tasks-max 5", "acme", false},
 	"queued tenants tokens":        {"--help", never, "nonsense", true},
-	"queued tenants tokens create": {"--tenant acme --scope work", "--tenant b@d --scope work", "--tenant acme --scope wokr", false},
+	"queued tenants tokens create": {"--tenant acme --scope work", "--tenant b@d --scope work", "--tenant acme --scope none", false},
 	"queued tenants tokens list":   {"", never, "extra", false},
 	"queued tenants tokens rotate": {"TOKENID", "none", "TOKENID --grace soon", false},
 	"queued tenants tokens revoke": {"TOKENID --yes", "none --yes", "TOKENID", false},

@@ -21,6 +21,12 @@ import (
 // certificate writes a certificate, which is its own authority, and its key.
 func certificate(t *testing.T, name string) (cert, key string) {
 	t.Helper()
+	return certificateFor(t, name, func(*x509.Certificate) {})
+}
+
+// certificateFor is certificate with a change to what is signed.
+func certificateFor(t *testing.T, name string, change func(*x509.Certificate)) (cert, key string) {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
@@ -28,6 +34,7 @@ func certificate(t *testing.T, name string) (cert, key string) {
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
+	change(template)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	require.NoError(t, err)
 	bytes, err := x509.MarshalPKCS8PrivateKey(private)

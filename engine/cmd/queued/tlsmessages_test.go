@@ -1,50 +1,23 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// named writes a certificate for a DNS name alone, which is its own authority, and its key.
-func named(t *testing.T, name string) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour),
-		DNSNames: []string{name, "also." + name}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	require.NoError(t, err)
-	text, err := x509.MarshalPKCS8PrivateKey(private)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}), 0o600))
-	return cert, key
-}
 
 // What commands say when they and the server do not agree on TLS, word for word: a command of each service, probe, status and doctor.
 func TestTLSMessagesAreAsWritten(t *testing.T) {
 	cert, key := certificate(t, "server")
 	otherCert, otherKey := certificate(t, "other")
-	nameCert, nameKey := named(t, "queue.example")
+	nameCert, nameKey := certificateFor(t, "queue.example", func(c *x509.Certificate) {
+		c.IPAddresses, c.DNSNames = nil, []string{"queue.example", "also.queue.example"}
+	})
 	t.Chdir(t.TempDir()) // files that messages name have short names
 	for from, to := range map[string]string{
 		cert: "server.pem", key: "server-key.pem", otherCert: "other.pem", otherKey: "other-key.pem", nameCert: "name.pem", nameKey: "name-key.pem",
