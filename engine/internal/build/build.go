@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+
+	"github.com/pronybench/prony/engine/version"
 )
 
 // Info identifies the content of a program.
@@ -23,23 +25,17 @@ type Info struct {
 
 // This returns the Info of the running program. It reads the program's file once, and only if the commit alone does not identify the content.
 var This = sync.OnceValue(func() Info {
-	b, ok := debug.ReadBuildInfo()
+	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return Info{SHA256: hash()}
+		info = &debug.BuildInfo{}
 	}
-	return of(b.Settings, hash)
+	return of(info, hash)
 })
 
-// of returns the Info of a program with these build settings.
-func of(settings []debug.BuildSetting, hash func() string) (i Info) {
-	for _, s := range settings {
-		switch s.Key {
-		case "vcs.revision":
-			i.Commit = s.Value
-		case "vcs.modified":
-			i.Modified = s.Value == "true"
-		}
-	}
+// of returns the Info of a program with this build information.
+func of(info *debug.BuildInfo, hash func() string) (i Info) {
+	commit, dirty := version.Commit(info)
+	i.Commit, i.Modified = commit, dirty != nil && *dirty
 	if i.Commit == "" || i.Modified {
 		i.SHA256 = hash()
 	}

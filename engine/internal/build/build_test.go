@@ -12,15 +12,17 @@ import (
 )
 
 func TestTheContentIsIdentified(t *testing.T) {
-	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	const commit = "0123456789abcdef"
-	clean := of([]debug.BuildSetting{setting("vcs.revision", commit), setting("vcs.modified", "false")}, func() string {
+	from := func(modified string) *debug.BuildInfo {
+		return &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: modified}}}
+	}
+	clean := of(from("false"), func() string {
 		t.Error("the commit is enough")
 		return ""
 	})
-	changed := of([]debug.BuildSetting{setting("vcs.revision", commit), setting("vcs.modified", "true")}, func() string { return "aaaa" })
-	absent := of(nil, func() string { return "bbbb" })
-	unknown := of(nil, func() string { return "" })
+	changed := of(from("true"), func() string { return "aaaa" })
+	absent := of(&debug.BuildInfo{}, func() string { return "bbbb" })
+	unknown := of(&debug.BuildInfo{}, func() string { return "" })
 	assert.Equal(t, "commit 0123456789ab", clean.String())
 	assert.Equal(t, "commit 0123456789ab, changed, SHA-256 aaaa", changed.String())
 	assert.Equal(t, "SHA-256 bbbb", absent.String())
