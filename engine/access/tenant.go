@@ -43,10 +43,24 @@ func (q *Quotas) check() error {
 		{quotaPayload, q.PayloadBytesMax},
 	} {
 		if f.value > math.MaxInt64 {
-			return &queue.FieldError{Field: "quotas." + f.name, Problem: fmt.Sprintf("%d is above %d: use 0 for no bound", f.value, uint64(math.MaxInt64))}
+			return &queue.FieldError{Field: "quotas." + f.name, Problem: fmt.Sprintf("must be 0 to %d, not %d: use 0 for no bound", uint64(math.MaxInt64), f.value)}
 		}
 	}
 	return nil
+}
+
+// Range returns the greatest value of a number in a change of a tenant or a token, by its name in the API, and whether it has a range,
+// which begins at 0.
+func Range(field string) (most uint64, ok bool) {
+	switch field {
+	case quotaTasks, quotaBytes, quotaEnqueues, quotaLeases, quotaPayload:
+		return math.MaxInt64, true
+	case fieldLife:
+		return LifeMsMax, true
+	case fieldGrace:
+		return GraceMsMax, true
+	}
+	return 0, false
 }
 
 // Tenant has the quotas and the usage of a tenant.

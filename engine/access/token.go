@@ -140,6 +140,12 @@ func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (T
 	return t.Token, text, nil
 }
 
+// The fields of a change whose values are bounded, as the API names them.
+const (
+	fieldLife  = "expires_in_ms"
+	fieldGrace = "grace_ms"
+)
+
 func (n *NewToken) check() error {
 	if n.Tenant != AllTenants {
 		if err := queue.CheckName("tenant", n.Tenant); err != nil {
@@ -152,7 +158,7 @@ func (n *NewToken) check() error {
 	case !AllScopes.Contain(n.Scopes):
 		return &queue.FieldError{Field: "scopes", Problem: "has an unknown scope: use produce, work and admin"}
 	case n.ExpiresInMs > LifeMsMax:
-		return &queue.FieldError{Field: "expires_in_ms", Problem: fmt.Sprintf("%d is above %d: use 0 for a token that does not expire", n.ExpiresInMs, uint64(LifeMsMax))}
+		return &queue.FieldError{Field: fieldLife, Problem: fmt.Sprintf("must be 0 to %d, not %d: use 0 for a token that does not expire", uint64(LifeMsMax), n.ExpiresInMs)}
 	case len(n.Note) > NoteBytesMax:
 		return &queue.FieldError{Field: "note", Problem: fmt.Sprintf("has %d bytes: use at most %d", len(n.Note), NoteBytesMax)}
 	case !utf8.ValidString(n.Note):
@@ -230,7 +236,7 @@ func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 // ErrNotFound, ErrPrecondition or the store's.
 func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, graceMs uint64) (Token, string, error) {
 	if graceMs > GraceMsMax {
-		return Token{}, "", &queue.FieldError{Field: "grace_ms", Problem: fmt.Sprintf("%d is above %d", graceMs, uint64(GraceMsMax))}
+		return Token{}, "", queue.Outside(fieldGrace, graceMs, 0, uint64(GraceMsMax))
 	}
 	var rotated *token
 	var text string

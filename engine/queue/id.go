@@ -97,7 +97,7 @@ func (id ID) String() string {
 // ParseID reads the text of an ID.
 func ParseID(text string) (ID, error) {
 	if len(text) != IDLen {
-		return ID{}, fmt.Errorf("id %.40q has %d characters, not %d: pass an id as the server gave it", text, len(text), IDLen)
+		return ID{}, fmt.Errorf("%.40q has %d characters, not %d: pass an id as the server gave it", text, len(text), IDLen)
 	}
 	first, ok := idHalfOf(text[:idHalf])
 	second, also := idHalfOf(text[idHalf:])
@@ -110,7 +110,7 @@ func ParseID(text string) (ID, error) {
 		},
 	}
 	if !ok || !also || id.Priority > MaxPriority {
-		return ID{}, fmt.Errorf("id %q is malformed: pass an id as the server gave it", text)
+		return ID{}, fmt.Errorf("%q is malformed: pass an id as the server gave it", text)
 	}
 	return id, nil
 }

@@ -37,34 +37,6 @@ func DefaultLimits() Limits {
 	}
 }
 
-// NameMax is the length, in bytes, of the longest queue or tenant name.
-const NameMax = 128
-
-// CheckName checks the name of a queue or tenant: 1 to NameMax characters of letters, digits and "._-/:".
-func CheckName(field, name string) *FieldError {
-	switch {
-	case name == "":
-		return &FieldError{field, "is empty: give it a name"}
-	case len(name) > NameMax:
-		return &FieldError{field, fmt.Sprintf("has %d bytes: use at most %d", len(name), NameMax)}
-	case !utf8.ValidString(name):
-		return &FieldError{field, fmt.Sprintf("%q is not valid UTF-8", name)}
-	}
-	for i := range len(name) {
-		if !nameByte[name[i]] {
-			return &FieldError{field, fmt.Sprintf(`%q has the character %q: use letters, digits and "._-/:"`, name, name[i])}
-		}
-	}
-	return nil
-}
-
-var nameByte = func() (ok [256]bool) {
-	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:") {
-		ok[c] = true
-	}
-	return ok
-}()
-
 // CheckTask checks a new task at a time. priority is separate because NewTask.Priority is too small for a bad value.
 func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError {
 	if err := CheckName("queue", t.Queue); err != nil {
@@ -72,21 +44,20 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 	}
 	switch {
 	case priority > MaxPriority:
-		return &FieldError{"priority", fmt.Sprintf("%d is not 0 to %d", priority, MaxPriority)}
+		return Outside("priority", priority, 0, MaxPriority)
 	case len(t.Payload) > l.PayloadBytesMax:
 		return &FieldError{"payload", fmt.Sprintf("has %d bytes: send at most %d", len(t.Payload), l.PayloadBytesMax)}
 	case t.DelayMs > l.DelayMsMax:
-		return &FieldError{"delay_ms", fmt.Sprintf("%d is above %d", t.DelayMs, l.DelayMsMax)}
+		return Outside("delay_ms", t.DelayMs, 0, l.DelayMsMax)
 	case t.NotBeforeMs < 0:
-		return &FieldError{"not_before_ms", fmt.Sprintf("%d is negative: pass Unix milliseconds", t.NotBeforeMs)}
+		return &FieldError{"not_before_ms", fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", t.NotBeforeMs)}
 	case t.NotBeforeMs > 0 && t.DelayMs > 0:
 		return &FieldError{"not_before_ms", "is set together with delay_ms: set one of them"}
 	case t.NotBeforeMs > nowMs && uint64(t.NotBeforeMs-nowMs) > l.DelayMsMax:
-		return &FieldError{"not_before_ms", fmt.Sprintf("%d is more than %d ms from now", t.NotBeforeMs, l.DelayMsMax)}
-	case len(t.Key) > NameMax:
-		return &FieldError{"idempotency_key", fmt.Sprintf("has %d bytes: use at most %d", len(t.Key), NameMax)}
-	case !utf8.ValidString(t.Key):
-		return &FieldError{"idempotency_key", "is not valid UTF-8"}
+		return &FieldError{"not_before_ms", fmt.Sprintf("must be at most %d ms from now, Unix milliseconds: %d is %d ms from now", l.DelayMsMax, t.NotBeforeMs, t.NotBeforeMs-nowMs)}
+	}
+	if err := CheckKey("idempotency_key", t.Key); err != nil {
+		return err
 	}
 	if t.MaxAttempts|uint32(t.TTLMs)|uint32(t.TTLMs>>32)|uint32(t.RetentionMs)|uint32(t.RetentionMs>>32) == 0 && t.Backoff == (Backoff{}) {
 		return l.CheckLease(t.LeaseMs)
@@ -103,21 +74,21 @@ func (l *Limits) CheckPolicy(p *Policy) *FieldError {
 	case p.Placement > Ordered:
 		return &FieldError{"placement", fmt.Sprintf("%d is not known: use SPREAD or ORDERED", p.Placement)}
 	case p.MaxAttempts > l.AttemptsMax:
-		return &FieldError{"max_attempts", fmt.Sprintf("%d is above %d", p.MaxAttempts, l.AttemptsMax)}
+		return Outside("max_attempts", p.MaxAttempts, 0, l.AttemptsMax)
 	case p.TTLMs > l.TTLMsMax:
-		return &FieldError{"ttl_ms", fmt.Sprintf("%d is above %d", p.TTLMs, l.TTLMsMax)}
+		return Outside("ttl_ms", p.TTLMs, 0, l.TTLMsMax)
 	case p.RetentionMs > l.RetentionMsMax:
-		return &FieldError{"result_retention_ms", fmt.Sprintf("%d is above %d", p.RetentionMs, l.RetentionMsMax)}
+		return Outside("result_retention_ms", p.RetentionMs, 0, l.RetentionMsMax)
 	case b.InitialMs > l.DelayMsMax:
-		return &FieldError{"backoff.initial_ms", fmt.Sprintf("%d is above %d", b.InitialMs, l.DelayMsMax)}
+		return Outside("backoff.initial_ms", b.InitialMs, 0, l.DelayMsMax)
 	case b.MaxMs > l.DelayMsMax:
-		return &FieldError{"backoff.max_ms", fmt.Sprintf("%d is above %d", b.MaxMs, l.DelayMsMax)}
+		return Outside("backoff.max_ms", b.MaxMs, 0, l.DelayMsMax)
 	case b.MaxMs > 0 && b.InitialMs > b.MaxMs:
-		return &FieldError{"backoff.initial_ms", fmt.Sprintf("%d is above max_ms, %d", b.InitialMs, b.MaxMs)}
-	case b.MultiplierPercent != 0 && (b.MultiplierPercent < 100 || b.MultiplierPercent > 1_000):
-		return &FieldError{"backoff.multiplier_percent", fmt.Sprintf("%d is not 100 to 1000", b.MultiplierPercent)}
-	case b.JitterPercent > 100:
-		return &FieldError{"backoff.jitter_percent", fmt.Sprintf("%d is above 100", b.JitterPercent)}
+		return &FieldError{"backoff.initial_ms", fmt.Sprintf("must be at most backoff.max_ms, %d, not %d", b.MaxMs, b.InitialMs)}
+	case b.MultiplierPercent != 0 && (b.MultiplierPercent < multiplierMin || b.MultiplierPercent > multiplierMax):
+		return Outside("backoff.multiplier_percent", b.MultiplierPercent, multiplierMin, multiplierMax)
+	case b.JitterPercent > jitterMax:
+		return Outside("backoff.jitter_percent", b.JitterPercent, 0, jitterMax)
 	}
 	return l.CheckLease(p.LeaseMs)
 }
@@ -125,7 +96,7 @@ func (l *Limits) CheckPolicy(p *Policy) *FieldError {
 // CheckLease checks the length of a lease; 0 is allowed and means the default.
 func (l *Limits) CheckLease(leaseMs uint64) *FieldError {
 	if leaseMs > l.LeaseMsMax {
-		return &FieldError{"lease_ms", fmt.Sprintf("%d is above %d", leaseMs, l.LeaseMsMax)}
+		return Outside("lease_ms", leaseMs, 0, l.LeaseMsMax)
 	}
 	return nil
 }
@@ -143,7 +114,7 @@ func (l *Limits) CheckClaim(queues []string, weights []uint32, leaseMs uint64) *
 	}
 	for i, w := range weights {
 		if w < 1 || w > WeightMax {
-			return &FieldError{fmt.Sprintf("weights[%d]", i), fmt.Sprintf("%d is not 1 to %d", w, WeightMax)}
+			return Outside(fmt.Sprintf("weights[%d]", i), w, 1, WeightMax)
 		}
 	}
 	if len(queues) > l.QueuesMax {
@@ -186,9 +157,9 @@ func (l *Limits) CheckSettlement(s *Settlement) *FieldError {
 	case len(s.Result) > l.ResultBytesMax:
 		return &FieldError{"result", fmt.Sprintf("has %d bytes: send at most %d", len(s.Result), l.ResultBytesMax)}
 	case s.DelayMs > l.DelayMsMax:
-		return &FieldError{"delay_ms", fmt.Sprintf("%d is above %d", s.DelayMs, l.DelayMsMax)}
-	case s.Action == Extend && s.LeaseMs == 0:
-		return &FieldError{"lease_ms", "is 0: say how long the lease holds from now"}
+		return Outside("delay_ms", s.DelayMs, 0, l.DelayMsMax)
+	case s.Action == Extend && (s.LeaseMs == 0 || s.LeaseMs > l.LeaseMsMax): // from now: there is no default
+		return Outside("lease_ms", s.LeaseMs, 1, l.LeaseMsMax)
 	}
 	return l.CheckLease(s.LeaseMs)
 }

@@ -3,7 +3,6 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/engine/access"
@@ -39,7 +38,7 @@ func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultReques
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkWait(in.GetWaitMs()); err != nil {
+	if err := call.FieldErr(s.limits.CheckWait(in.GetWaitMs())); err != nil {
 		return nil, call.Status(err)
 	}
 	here := func(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
@@ -81,14 +80,6 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 		State: call.TaskStates[a.Value.State], Result: a.Value.Result.Value, LastError: a.Value.LastError,
 		CompletedAtMs: a.Value.Result.CompletedAtMs, RetainedUntilMs: a.Value.Result.RetainedUntilMs,
 	}, nil
-}
-
-// checkWait refuses too long a wait.
-func (s *Service) checkWait(ms uint64) error {
-	if ms > s.limits.WaitMsMax {
-		return &queue.FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is above %d", ms, s.limits.WaitMsMax)}
-	}
-	return nil
 }
 
 // awaitEnd returns when there is an answer, or no time to wait for one.

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -37,12 +36,11 @@ func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint6
 func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (queue.Claim, error) {
 	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
 	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, s.claimBytes()
-	switch {
-	case err != nil:
-	case claim.Credit > s.limits.BatchMax:
-		err = &queue.FieldError{Field: "max_tasks", Problem: fmt.Sprintf("%d is above %d", in.GetMaxTasks(), s.limits.BatchMax)}
-	default:
-		err = s.checkWait(in.GetWaitMs())
+	if err == nil {
+		err = call.FieldErr(s.limits.CheckMaxTasks(in.GetMaxTasks()))
+	}
+	if err == nil {
+		err = call.FieldErr(s.limits.CheckWait(in.GetWaitMs()))
 	}
 	if n := len(in.GetCompletions()); err == nil && n > 0 {
 		err = call.FieldErr(s.limits.CheckBatch("completions", n))

@@ -17,7 +17,7 @@ import (
 func (s *Service) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
 	_, err := call.Identity(ctx)
 	if err == nil {
-		err = s.checkWait(in.GetWaitMs())
+		err = call.FieldErr(s.limits.CheckWait(in.GetWaitMs()))
 	}
 	if err != nil {
 		return nil, call.Status(err)

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc"
 
@@ -182,7 +183,7 @@ func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
 		t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
 	default:
-		return &queue.FieldError{Field: "action", Problem: "is not set to a known action: use COMPLETE, FAIL, RELEASE or EXTEND"}
+		return &queue.FieldError{Field: "action", Problem: fmt.Sprintf("must be SETTLE_ACTION_COMPLETE, SETTLE_ACTION_FAIL, SETTLE_ACTION_RELEASE or SETTLE_ACTION_EXTEND, not %v", m.GetAction())}
 	}
 	return nil
 }

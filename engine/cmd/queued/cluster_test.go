@@ -122,7 +122,7 @@ func TestAClusterIsAdministered(t *testing.T) {
 	s.run("cluster", "add", "n3", n3.Cluster).fails(exitFailed, "address: no node of this cluster answers at "+n3.Cluster, "connection refused", "Nothing was added")
 	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 })
 	s.run("cluster", "promote", "n3").fails(exitFailed, `node: "n3" is not a member of the cluster`)
-	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: 2 is not from 0 to 1")
+	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: must be 0 to 1, not 2")
 
 	n2.kill()
 	s.until(func(r ran) bool {

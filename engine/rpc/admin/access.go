@@ -147,7 +147,7 @@ func scopesOf(in []adminpb.Scope) (scopes access.Scopes, err error) {
 		bit, known := scopeBits[s]
 		switch {
 		case !known:
-			return 0, &queue.FieldError{Field: field, Problem: fmt.Sprintf("%d is not a scope: use PRODUCE, WORK or ADMIN", s)}
+			return 0, &queue.FieldError{Field: field, Problem: fmt.Sprintf("must be SCOPE_PRODUCE, SCOPE_WORK or SCOPE_ADMIN, not %d", s)}
 		case scopes.Any(bit):
 			return 0, &queue.FieldError{Field: field, Problem: fmt.Sprintf("%v is named twice", s)}
 		}

@@ -114,7 +114,7 @@ func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
 		return route.AllShards, nil
 	}
 	if n := a.shards(); uint64(*shard) >= uint64(n) {
-		return 0, &queue.FieldError{Field: "shard", Problem: fmt.Sprintf("%d is not from 0 to %d: leave it out for all", *shard, n-1)}
+		return 0, &queue.FieldError{Field: "shard", Problem: fmt.Sprintf("must be 0 to %d, not %d: leave it out for all", n-1, *shard)}
 	}
 	return int(*shard), nil
 }

@@ -106,15 +106,15 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	var bad *queue.FieldError
 	switch {
 	case f.GetReason() < 0 || f.GetReason() > adminpb.DeathReason_DEATH_REASON_EXPIRED:
-		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("%d is not known: use ATTEMPTS or EXPIRED", f.GetReason())}
+		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS or DEATH_REASON_EXPIRED, not %d", f.GetReason())}
 	case len(f.GetErrorContains()) > a.limits.ErrorBytesMax:
-		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes, and no error has more than %d", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
+		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes: use at most %d, which no error exceeds", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
 	case from < 0:
-		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("%d is negative: pass Unix milliseconds", from)}
+		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", from)}
 	case before < 0:
-		bad = &queue.FieldError{Field: "filter.died_before_ms", Problem: fmt.Sprintf("%d is negative: pass Unix milliseconds", before)}
+		bad = &queue.FieldError{Field: "filter.died_before_ms", Problem: fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", before)}
 	case before > 0 && from >= before:
-		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("%d is not before died_before_ms, %d", from, before)}
+		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be less than filter.died_before_ms, %d, not %d", before, from)}
 	}
 	if bad != nil {
 		return nil, bad

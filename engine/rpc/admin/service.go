@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/engine/access"
@@ -85,10 +84,20 @@ const (
 	pageMax     = 1_000
 )
 
+// Range returns the least and the greatest value of a number in a request of this service alone, by its name in the API, and whether it
+// has a range. 0 means the default where the range begins above it.
+func Range(field string) (least, most uint64, ok bool) {
+	if field == "page_size" {
+		return 1, pageMax, true
+	}
+	most, ok = access.Range(field)
+	return 0, most, ok
+}
+
 // pageSize checks the size of a page; 0 means the default.
 func pageSize(n uint32) (int, error) {
 	if n > pageMax {
-		return 0, &queue.FieldError{Field: "page_size", Problem: fmt.Sprintf("%d is above %d", n, pageMax)}
+		return 0, queue.Outside("page_size", n, 1, pageMax)
 	}
 	if n == 0 {
 		return pageDefault, nil

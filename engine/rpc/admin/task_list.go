@@ -64,7 +64,7 @@ func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (s
 	tenant, err := target(ctx, in)
 	state, can := listed[in.GetState()]
 	if err == nil && !can {
-		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("%v can't be listed: use READY, DELAYED, LEASED or DEAD", in.GetState())}
+		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_LEASED or TASK_STATE_DEAD, not %v", in.GetState())}
 	}
 	return shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}, err
 }

@@ -1,0 +1,67 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// NameMax is the length, in bytes, of the longest name of a queue or tenant and of the longest idempotency key.
+const NameMax = 128
+
+// nameCharacters describes the characters of a name.
+const nameCharacters = `a-z, A-Z, 0-9 and "._-/:"`
+
+// CheckName checks the name of a queue or tenant: 1 to NameMax of nameCharacters.
+func CheckName(field, name string) *FieldError {
+	switch {
+	case name == "":
+		return &FieldError{field, "is empty: give it a name"}
+	case len(name) > NameMax:
+		return tooLong(field, name)
+	}
+	for i := range len(name) {
+		if !nameByte[name[i]] {
+			r, size := utf8.DecodeRuneInString(name[i:])
+			if r == utf8.RuneError && size == 1 {
+				return notUTF8(field, name, i)
+			}
+			return &FieldError{field, fmt.Sprintf("%q has the character %#U at offset %d: use %s", name, r, i, nameCharacters)}
+		}
+	}
+	return nil
+}
+
+var nameByte = func() (ok [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:") {
+		ok[c] = true
+	}
+	return ok
+}()
+
+// CheckKey checks the idempotency key of a new task: at most NameMax bytes of UTF-8 without control characters. A store may have keys with
+// control characters, of servers that did not refuse them.
+func CheckKey(field, key string) *FieldError {
+	if len(key) > NameMax {
+		return tooLong(field, key)
+	}
+	for i, r := range key {
+		switch {
+		case r >= ' ' && r < 0x7f:
+		case r == utf8.RuneError && !strings.HasPrefix(key[i:], "\uFFFD"):
+			return notUTF8(field, key, i)
+		case unicode.IsControl(r):
+			return &FieldError{field, fmt.Sprintf("%q has the control character %U at offset %d: use UTF-8 without control characters", key, r, i)}
+		}
+	}
+	return nil
+}
+
+func tooLong(field, text string) *FieldError {
+	return &FieldError{field, fmt.Sprintf("has %d bytes: use at most %d", len(text), NameMax)}
+}
+
+func notUTF8(field, text string, at int) *FieldError {
+	return &FieldError{field, fmt.Sprintf("%q is not valid UTF-8: it has the byte 0x%02x at offset %d", text, text[at], at)}
+}

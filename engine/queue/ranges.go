@@ -1,0 +1,61 @@
+package queue
+
+import "fmt"
+
+// The ranges that no setting changes. A multiplier of 0 means the default.
+const (
+	multiplierMin = 100
+	multiplierMax = 1_000
+	jitterMax     = 100
+)
+
+// Range returns the least and the greatest value of a number in a call, by its name in the API, and whether it has a range. 0 means the
+// default where the range begins above it. A lease that is extended has no default.
+func (l *Limits) Range(field string) (least, most uint64, ok bool) {
+	switch field {
+	case "priority":
+		return 0, MaxPriority, true
+	case "delay_ms", "initial_ms", "max_ms":
+		return 0, l.DelayMsMax, true
+	case "lease_ms":
+		return 0, l.LeaseMsMax, true
+	case "max_attempts":
+		return 0, uint64(l.AttemptsMax), true
+	case "ttl_ms":
+		return 0, l.TTLMsMax, true
+	case "result_retention_ms":
+		return 0, l.RetentionMsMax, true
+	case "multiplier_percent":
+		return multiplierMin, multiplierMax, true
+	case "jitter_percent":
+		return 0, jitterMax, true
+	case "weights":
+		return 1, WeightMax, true
+	case "max_tasks":
+		return 1, uint64(l.BatchMax), true
+	case "wait_ms":
+		return 0, l.WaitMsMax, true
+	}
+	return 0, 0, false
+}
+
+// CheckMaxTasks checks how many tasks a claim asks for; 0 is allowed and means 1.
+func (l *Limits) CheckMaxTasks(n uint32) *FieldError {
+	if uint64(n) > uint64(l.BatchMax) {
+		return Outside("max_tasks", n, 1, uint64(l.BatchMax))
+	}
+	return nil
+}
+
+// CheckWait checks how long a call waits.
+func (l *Limits) CheckWait(ms uint64) *FieldError {
+	if ms > l.WaitMsMax {
+		return Outside("wait_ms", ms, 0, l.WaitMsMax)
+	}
+	return nil
+}
+
+// Outside refuses the value of a field that is outside of its range.
+func Outside[V, M uint32 | uint64 | int](field string, value V, least int, most M) *FieldError {
+	return &FieldError{field, fmt.Sprintf("must be %d to %d, not %d", least, most, value)}
+}
