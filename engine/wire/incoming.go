@@ -17,9 +17,9 @@ type Incoming struct {
 	ItemsMax int
 	// Reserve, if not nil, is called with the encoded size in bytes before the message is decoded. An error refuses the message.
 	Reserve func(bytes int) error
-	// Err is why the last message was refused: a *TooManyError, or the error that Reserve returned. It is nil if the message
-	// was decoded, and if it is malformed. The codec's own error is nil when Err is not: gRPC answers a call by itself, as
-	// an internal error, when the codec fails.
+	// Err is why the last message was refused: a *TooManyError, a *MalformedError, or the error that Reserve returned. It is nil if the
+	// message was decoded. The codec's own error is nil when Err is not: gRPC answers a call by itself, as an internal error, when the codec
+	// fails.
 	Err error
 }
 
@@ -57,7 +57,10 @@ func (c codec) receive(data mem.BufferSlice, in *Incoming) error {
 	if decodeHot(buffer.ReadOnlyData(), in.Message) {
 		return nil
 	}
-	return c.CodecV2.Unmarshal(mem.BufferSlice{buffer}, in.Message)
+	if err := c.CodecV2.Unmarshal(mem.BufferSlice{buffer}, in.Message); err != nil {
+		in.Err = malformedError(buffer.ReadOnlyData(), in.Message, err)
+	}
+	return nil
 }
 
 // Outgoing is a message that a server answers with. Sent is called with its encoded size once it is encoded.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/peerpb"
@@ -127,8 +129,15 @@ func receiveError(in *wire.Incoming, err error) error {
 		return err
 	}
 	var over *wire.TooManyError
-	if errors.As(in.Err, &over) {
+	var malformed *wire.MalformedError
+	switch {
+	case errors.As(in.Err, &over):
 		return Status(&queue.FieldError{Field: over.Field, Problem: over.Problem()})
+	case !errors.As(in.Err, &malformed):
+	case malformed.Field == "":
+		return status.Error(codes.InvalidArgument, malformed.Error())
+	default:
+		return Status(&queue.FieldError{Field: malformed.Field, Problem: malformed.Problem})
 	}
 	return Status(in.Err)
 }
