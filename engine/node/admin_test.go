@@ -204,7 +204,7 @@ func TestMetrics(t *testing.T) {
 		`prony_stage_seconds_count{shard="0",stage="apply"}`, `prony_stage_seconds_count{shard="0",stage="commit"}`,
 		`prony_stage_seconds_count{shard="0",stage="reply"}`, `prony_stage_seconds_bucket{shard="0",stage="apply",le="+Inf"}`,
 		`prony_storage_scanned_keys_total{shard="0"}`, `prony_storage_fsyncs_total{shard="0"}`,
-		`prony_storage_fsync_microseconds_total{shard="0"}`,
+		`prony_storage_fsync_seconds_total{shard="0"}`,
 		"go_goroutines", "prony_ready", "prony_queues",
 	} {
 		assert.True(t, strings.Contains(body, "\n"+name+" "), name)

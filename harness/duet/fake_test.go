@@ -66,7 +66,7 @@ func (p *fakeParty) counters(context.Context) ([]observe.Metrics, error) {
 	const key = `prony_stage_seconds{stage="apply"}`
 	return []observe.Metrics{{
 		Values: map[string]float64{
-			`prony_stage_seconds_sum{stage="apply"}`: n / 1e3, "prony_storage_fsyncs_total": n, "prony_storage_fsync_microseconds_total": 2 * n,
+			`prony_stage_seconds_sum{stage="apply"}`: n / 1e3, "prony_storage_fsyncs_total": n, observe.FsyncSeconds: 2e-6 * n,
 		},
 		Histograms: map[string]observe.Buckets{key: {{Upper: 1e-6}, {Upper: math.Inf(1), Count: uint64(n)}}},
 	}}, nil

@@ -8,9 +8,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fsyncTimeMetric is how long the fsyncs of a store's files took.
-const fsyncTimeMetric = "prony_storage_fsync_microseconds_total"
-
 // readings are what the servers of both sides had counted at one time. A side that could not be read has none.
 type readings [2][]observe.Metrics
 
@@ -44,8 +41,8 @@ func (c *conductor) countersBetween(g *result.Generation, before, after readings
 			s.PerCycle[result.StorageFsyncsPerCycle] = (fsyncs + ofLogs) / float64(s.Cycles)
 		}
 		allocations(s, before[i], after[i])
-		if us, counted := observe.Rose(before[i], after[i], fsyncTimeMetric); counted {
-			s.PerCycle[result.StorageFsyncUsPerCycle] = us / float64(s.Cycles)
+		if seconds, counted := observe.Rose(before[i], after[i], observe.FsyncSeconds); counted {
+			s.PerCycle[result.StorageFsyncUsPerCycle] = 1e6 * seconds / float64(s.Cycles)
 		}
 	}
 }

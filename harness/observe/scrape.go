@@ -73,7 +73,22 @@ func parseMetrics(body []byte) (Metrics, error) {
 			m.add(name, family.GetType(), metric)
 		}
 	}
+	m.rename()
 	return m, nil
+}
+
+// FsyncSeconds is the counter of the time that fsyncs of the stores' files took.
+const FsyncSeconds = "prony_storage_fsync_seconds_total"
+
+// fsyncMicroseconds is the name and unit that earlier builds of the server have for FsyncSeconds. The base of a comparison may be one.
+const fsyncMicroseconds = "prony_storage_fsync_microseconds_total"
+
+// rename gives the values of an earlier build the names and units that they have now.
+func (m *Metrics) rename() {
+	if us, there := m.Values[fsyncMicroseconds]; there {
+		delete(m.Values, fsyncMicroseconds)
+		m.Values[FsyncSeconds] = us / 1e6
+	}
 }
 
 func (m *Metrics) add(name string, kind dto.MetricType, metric *dto.Metric) {

@@ -30,3 +30,19 @@ slow{cause="flush"} 4
 	}
 	assert.Equal(t, map[string]float64{`least_max{stage="a_max"}`: -1, `sum{stage="a_max"}`: -6}, all)
 }
+
+// A build from before the counter was renamed can be the base of a comparison.
+func TestTheFsyncTimeOfAnEarlierServer(t *testing.T) {
+	for page, want := range map[string]float64{
+		`prony_storage_fsync_seconds_total{shard="0"} 0.25
+prony_storage_fsync_seconds_total{shard="1"} 0.5
+`: 0.75,
+		`prony_storage_fsync_microseconds_total{shard="0"} 250000
+prony_storage_fsync_microseconds_total{shard="1"} 500000
+`: 0.75,
+	} {
+		m, err := ScrapeAll(t.Context(), admin(t, "/metrics", page))
+		require.NoError(t, err)
+		assert.Equal(t, map[string]float64{FsyncSeconds: want}, m.Values, page)
+	}
+}

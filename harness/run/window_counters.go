@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -29,7 +30,6 @@ var storageCounters = map[string]string{
 	result.StorageGetsPerCycle:     "prony_storage_gets_total",
 	result.StorageDeletesPerCycle:  "prony_storage_deletes_total",
 	result.StorageSetBytesPerCycle: "prony_storage_set_bytes_total",
-	result.StorageFsyncUsPerCycle:  "prony_storage_fsync_microseconds_total",
 	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
 }
 
@@ -83,6 +83,9 @@ func (w *windowProbe) storage(m *measured) {
 		if operations, there := w.total(counter); there {
 			m.round.Metrics[metric] = operations / cycles
 		}
+	}
+	if seconds, there := w.total(observe.FsyncSeconds); there {
+		m.round.Metrics[result.StorageFsyncUsPerCycle] = 1e6 * seconds / cycles
 	}
 	if stores, there := w.total(fsyncCounters[0]); there {
 		log, _ := w.total(fsyncCounters[1])

@@ -32,6 +32,7 @@ func threeNodes() *windowProbe {
 		if i == 0 {
 			w.server = s.spent
 			s.countersAfter["prony_storage_sets_total"] = 420
+			s.countersAfter[observe.FsyncSeconds] = 0.004
 			s.countersAfter[completedCounter] = 200
 			s.countersAfter[commitSecondsCounter+"_sum"], s.countersAfter[commitSecondsCounter+"_count"] = 0.1, 50
 		} else {
@@ -50,14 +51,15 @@ func TestFiguresOfACluster(t *testing.T) {
 	assert.NoError(t, w.spent(m, true))
 	assert.InDeltaMapValues(t, map[string]float64{
 		result.ServerCPUCores: 0.6, result.ServerCPUUsPerCycle: 60, result.ClientCPUUsPerCycle: 0,
-		result.StorageSetsPerCycle:  2.1, // by the servers' own count of 200 cycles
-		result.WrittenBytesPerCycle: 60,  // 18,000 bytes for 100 cycles, on three nodes
-		result.RaftEntriesPerCycle:  0.25,
-		result.RaftEntryBytesMean:   200,
-		result.RaftLogBytesPerCycle: 50,
-		result.RaftAppendMsMean:     20,
-		result.RaftCommitMsMean:     2,
-		result.RaftElections:        0,
+		result.StorageSetsPerCycle:    2.1, // by the servers' own count of 200 cycles
+		result.StorageFsyncUsPerCycle: 20,
+		result.WrittenBytesPerCycle:   60, // 18,000 bytes for 100 cycles, on three nodes
+		result.RaftEntriesPerCycle:    0.25,
+		result.RaftEntryBytesMean:     200,
+		result.RaftLogBytesPerCycle:   50,
+		result.RaftAppendMsMean:       20,
+		result.RaftCommitMsMean:       2,
+		result.RaftElections:          0,
 	}, m.round.Metrics, 1e-9)
 	assert.Empty(t, m.warnings)
 	nodes := m.round.Nodes

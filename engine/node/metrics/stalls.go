@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pronybench/prony/engine/internal/stalls"
@@ -12,8 +14,7 @@ func (m *Metrics) watchStalls(l *stalls.Log) {
 		label := prometheus.Labels{"cause": cause.String()}
 		m.counter("prony_slow_commits_total", "Commits that took more than 5 ms, by the cause of the largest part of their time.", label,
 			func() uint64 { n, _ := l.Totals(cause); return n })
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "prony_slow_commit_seconds_total", Help: "Time of commits that took more than 5 ms, divided among the causes.", ConstLabels: label,
-		}, func() float64 { _, took := l.Totals(cause); return took.Seconds() }))
+		m.seconds("prony_slow_commit_seconds_total", "Time of commits that took more than 5 ms, divided among the causes.", label,
+			func() time.Duration { _, took := l.Totals(cause); return took })
 	}
 }

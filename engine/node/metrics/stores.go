@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -25,8 +26,8 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 	counter("prony_storage_fsyncs_total", "Fsyncs of the store's files.", func(c storage.Counters) uint64 { return c.Fsyncs })
 	counter("prony_storage_log_fsyncs_total", "Fsyncs of the store's write-ahead log: those of commits, and one when a log file ends.",
 		func(c storage.Counters) uint64 { return c.LogFsyncs })
-	counter("prony_storage_fsync_microseconds_total", "Time that fsyncs of the store's files took.",
-		func(c storage.Counters) uint64 { return uint64(c.FsyncTime.Microseconds()) })
+	m.seconds("prony_storage_fsync_seconds_total", "Time that fsyncs of the store's files took.", shardLabel(i),
+		func() time.Duration { return counters(i).FsyncTime })
 	counter("prony_key_filter_new_total", "Idempotency keys that the filter in memory knew to be new, so that the store was not read.",
 		func(c storage.Counters) uint64 { return c.KeysNew })
 	counter("prony_key_filter_hits_total", "Idempotency keys that were found, in memory or in the store.",

@@ -64,6 +64,12 @@ func (m *Metrics) counter(name, help string, labels prometheus.Labels, value fun
 		func() float64 { return float64(value()) }))
 }
 
+// seconds registers a counter of time that is read at each scrape.
+func (m *Metrics) seconds(name, help string, labels prometheus.Labels, value func() time.Duration) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
+		func() float64 { return value().Seconds() }))
+}
+
 // shardLabel is the label of a shard's own series.
 func shardLabel(i int) prometheus.Labels { return prometheus.Labels{"shard": strconv.Itoa(i)} }
 
