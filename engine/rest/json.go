@@ -17,6 +17,9 @@ var (
 	unmarshalOptions = protojson.UnmarshalOptions{}
 )
 
+// JSON returns the JSON of a message, in the form of all answers.
+func JSON(m proto.Message) ([]byte, error) { return marshalOptions.Marshal(m) }
+
 // marshaler is the JSON of answers, without the copies that the gateway's own makes.
 type marshaler struct{}
 

@@ -92,8 +92,8 @@ func TestItemsAreRefusedAlone(t *testing.T) {
 	require.Len(t, out.Results, 2)
 	assert.True(t, out.Results[0].OK)
 	assert.False(t, out.Results[1].OK)
-	assert.NotEmpty(t, out.Results[1].Error.Code)
-	assert.Equal(t, out.Results[1].Error.Code, r.failure().Code)
+	assert.Equal(t, "ERROR_CODE_STALE_TOKEN", out.Results[1].Error.Code)
+	assert.Equal(t, "stale_token", r.failure().Code)
 	assert.Contains(t, r.failure().Message, id)
 }
 
@@ -125,7 +125,7 @@ func TestPoliciesOfATaskAreSent(t *testing.T) {
 	var task struct {
 		Task struct {
 			State    string
-			DueAt    int64 `json:"due_at_ms"`
+			DueAt    int64 `json:"due_at_ms,string"`
 			Attempts int   `json:"max_attempts"`
 			Priority int
 		}
@@ -133,7 +133,7 @@ func TestPoliciesOfATaskAreSent(t *testing.T) {
 	var enqueued struct{ ID string }
 	s.json(&enqueued, "enqueue", "--queue", "q", "x", "--delay", "1d", "--max-attempts", "7", "--priority", "9")
 	s.json(&task, "task", enqueued.ID)
-	assert.Equal(t, "delayed", task.Task.State)
+	assert.Equal(t, "TASK_STATE_DELAYED", task.Task.State)
 	assert.Equal(t, 7, task.Task.Attempts)
 	assert.Equal(t, 9, task.Task.Priority)
 	assert.InDelta(t, time.Now().Add(24*time.Hour).UnixMilli(), task.Task.DueAt, float64(time.Hour.Milliseconds()))

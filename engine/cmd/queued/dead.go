@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -197,5 +198,5 @@ func (a *app) printDead(ids []string, results []*queuepb.SettleResult, done stri
 	if len(ids) > 0 {
 		return a.printResults(ids, results, done)
 	}
-	return a.print(members{{done, n}}, func(t *table) { t.row(count(n, "dead letter") + " " + done) })
+	return a.print(members{{done, strconv.FormatUint(n, 10)}}, func(t *table) { t.row(count(n, "dead letter") + " " + done) })
 }

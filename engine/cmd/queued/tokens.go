@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -153,7 +154,9 @@ func rotated(out *adminpb.RotateTokenResponse, grace time.Duration, now time.Tim
 	if grace > 0 {
 		until = now.Add(grace).UnixMilli()
 	}
-	return append(object(out.ProtoReflect()), member{"old_secret_until_ms", until})
+	return members{
+		{"token", document(out.GetToken())}, {"secret", out.GetSecret()}, {"old_secret_until_ms", strconv.FormatInt(until, 10)},
+	}
 }
 
 // oldSecret says how long the secret from before a rotation holds.
