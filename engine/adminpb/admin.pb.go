@@ -768,10 +768,11 @@ func (x *GetQueueResponse) GetQueue() *Queue {
 }
 
 type ConfigureQueueRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	Queue         string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
-	Policy        *QueuePolicy           `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// 1 to 128 characters of a-z, A-Z, 0-9 and "._-/:".
+	Queue         string       `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	Policy        *QueuePolicy `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2304,9 +2305,10 @@ func (x *ListTenantsResponse) GetTenants() []*Tenant {
 }
 
 type ConfigureTenantRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
-	Quotas        *Quotas                `protobuf:"bytes,2,opt,name=quotas,proto3" json:"quotas,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 128 characters of a-z, A-Z, 0-9 and "._-/:".
+	Tenant        string  `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Quotas        *Quotas `protobuf:"bytes,2,opt,name=quotas,proto3" json:"quotas,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2489,7 +2491,7 @@ func (x *Token) GetExpiresAtMs() int64 {
 
 type CreateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "*" makes a token for all tenants (operator).
+	// "*" makes a token for all tenants (operator). Otherwise 1 to 128 characters of a-z, A-Z, 0-9 and "._-/:".
 	Tenant string  `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	Scopes []Scope `protobuf:"varint,2,rep,packed,name=scopes,proto3,enum=prony.admin.v1.Scope" json:"scopes,omitempty"`
 	// 0 means that it does not expire.

@@ -26,11 +26,11 @@ func TestClusterCallsOverREST(t *testing.T) {
 		{"transfer", ``, alone},
 		{"transfer", `{"shard":0,"node":"n2"}`, alone},
 		{"transfer", `{"shard":null}`, alone},
-		{"transfer", `{"shard":99}`, "shard: 99 is not from 0 to "},
-		{"transfer", `{"shard":-1}`, "shard: invalid value for uint32"},
+		{"transfer", `{"shard":99}`, "shard: must be 0 to "},
+		{"transfer", `{"shard":-1}`, "shard: must be a whole number from 0 to 4294967295, not -1"},
 		{"transfer", `{"shard":0,"to":"n2"}`, "to: "},
 		{"snapshot", `{"shard":0}`, alone},
-		{"snapshot", `{"shard":99}`, "shard: 99 is not from 0 to "},
+		{"snapshot", `{"shard":99}`, "shard: must be 0 to "},
 	} {
 		status, out := a.post("/v1/cluster:"+c.path, c.body)
 		assert.Equal(t, http.StatusBadRequest, status, "%s %s: %v", c.path, c.body, out)

@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
+	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
 )
@@ -36,6 +37,12 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
 		Arrives: n.restArrives,
 		Observe: n.metrics.RESTCall,
+		Range: func(field string) (least, most uint64, ok bool) {
+			if least, most, ok = l.Range(field); !ok {
+				least, most, ok = admin.Range(field)
+			}
+			return least, most, ok
+		},
 	}
 }
 

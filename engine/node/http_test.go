@@ -115,8 +115,18 @@ func TestATaskLivesOverREST(t *testing.T) {
 	settle := func(verb, field string, task *queuepb.Task, more string) *queuepb.ItemError {
 		t.Helper()
 		var out queuepb.CompleteResponse // all settling calls answer alike
-		r.post("/v1/tasks:"+verb, fmt.Sprintf(`{%q:[{"id":%q,"token":"%d"%s}]}`, field, task.GetId(), task.GetToken(), more), &out)
-		require.Len(t, out.GetResults(), 1)
+		item := fmt.Sprintf(`{"id":%q,"token":"%d"%s}`, task.GetId(), task.GetToken(), more)
+		body := func(items string) string { return fmt.Sprintf(`{%q:[%s]}`, field, items) }
+		status, text, err := r.send(r.ctx, http.MethodPost, "/v1/tasks:"+verb, body(item))
+		require.NoError(t, err)
+		if status != http.StatusOK { // the only item is refused, as it is beside another one
+			assert.Equal(t, http.StatusConflict, status, "%s", text)
+			r.post("/v1/tasks:"+verb, body(item+","+item), &out)
+			require.Len(t, out.GetResults(), 2)
+		} else {
+			require.NoError(t, protojson.Unmarshal(text, &out))
+			require.Len(t, out.GetResults(), 1)
+		}
 		return out.GetResults()[0].GetError()
 	}
 	first := claim()

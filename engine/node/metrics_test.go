@@ -3,6 +3,7 @@ package node
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -55,20 +56,26 @@ func TestCallsAreCounted(t *testing.T) {
 	stale := &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: claimed[0].GetId(), Token: 1 << 60}}}
 	_, err = c.Complete(r.ctx, stale)
 	require.NoError(t, err)
+	// Over REST the call fails with its only item, which is counted once and under the same name.
+	code, _, err := r.send(r.ctx, http.MethodPost, "/v1/tasks:complete", fmt.Sprintf(`{"completions":[{"id":%q,"token":"1"}]}`, claimed[0].GetId()))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusConflict, code)
 
 	m := scrape(t, r.node)
 	for series, want := range map[string]string{
-		`prony_calls_total{api="grpc",code="OK",method="Enqueue"}`:              "1",
-		`prony_calls_total{api="grpc",code="InvalidArgument",method="Enqueue"}`: "1",
-		`prony_calls_total{api="rest",code="OK",method="Enqueue"}`:              "1",
-		`prony_calls_total{api="rest",code="InvalidArgument",method="Enqueue"}`: "2",
-		`prony_calls_total{api="rest",code="OK",method="Claim"}`:                "1",
-		`prony_call_seconds_count{api="grpc",method="Enqueue"}`:                 "2",
-		`prony_call_seconds_count{api="rest",method="Enqueue"}`:                 "3",
-		`prony_refusals_total{of="call",reason="invalid_argument"}`:             "3",
-		`prony_refusals_total{of="item",reason="invalid_argument"}`:             "4",
-		`prony_refusals_total{of="item",reason="stale_token"}`:                  "1",
-		`prony_queue_removed_total{queue="q",tenant="default"}`:                 "0", `prony_payload_bytes`: "0",
+		`prony_calls_total{api="grpc",code="OK",method="Enqueue"}`:                  "1",
+		`prony_calls_total{api="grpc",code="InvalidArgument",method="Enqueue"}`:     "1",
+		`prony_calls_total{api="rest",code="OK",method="Enqueue"}`:                  "1",
+		`prony_calls_total{api="rest",code="InvalidArgument",method="Enqueue"}`:     "2",
+		`prony_calls_total{api="rest",code="OK",method="Claim"}`:                    "1",
+		`prony_call_seconds_count{api="grpc",method="Enqueue"}`:                     "2",
+		`prony_call_seconds_count{api="rest",method="Enqueue"}`:                     "3",
+		`prony_refusals_total{of="call",reason="invalid_argument"}`:                 "3",
+		`prony_refusals_total{of="item",reason="invalid_argument"}`:                 "4",
+		`prony_refusals_total{of="item",reason="stale_token"}`:                      "2",
+		`prony_calls_total{api="rest",code="FailedPrecondition",method="Complete"}`: "1",
+		`prony_call_seconds_count{api="rest",method="Complete"}`:                    "1",
+		`prony_queue_removed_total{queue="q",tenant="default"}`:                     "0", `prony_payload_bytes`: "0",
 		`prony_enqueued_total`: "4", `prony_completed_total`: "0", `prony_queues`: "1", `prony_ready`: "1",
 		`prony_queue_tasks{queue="q",state="ready",tenant="default"}`: "3",
 	} {

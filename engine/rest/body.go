@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,12 @@ func checkBody(in *http.Request) error {
 	if in.URL.RawQuery != "" {
 		return status.Errorf(codes.InvalidArgument, "the query %q is not taken: put the fields into the body", clip(in.URL.RawQuery))
 	}
+	for _, encoding := range in.Header.Values("Content-Encoding") {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return &httpError{http.StatusUnsupportedMediaType, status.Errorf(codes.InvalidArgument,
+				"Content-Encoding %q is not taken: send the body without compression", clip(encoding))}
+		}
+	}
 	announced := in.Header.Get("Content-Type")
 	if announced == jsonType {
 		return nil
@@ -45,6 +52,7 @@ type body struct {
 	bytesMax int
 	readMax  time.Duration
 	itemsMax int // of each list
+	mistakes mistakes
 	pooled   *[]byte
 	bytes    []byte
 	taken    int64 // of the budget
@@ -157,7 +165,7 @@ func (b *body) decode(m proto.Message) error {
 	}
 	if !decodeHot(b.bytes, m) {
 		if err := unmarshalOptions.Unmarshal(b.bytes, m); err != nil {
-			return jsonError(b.bytes, err)
+			return b.mistakes.body(b.bytes, m.ProtoReflect().Descriptor(), err)
 		}
 	}
 	b.release()

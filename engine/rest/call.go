@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // response notes what became of a call, for its observer.
@@ -82,19 +83,19 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 		}
 	}
 	if !r.hasBody() {
-		if err := checkQuery(r, in.URL); err != nil {
+		if err := h.mistakes.query(r, in.URL); err != nil {
 			WriteError(w, err)
 			return
 		}
 		ctx = h.arrives(ctx, r.rpc)
 		// Only the headers that are needed reach the generated code, which would make metadata of every header.
-		call := in.WithContext(ctx)
-		call.Header, call.Host, call.RemoteAddr = http.Header{}, "", ""
-		call.Body = http.NoBody
-		h.gateway.ServeHTTP(w, call)
+		bare := in.WithContext(ctx)
+		bare.Header, bare.Host, bare.RemoteAddr = http.Header{}, "", ""
+		bare.Body = http.NoBody
+		h.gateway.ServeHTTP(w, bare)
 		return
 	}
-	b := &body{budget: h.bodies, bytesMax: h.bodyMax, readMax: h.bodyReadMax, itemsMax: h.itemsMax}
+	b := &body{budget: h.bodies, bytesMax: h.bodyMax, readMax: h.bodyReadMax, itemsMax: h.itemsMax, mistakes: h.mistakes}
 	defer b.free()
 	err := checkBody(in)
 	if err == nil {
@@ -114,6 +115,13 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 	}, nil)
 	if err != nil {
 		WriteError(w, err)
+		return
+	}
+	if e := r.onlyRefusal(out); e != nil {
+		if w, ok := w.(*response); ok {
+			w.answer = out
+		}
+		WriteError(w, call.StatusOfItem(e, r.items+"[0]"))
 		return
 	}
 	h.answer(w, out)
@@ -156,16 +164,3 @@ var answers = sync.Pool{New: func() any {
 
 // jsonTypes is the value of the header Content-Type of all answers. Nobody changes it.
 var jsonTypes = []string{jsonType}
-
-// checkQuery refuses parameters that the request message does not have: the generated code passes over them.
-func checkQuery(r *route, u *url.URL) error {
-	if u.RawQuery == "" {
-		return nil
-	}
-	for name := range u.Query() {
-		if !r.parameter(name) {
-			return fieldError(name, "is not a parameter of this call: GET /openapi.json lists them")
-		}
-	}
-	return nil
-}

@@ -130,6 +130,24 @@ func TestOnlyJSONIsTaken(t *testing.T) {
 	}
 }
 
+func TestABodyMustNotBeEncoded(t *testing.T) {
+	a := serve(t, &fakeQueue{}, Options{})
+	for encodings, want := range map[string]int{
+		"": http.StatusOK, "identity": http.StatusOK, "Identity": http.StatusOK,
+		"gzip": http.StatusUnsupportedMediaType, "br": http.StatusUnsupportedMediaType, "identity,gzip": http.StatusUnsupportedMediaType,
+		"identity;gzip": http.StatusUnsupportedMediaType, "made-up": http.StatusUnsupportedMediaType,
+	} {
+		in := a.request(http.MethodPost, "/v1/tasks:enqueue", "{}")
+		in.Header["Content-Encoding"] = strings.Split(encodings, ";")
+		got := a.do(in)
+		assert.Equal(t, want, got.status, encodings)
+		if want != http.StatusOK {
+			assert.Contains(t, got.Message, "is not taken: send the body without compression")
+			assert.Equal(t, "identity", got.header.Get("Accept-Encoding"))
+		}
+	}
+}
+
 func withDetails(t *testing.T, code codes.Code, message string, details ...protoadapt.MessageV1) error {
 	t.Helper()
 	s, err := status.New(code, message).WithDetails(details...)
@@ -147,7 +165,7 @@ func TestErrorsOfTheService(t *testing.T) {
 		assert.Equal(t, want, got.status, code)
 		assert.Equal(t, int(code), got.Code)
 		assert.Equal(t, "what happened", got.Message)
-		assert.Equal(t, code == codes.ResourceExhausted, got.header.Get("Retry-After") == "1", code)
+		assert.Empty(t, got.header.Get("Retry-After"), "the error does not say that waiting helps")
 		assert.Equal(t, code == codes.Unauthenticated, got.header.Get("WWW-Authenticate") == "Bearer", code)
 	}
 	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "max_tasks", Description: "1001 is above 1000"}}}

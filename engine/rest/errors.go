@@ -21,15 +21,30 @@ import (
 const retryDelay = time.Second
 
 // WriteError answers with an error: the HTTP status that its gRPC code stands for, and code, message and details as
-// JSON. RESOURCE_EXHAUSTED, which is 429, and a refusal because another node leads, which is 503, have a Retry-After
+// JSON. A refusal that says when to try again, and one because another node leads, which is 503, have a Retry-After
 // header. A Guard refuses calls with it.
 func WriteError(w http.ResponseWriter, err error) {
-	code := runtime.HTTPStatusFromCode(status.Code(err))
+	code := statusOf(status.Convert(err))
 	var own *httpError
 	if errors.As(err, &own) {
 		code, err = own.status, own.error
 	}
 	writeError(w, code, err)
+}
+
+// statusOf returns the HTTP status for a refusal.
+func statusOf(s *status.Status) int {
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *queuepb.ItemError:
+			if d.GetCode() == queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN {
+				return http.StatusConflict
+			}
+		case *queuepb.UnknownOutcome: // as after a time-out, the call may or may not take effect
+			return http.StatusGatewayTimeout
+		}
+	}
+	return runtime.HTTPStatusFromCode(s.Code())
 }
 
 // httpError has an HTTP status that no gRPC code stands for.
@@ -47,8 +62,11 @@ func writeError(w http.ResponseWriter, code int, err error) {
 	s := status.Convert(err)
 	header := w.Header()
 	header.Set("Content-Type", jsonType)
-	if code == http.StatusUnauthorized {
+	switch code {
+	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", "Bearer")
+	case http.StatusUnsupportedMediaType:
+		header.Set("Accept-Encoding", "identity")
 	}
 	if seconds, ok := retryAfter(s); ok {
 		header.Set("Retry-After", strconv.FormatInt(seconds, 10))
@@ -76,7 +94,7 @@ func retryAfter(s *status.Status) (seconds int64, ok bool) {
 			return 1, true
 		}
 	}
-	return 1, s.Code() == codes.ResourceExhausted
+	return 0, false // waiting does not help
 }
 
 // exhausted refuses a call because the server is full just now.

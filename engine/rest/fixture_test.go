@@ -28,6 +28,7 @@ type fakeQueue struct {
 
 	enqueue func(context.Context, *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error)
 	claim   func(context.Context, *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error)
+	settle  func() []*queuepb.SettleResult // for all calls that settle
 	getTask func(context.Context, *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error)
 }
 
@@ -40,6 +41,22 @@ func (f *fakeQueue) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*q
 
 func (f *fakeQueue) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 	return f.claim(ctx, in)
+}
+
+func (f *fakeQueue) Complete(context.Context, *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
+	return &queuepb.CompleteResponse{Results: f.settle()}, nil
+}
+
+func (f *fakeQueue) Fail(context.Context, *queuepb.FailRequest) (*queuepb.FailResponse, error) {
+	return &queuepb.FailResponse{Results: f.settle()}, nil
+}
+
+func (f *fakeQueue) Extend(context.Context, *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
+	return &queuepb.ExtendResponse{Results: f.settle()}, nil
+}
+
+func (f *fakeQueue) Release(context.Context, *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
+	return &queuepb.ReleaseResponse{Results: f.settle()}, nil
 }
 
 func (f *fakeQueue) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
@@ -79,6 +96,8 @@ type answer struct {
 		Type            string                                `json:"@type"`
 		FieldViolations []struct{ Field, Description string } `json:"field_violations"`
 		RetryDelay      string                                `json:"retry_delay"`
+		Code            string                                // of an item
+		Message         string
 	}
 }
 

@@ -2,42 +2,113 @@ package rest
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 const seeOpenAPI = "GET /openapi.json lists the fields"
 
+// mistakes says what is wrong in requests, in words for those who sent them: by the field's path, and with little of what was sent.
+type mistakes struct {
+	// ranges returns the least and the greatest value of a number, by its name; nil: numbers have the ranges of their types.
+	ranges func(field string) (least, most uint64, ok bool)
+}
+
 // position is how protojson says where it stopped.
 var position = regexp.MustCompile(`\(line (\d+):(\d+)\):? ?`)
 
-// jsonError says what is wrong in a body: it names the field by its path, and repeats little of the body.
-func jsonError(data []byte, err error) error {
+// body returns the refusal of a body that is not the JSON of a message. err is why protojson refused it.
+func (m mistakes) body(data []byte, message protoreflect.MessageDescriptor, err error) error {
+	if at, problem := syntaxMistake(data); problem != "" {
+		return m.at(data, at, "the JSON is malformed: "+problem)
+	}
 	// The space after "proto:" is of one kind or another: protojson asks not to be relied on.
 	problem := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
-	at, where := len(data), ""
-	if m := position.FindStringSubmatchIndex(problem); m != nil {
-		line, column := problem[m[2]:m[3]], problem[m[4]:m[5]]
-		at, where = offsetOf(data, line, column), " (line "+line+", column "+column+")"
-		problem = problem[:m[0]] + problem[m[1]:]
+	at := -1
+	if found := position.FindStringSubmatchIndex(problem); found != nil {
+		at = offsetOf(data, problem[found[2]:found[3]], problem[found[4]:found[5]])
+		problem = problem[:found[0]] + problem[found[1]:]
 	}
-	problem = clip(problem) + where
-	if strings.HasPrefix(problem, "unknown field") {
-		problem += ": " + seeOpenAPI
-	}
-	field := fieldAt(data, at)
-	if field == "" {
+	problem = clip(strings.TrimPrefix(problem, "syntax error "))
+	if at < 0 {
 		return status.Errorf(codes.InvalidArgument, "the body: %s", problem)
 	}
-	return fieldError(field, problem)
+	switch path := fieldAt(data, at); {
+	case strings.HasPrefix(problem, "unknown field"):
+		return m.at(data, at, problem+": "+seeOpenAPI)
+	case strings.HasPrefix(problem, "unexpected token"), strings.HasPrefix(problem, "invalid value"):
+		field, element := fieldOf(message, path)
+		return m.at(data, at, m.value(field, element, data[at:]))
+	}
+	return m.at(data, at, problem)
 }
 
-// offsetOf returns the offset of a line and column, both from 1; a column is a character.
+// at refuses a body for a problem at an offset.
+func (m mistakes) at(data []byte, offset int, problem string) error {
+	line, column := lineOf(data, offset)
+	problem = fmt.Sprintf("%s (line %d, column %d, offset %d)", problem, line, column, offset)
+	if field := fieldAt(data, offset); field != "" {
+		return fieldError(field, problem)
+	}
+	return status.Errorf(codes.InvalidArgument, "the body: %s", problem)
+}
+
+// syntaxMistake returns what makes a text no JSON, and its offset, or "" if it is JSON.
+func syntaxMistake(data []byte) (offset int, problem string) {
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
+	err := d.SkipValue()
+	var mistake *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		rest := bytes.TrimLeft(data[d.InputOffset():], " \t\r\n")
+		if len(rest) == 0 {
+			return 0, ""
+		}
+		next, _ := utf8.DecodeRune(rest)
+		return len(data) - len(rest), fmt.Sprintf("invalid character %q after the object", next)
+	case errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &mistake):
+		return len(data), "it ends early"
+	}
+	offset = int(mistake.ByteOffset)
+	if kind, length := d.StackIndex(d.StackDepth()); kind == '{' && length%2 == 0 { // a name is due, or the object's end
+		if from, word := wordAt(data, offset); word != "" {
+			return from, fmt.Sprintf("the name %s must be in double quotes", clip(word))
+		}
+	}
+	return offset, mistake.Err.Error()
+}
+
+// wordAt returns the word around an offset, and where it begins; "" if no word is there. A word has no character that JSON gives a meaning.
+func wordAt(data []byte, offset int) (from int, word string) {
+	isWord := func(b byte) bool { return b > ' ' && strings.IndexByte(`{}[]:,"`, b) < 0 }
+	from, end := offset, offset
+	for from > 0 && isWord(data[from-1]) {
+		from--
+	}
+	for end < len(data) && isWord(data[end]) {
+		end++
+	}
+	return from, string(data[from:end])
+}
+
+// lineOf returns the line and column of an offset, both from 1; a column is a character.
+func lineOf(data []byte, offset int) (line, column int) {
+	before := data[:offset]
+	return 1 + bytes.Count(before, []byte{'\n'}), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+}
+
+// offsetOf returns the offset of a line and column.
 func offsetOf(data []byte, line, column string) int {
 	lines, _ := strconv.Atoi(line)
 	columns, _ := strconv.Atoi(column)
@@ -57,67 +128,27 @@ func offsetOf(data []byte, line, column string) int {
 	return len(data)
 }
 
-// level is an object or an array that is not closed yet.
-type level struct {
-	object bool
-	key    string // of an object: whose value comes or came
-	named  bool   // of an object: the key was read, its value was not
-	index  int    // of an array: of the element that came last; -1 before the first
-}
-
-// fieldAt returns the path of what is at an offset of a JSON text, like "tasks[2].queue"; "" at the top. It reads
-// as far as the text is JSON.
-func fieldAt(data []byte, offset int) string {
-	var levels []level
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return pathOf(levels)
+// query refuses parameters that the request message does not have, which the generated code passes over, and values that are not of their
+// types.
+func (m mistakes) query(r *route, u *url.URL) error {
+	if u.RawQuery == "" {
+		return nil
+	}
+	for name, values := range u.Query() {
+		field := r.parameter(name)
+		if field == nil {
+			return fieldError(name, "is not a parameter of this call: GET /openapi.json lists them")
 		}
-		reached := d.InputOffset() > int64(offset)
-		top := len(levels) - 1
-		switch {
-		case token == json.Delim('}') || token == json.Delim(']'):
-			levels = levels[:top]
-		case top >= 0 && levels[top].object && !levels[top].named:
-			levels[top].key, levels[top].named = token.(string), true // Token returns no other key
-		default:
-			if top >= 0 {
-				levels[top].named = false
-				levels[top].index++
-			}
-			if reached {
-				break
-			}
-			switch token {
-			case json.Delim('{'):
-				levels = append(levels, level{object: true})
-			case json.Delim('['):
-				levels = append(levels, level{index: -1})
-			}
+		if len(values) > 1 && !field.IsList() {
+			return fieldError(name, fmt.Sprintf("comes %d times: give it once", len(values)))
 		}
-		if reached {
-			return pathOf(levels)
+		for _, value := range values {
+			if problem := m.parameter(field, value); problem != "" {
+				return fieldError(name, problem)
+			}
 		}
 	}
-}
-
-func pathOf(levels []level) string {
-	var path strings.Builder
-	for _, l := range levels {
-		switch {
-		case l.object && l.key != "":
-			if path.Len() > 0 {
-				path.WriteByte('.')
-			}
-			path.WriteString(l.key)
-		case !l.object && l.index >= 0:
-			path.WriteString("[" + strconv.Itoa(l.index) + "]")
-		}
-	}
-	return clip(path.String())
+	return nil
 }
 
 // queryMistake is how the gateway says what is wrong in a query.

@@ -22,28 +22,35 @@ func TestMistakesInABodyNameTheField(t *testing.T) {
 	a := serve(t, &fakeQueue{enqueue: func(context.Context, *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
 		called = true
 		return &queuepb.EnqueueResponse{}, nil
-	}}, Options{})
+	}}, Options{Range: func(field string) (least, most uint64, ok bool) { return 0, 9, field == "priority" }})
 	for body, want := range map[string]struct{ field, message string }{
-		`{"tasks":[{"queue":"q"},{"queue":"q","prio":1}]}`: {"tasks[1].prio", `unknown field "prio" (line 1, column 38): GET /openapi.json lists the fields`},
+		`{"tasks":[{"queue":"q"},{"queue":"q","prio":1}]}`: {"tasks[1].prio", `unknown field "prio": GET /openapi.json lists the fields (line 1, column 38, offset 37)`},
 		`{"tenants":"t"}`: {"tenants", `unknown field "tenants"`},
-		`{"tasks":[{"queue":"q","priority":"high"}]}`:          {"tasks[0].priority", `invalid value for uint32 field priority: "high"`},
-		`{"tasks":[{"priority":-1}]}`:                          {"tasks[0].priority", "-1"},
-		`{"tasks":[{"priority":4294967296}]}`:                  {"tasks[0].priority", "4294967296"},
-		`{"tasks":[{"max_attempts":1.5}]}`:                     {"tasks[0].max_attempts", "1.5"},
-		`{"tasks":[{"delay_ms":{}}]}`:                          {"tasks[0].delay_ms", "invalid value for uint64 field"},
-		`{"tasks":[{"backoff":{"initial_ms":"soon"}}]}`:        {"tasks[0].backoff.initial_ms", `"soon"`},
-		`{"tasks":[{"backoff":[1]}]}`:                          {"tasks[0].backoff", "unexpected token ["},
-		`{"tasks":{"queue":"q"}}`:                              {"tasks", "unexpected token {"},
-		`{"tasks":[{},[]]}`:                                    {"tasks[1]", "unexpected token ["},
-		`{"tasks":[1]}`:                                        {"tasks[0]", "unexpected token 1"},
-		`{"tenant":17}`:                                        {"tenant", "17"},
-		`{"tasks":[{"payload":"%%%"}]}`:                        {"tasks[0].payload", `"%%%"`},
-		`{"tasks":[{"payload":7}]}`:                            {"tasks[0].payload", "7"},
-		`{"tenant":"a","tenant":"b"}`:                          {"tenant", `duplicate field "tenant"`},
-		"{\n \"tenant\": \"grün\",\n \"tasks\": [{\"x\": 1}]}": {"tasks[0].x", "(line 3, column 13)"},
-		"{\"tenant\":\"\xff\"}":                                {"tenant", "invalid UTF-8"},
-		`{"tasks":[{"queue":"q"`:                               {"tasks[0].queue", "unexpected EOF"},
-		`{"tasks":[{"queue":"q"},]}`:                           {"tasks[0]", "unexpected token ]"},
+		`{"tasks":[{"queue":"q","priority":"high"}]}`:           {"tasks[0].priority", `must be a whole number from 0 to 9, not "high" (line 1, column 35, offset 34)`},
+		`{"tasks":[{"priority":-1}]}`:                           {"tasks[0].priority", "must be a whole number from 0 to 9, not -1"},
+		`{"tasks":[{"priority":4294967296}]}`:                   {"tasks[0].priority", "not 4294967296"},
+		`{"tasks":[{"max_attempts":1.5}]}`:                      {"tasks[0].max_attempts", "must be a whole number from 0 to 4294967295, not 1.5"},
+		`{"tasks":[{"maxAttempts":null},{"maxAttempts":true}]}`: {"tasks[1].maxAttempts", "must be a whole number from 0 to 4294967295, not true"},
+		`{"tasks":[{"delay_ms":{}}]}`:                           {"tasks[0].delay_ms", "must be a whole number from 0 to 18446744073709551615, not an object"},
+		`{"tasks":[{"not_before_ms":[1]}]}`:                     {"tasks[0].not_before_ms", "must be a whole number from -9223372036854775808 to 9223372036854775807, not an array"},
+		`{"tasks":[{"backoff":{"initial_ms":"soon"}}]}`:         {"tasks[0].backoff.initial_ms", `not "soon"`},
+		`{"tasks":[{"backoff":[1]}]}`:                           {"tasks[0].backoff", "must be an object, not an array"},
+		`{"tasks":{"queue":"q"}}`:                               {"tasks", "must be an array, not an object (line 1, column 10, offset 9)"},
+		`{"tasks":"q"}`:                                         {"tasks", `must be an array, not "q"`},
+		`{"tasks":[{},[]]}`:                                     {"tasks[1]", "must be an object, not an array"},
+		`{"tasks":[1]}`:                                         {"tasks[0]", "must be an object, not 1"},
+		`{"tasks":[ null ]}`:                                    {"tasks[0]", "must be an object, not null (line 1, column 12, offset 11)"},
+		`{"tenant":17}`:                                         {"tenant", "must be a string, not 17"},
+		`{"tasks":[{"payload":"%%%"}]}`:                         {"tasks[0].payload", `must be base64: the character '%' at offset 0 of the text is not of its alphabet (line 1, column 22, offset 21)`},
+		`{"tasks":[{"payload":7}]}`:                             {"tasks[0].payload", "must be a string in base64, not 7"},
+		`{"tenant":"a","tenant":"b"}`:                           {"tenant", `duplicate field "tenant" (line 1, column 15, offset 14)`},
+		"{\n \"tenant\": \"grün\",\n \"tasks\": [{\"x\": 1}]}":  {"tasks[0].x", "(line 3, column 13, offset 34)"},
+		"{\"tenant\":\"a\xff\"}":                                {"tenant", "the JSON is malformed: invalid UTF-8 (line 1, column 13, offset 12)"},
+		`{"tenant":"\ud800"}`:                                   {"tenant", "the JSON is malformed: invalid surrogate pair"},
+		`{"tasks":[{"queue":"q"`:                                {"tasks[0].queue", "the JSON is malformed: it ends early (line 1, column 23, offset 22)"},
+		`{"tasks":[{"queue":"q"},]}`:                            {"tasks[0]", "the JSON is malformed: invalid character ',' at start of value (line 1, column 24, offset 23)"},
+		`{"tasks":[{"queue":"q" "priority":1}]}`:                {"tasks[0].queue", `the JSON is malformed: invalid character '"' after object value (expecting ',' or '}') (line 1, column 24, offset 23)`},
+		`{"tasks":[{"queue":"q", 'priority' : 1}]}`:             {"tasks[0].queue", "the JSON is malformed: the name 'priority' must be in double quotes (line 1, column 25, offset 24)"},
 		`{"tenant":"` + strings.Repeat("x", 300) + `","tasks":[{"priority":"` + strings.Repeat("y", 3000) + `"}]}`: {"tasks[0].priority", "yyy..."},
 	} {
 		got := a.post("/v1/tasks:enqueue", body)
@@ -55,12 +62,15 @@ func TestMistakesInABodyNameTheField(t *testing.T) {
 		assert.Less(t, len(got.text), 1_500, "an error repeats little of what was sent")
 	}
 	for body, message := range map[string]string{
-		`[]`: "unexpected token [", `"x"`: `unexpected token "x"`, `hello`: "hello", `{} {}`: "unexpected token {",
-		`{`: "unexpected EOF", `null`: "unexpected token null", `{tenant:1}`: "the body",
+		`[]`: "must be an object, not an array", `"x"`: `must be an object, not "x"`, `null`: "must be an object, not null",
+		`hello`: "the JSON is malformed: invalid character 'h' at start of value (line 1, column 1, offset 0)",
+		`{} {}`: "the JSON is malformed: invalid character '{' after the object (line 1, column 4, offset 3)",
+		`{`:     "the JSON is malformed: it ends early (line 1, column 2, offset 1)", `{tenant:1}`: "the JSON is malformed: the name tenant must be in double quotes (line 1, column 2, offset 1)",
+		`{ü:1}`:                                "the JSON is malformed: the name ü must be in double quotes (line 1, column 2, offset 1)",
+		strings.Repeat(`{"tasks":[`, 2) + "{]": "the JSON is malformed",
 	} {
 		got := a.post("/v1/tasks:enqueue", body)
 		assert.Equal(t, http.StatusBadRequest, got.status, body)
-		assert.Contains(t, got.Message, "the body: ")
 		assert.Contains(t, got.Message, message)
 	}
 	assert.False(t, called, "nothing of it comes to the service")
@@ -84,14 +94,16 @@ func TestMistakesInAQueryNameTheField(t *testing.T) {
 	}{
 		{queue, "/v1/tasks/a?tenat=t", "tenat", "is not a parameter of this call: GET /openapi.json lists them"},
 		{queue, "/v1/tasks/a?id=b", "id", "is not a parameter"},
-		{queue, "/v1/tasks/a?tenant=t&tenant=u", "tenant", "too many values"},
-		{queue, "/v1/tasks/a/result?wait_ms=soon", "wait_ms", `"soon"`},
+		{queue, "/v1/tasks/a?tenant=t&tenant=u", "tenant", "comes 2 times: give it once"},
+		{queue, "/v1/tasks/a?tenant[0]=t", "tenant[0]", "is not a parameter"},
+		{queue, "/v1/tasks/a/result?wait_ms=soon", "wait_ms", `must be a whole number from 0 to 18446744073709551615, not "soon"`},
 		{queue, "/v1/tasks/a/result?wait_ms=-1", "wait_ms", `"-1"`},
-		{queue, "/v1/tasks/a/result?waitMs=", "wait_ms", `""`},
+		{queue, "/v1/tasks/a/result?waitMs=", "waitMs", `not ""`},
 		{queue, "/v1/tasks/a/result?wait_ms=" + strings.Repeat("9", 5_000), "wait_ms", "999..."},
-		{admin, "/v1/tasks?state=GONE", "state", `"GONE"`},
+		{admin, "/v1/tasks?state=GONE", "state", `must be TASK_STATE_READY, TASK_STATE_DELAYED, TASK_STATE_LEASED, TASK_STATE_DONE or TASK_STATE_DEAD, not "GONE"`},
 		{admin, "/v1/tasks?page_size=4294967296", "page_size", "4294967296"},
-		{admin, "/v1/dead?filter.reason=AGE", "reason", `"AGE"`},
+		{admin, "/v1/dead?filter.reason=AGE", "filter.reason", `"AGE"`},
+		{admin, "/v1/dead?filter.died_from_ms=1d", "filter.died_from_ms", `must be a whole number from -9223372036854775808 to`},
 		{admin, "/v1/dead?filter=x", "filter", "is not a parameter"},
 		{admin, "/v1/dead?filter.reason.x=1", "filter.reason.x", "is not a parameter"},
 		{admin, "/v1/dead?filter.nothing=1", "filter.nothing", "is not a parameter"},
@@ -124,6 +136,27 @@ func TestParametersReachTheService(t *testing.T) {
 		assert.Equal(t, id, in.GetId())
 		assert.Equal(t, "t/u", in.GetTenant())
 	}
+}
+
+// A text is refused exactly if protojson takes it for no base64, with the offset of what is at fault.
+func TestBase64MistakesAreThoseOfProtojson(t *testing.T) {
+	for text, want := range map[string]string{
+		"hello world": `the character ' ' at offset 5 of the text is not of its alphabet`,
+		"grün":        `the character 'ü' at offset 2 of the text is not of its alphabet`,
+		"aGVsb":       "the text ends at offset 5 within a group of 4 characters: was it cut?",
+		"aGVs=bG8":    `the padding "=" at offset 4 of the text does not fit its length`,
+		"aGVsbG8==":   `the padding "=" at offset 7 of the text does not fit its length`,
+		"a-b/":        `the character '/' at offset 3 of the text is of the other alphabet: the text has + or / and - or _`,
+	} {
+		assert.Equal(t, "must be base64: "+want, base64Mistake(text), text)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("abAB09+/-_= ü"))).Draw(t, "text")
+		in, err := json.Marshal(map[string]string{"result": text})
+		require.NoError(t, err)
+		refused := unmarshalOptions.Unmarshal(in, &queuepb.Completion{})
+		require.Equal(t, refused != nil, base64Mistake(text) != "", "%q: %v", text, refused)
+	})
 }
 
 // TestTheFieldAtAnOffset marks one place of a JSON text that is made at random and looks it up.

@@ -50,6 +50,8 @@ type Options struct {
 	Leader func() string
 	// Forwards, if not nil, returns the context for a call, and a function that reports whether another node executed a part of the call.
 	Forwards func(context.Context) (context.Context, func() bool)
+	// Range, if not nil, returns the least and the greatest value of a number in a request, by its name, for what refusals say.
+	Range func(field string) (least, most uint64, ok bool)
 }
 
 // LeaderHeader is the header of an answer that names the node to which a client of a cluster should send its next calls.
@@ -59,7 +61,7 @@ const LeaderHeader = "Prony-Leader"
 type Call struct {
 	Method   string // as gRPC writes it: "/prony.queue.v1.QueueService/Enqueue"
 	Response any    // the RPC's answer; nil when the call was refused as a whole
-	Err      error  // why it was
+	Err      error  // why the call was refused, or the only item of its answer
 	Took     time.Duration
 	// Forwarded says that another node executed a part of the call.
 	Forwarded bool
@@ -92,6 +94,7 @@ type handler struct {
 	forwards    func(context.Context) (context.Context, func() bool) // or nil
 	bodyReadMax time.Duration
 	itemsMax    int
+	mistakes    mistakes
 }
 
 // NewQueue returns a handler of the queue service's REST paths and of its descriptions (OpenAPIPaths).
@@ -119,7 +122,7 @@ func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server an
 		routes: routes, service: server, mux: http.NewServeMux(), gateway: newGateway(), arrives: o.Arrives, observe: o.Observe,
 		callsMax: callsMax, bodies: o.Requests, bodyReadMax: bodyReadMax, bodyMax: cmp.Or(o.RequestBytesMax, bodyBytesMax), holds: o.Holds,
 		leader: o.Leader, forwards: o.Forwards,
-		itemsMax: cmp.Or(o.ItemsMax, itemsMax),
+		itemsMax: cmp.Or(o.ItemsMax, itemsMax), mistakes: mistakes{o.Range},
 	}
 	if h.bodies == nil {
 		h.bodies = memory.NewBudget(bodiesBytesMax)

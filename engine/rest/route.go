@@ -21,33 +21,24 @@ type route struct {
 	path   string // "/v1/tasks/{id}"; the braces hold a field's name
 	rpc    string // "/prony.queue.v1.QueueService/GetTask"
 	input  protoreflect.MessageDescriptor
+	items  string             // the request's list of items, of which the answer has one result each; "" if there is none
 	handle grpc.MethodHandler // decodes the request and calls the service
 }
 
 // hasBody says whether the request message is the body. Otherwise it is in the path and the query.
 func (r *route) hasBody() bool { return r.method == http.MethodPost }
 
-// parameter says whether a query may have a field: one of the request message, or of a message in it, that the path
-// does not have.
-func (r *route) parameter(path string) bool {
+// parameter returns the field that a parameter of a query is for: one of the request message, or of a message in it, that the path does
+// not have. It returns nil if there is none.
+func (r *route) parameter(path string) protoreflect.FieldDescriptor {
 	if strings.Contains(r.path, "{"+path+"}") {
-		return false
+		return nil
 	}
-	message := r.input
-	for name := range strings.SplitSeq(path, ".") {
-		if message == nil {
-			return false
-		}
-		field := message.Fields().ByTextName(name)
-		if field == nil {
-			field = message.Fields().ByJSONName(name)
-		}
-		if field == nil {
-			return false
-		}
-		message = field.Message()
+	field, element := fieldOf(r.input, path)
+	if field == nil || element || field.Message() != nil {
+		return nil
 	}
-	return message == nil
+	return field
 }
 
 // routesOf returns the routes of a service's methods, each with its handler, by their google.api.http rules. Methods without a rule, the
@@ -60,7 +51,7 @@ func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, 
 		if rule == nil {
 			continue
 		}
-		r := &route{rpc: fmt.Sprintf("/%s/%s", service.FullName(), m.Name()), input: m.Input()}
+		r := &route{rpc: fmt.Sprintf("/%s/%s", service.FullName(), m.Name()), input: m.Input(), items: itemsOf(m)}
 		for _, h := range handlers {
 			if h.MethodName == string(m.Name()) {
 				r.handle = h.Handler
@@ -79,6 +70,23 @@ func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, 
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// itemsOf returns the name of the only list of a call's request, if the call's answer has results.
+func itemsOf(m protoreflect.MethodDescriptor) string {
+	if m.Output().Fields().ByName("results") == nil {
+		return ""
+	}
+	items := ""
+	for i := range m.Input().Fields().Len() {
+		if f := m.Input().Fields().Get(i); f.IsList() {
+			if items != "" { // a claim, whose completions are beside the point
+				return ""
+			}
+			items = string(f.Name())
+		}
+	}
+	return items
 }
 
 // notFound answers for a path that nothing is at.

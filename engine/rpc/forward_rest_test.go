@@ -86,7 +86,7 @@ func TestRESTCallsGoToTheLeader(t *testing.T) {
 		c.logs[0].letGo(shard.ErrUnknownOutcome)
 	}()
 	code, _, text = send(c.tokens["operator"], http.MethodPost, "/queue/v1/tasks:enqueue", enqueue)
-	assert.Equal(t, http.StatusConflict, code, text)
+	assert.Equal(t, http.StatusGatewayTimeout, code, text)
 	assert.Contains(t, text, "prony.queue.v1.UnknownOutcome")
 
 	// It is believed to lead, and does not.

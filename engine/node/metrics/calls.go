@@ -92,11 +92,15 @@ func (m *callMetrics) collectors() []prometheus.Collector {
 
 // failed counts a call or stream that ended with an error.
 func (m *callMetrics) failed(api, rpc string, err error) {
-	code := status.Code(err)
-	m.total.WithLabelValues(api, path.Base(rpc), code.String()).Inc()
-	if reason, is := refusals[code]; is {
+	m.ended(api, rpc, err)
+	if reason, is := refusals[status.Code(err)]; is {
 		m.refused.WithLabelValues("call", reason).Inc()
 	}
+}
+
+// ended counts a call or stream by the code of its error.
+func (m *callMetrics) ended(api, rpc string, err error) {
+	m.total.WithLabelValues(api, path.Base(rpc), status.Code(err).String()).Inc()
 }
 
 // RefusedByHeaders counts a gRPC call or stream whose headers have no valid token. Its method is what the client sent, so
@@ -132,9 +136,15 @@ func (m *Metrics) RESTArrives(ctx context.Context, method string) context.Contex
 	return m.calls.arrives(ctx, overREST, method)
 }
 
-// RESTCall observes a call over REST.
+// RESTCall observes a call over REST. The refusal of its only item counts as one of an item, as it does over gRPC.
 func (m *Metrics) RESTCall(c rest.Call) {
-	m.calls.answered(overREST, c.Method, c.Response, c.Err, c.Took)
+	if c.Err != nil && c.Response != nil {
+		m.calls.of(overREST, c.Method).seconds.Observe(c.Took.Seconds())
+		m.calls.ended(overREST, c.Method, c.Err)
+		m.calls.items(c.Response)
+	} else {
+		m.calls.answered(overREST, c.Method, c.Response, c.Err, c.Took)
+	}
 	if c.Forwarded {
 		m.calls.forwarded.Inc()
 	}

@@ -72,7 +72,7 @@ func (a *Service) ids(in []string) (ids call.Part[queue.ID], errs []*queuepb.Ite
 	for i, text := range in {
 		id, err := queue.ParseID(text)
 		if err != nil {
-			errs = append(errs, call.ItemError(i, &queue.FieldError{Field: "ids", Problem: err.Error()}))
+			errs = append(errs, call.ItemError(i, call.IDsError(err)))
 			continue
 		}
 		ids.Add(id, i)

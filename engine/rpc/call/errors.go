@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -118,9 +119,7 @@ func Status(err error) error {
 	s := status.New(r.call, err.Error())
 	switch {
 	case r.field != nil:
-		return withDetail(s, &errdetails.BadRequest{
-			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: r.field.Field, Description: r.field.Problem}},
-		})
+		return withDetail(s, badRequest(r.field.Field, r.field.Problem))
 	case r.retry > 0:
 		details := []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(r.retry)}}
 		if r.reason != "" {
@@ -133,6 +132,10 @@ func Status(err error) error {
 		return withDetail(s, &queuepb.UnknownOutcome{})
 	}
 	return s.Err()
+}
+
+func badRequest(field, problem string) *errdetails.BadRequest {
+	return &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}}}
 }
 
 func withDetail(s *status.Status, details ...protoadapt.MessageV1) error {
@@ -163,6 +166,12 @@ func FieldErr(e *queue.FieldError) error {
 	return e
 }
 
+// fieldOfIDs is the field of a malformed id in a list of ids.
+const fieldOfIDs = "ids"
+
+// IDsError returns the error of a malformed task id in a list of ids.
+func IDsError(err error) error { return &queue.FieldError{Field: fieldOfIDs, Problem: err.Error()} }
+
 // IDError returns the error of a malformed task id.
 func IDError(err error) error { return &queue.FieldError{Field: "id", Problem: err.Error()} }
 
@@ -175,6 +184,49 @@ var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.Unavailable:        queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE,
 	codes.PermissionDenied:   queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
 	codes.Unauthenticated:    queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
+}
+
+// callCodes are the codes of calls whose only item is refused with a code.
+var callCodes = map[queuepb.ErrorCode]codes.Code{
+	queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   codes.InvalidArgument,
+	queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          codes.NotFound,
+	queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:        codes.FailedPrecondition,
+	queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED: codes.ResourceExhausted,
+	queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:        codes.Unavailable,
+	queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:  codes.PermissionDenied,
+	queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:         codes.Unavailable,
+	queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    codes.Aborted,
+}
+
+// StatusOfItem refuses a whole call as its only item was refused. The status has the item's error as a detail, beside those that Status
+// gives for the same refusal. path leads to the item in the request, as in "tasks[0]".
+func StatusOfItem(e *queuepb.ItemError, path string) error {
+	code, known := callCodes[e.GetCode()]
+	if !known {
+		code = codes.Internal
+	}
+	message, details := e.GetMessage(), []protoadapt.MessageV1{}
+	if e.GetField() != "" {
+		problem := strings.TrimPrefix(message, e.GetField()+": ")
+		if e.GetField() != fieldOfIDs {
+			path += "." + e.GetField()
+		}
+		message = path + ": " + problem
+		details = append(details, badRequest(path, problem))
+	}
+	if e.GetRetryAfterMs() > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(e.GetRetryAfterMs()) * time.Millisecond)})
+	}
+	if e.GetReason() != "" {
+		details = append(details, &errdetails.ErrorInfo{Reason: e.GetReason(), Domain: reasonDomain})
+	}
+	switch e.GetCode() {
+	case queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
+		details = append(details, &queuepb.NotLeader{Address: e.GetLeader()})
+	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:
+		details = append(details, &queuepb.UnknownOutcome{})
+	}
+	return withDetail(status.New(code, message), append(details, e)...)
 }
 
 // ItemOfStatus refuses one item as a node refused the call that the item was in.

@@ -99,3 +99,29 @@ func TestUsedUpQuotasAreNamed(t *testing.T) {
 func TestNoErrorIsNotLeadership(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { require.False(t, IsMisrouted(nil)) }))
 }
+
+// A status that is made of an item's error says what Status says of the same refusal.
+func TestAStatusOfAnItemIsThatOfItsError(t *testing.T) {
+	for _, err := range []error{
+		&queue.FieldError{Field: "f", Problem: "p"}, shard.ErrOverloaded, queue.ErrTooManyQueues, shard.ErrClosed, shard.ErrNotFound, queue.ErrStaleToken,
+		&queue.QuotaError{Tenant: "t", Quota: "q", RetryAfterMs: 7}, &disk.FullError{}, shard.ErrNotLeader, shard.ErrUnknownOutcome, errors.New("disk"),
+	} {
+		item := ItemError(0, err)
+		want, got := status.Convert(Status(err)), status.Convert(StatusOfItem(item, "tasks[0]"))
+		assert.Equal(t, want.Code(), got.Code(), "%v", err)
+		details := got.Details()
+		require.Len(t, details, len(want.Details())+1, "%v: %v", err, details)
+		for i, d := range want.Details() {
+			assert.IsType(t, d, details[i], "%v", err)
+		}
+		assert.Equal(t, item.GetCode(), details[len(details)-1].(*queuepb.ItemError).GetCode())
+		if item.GetField() == "" {
+			assert.Equal(t, want.Message(), got.Message())
+		}
+	}
+	got := status.Convert(StatusOfItem(ItemError(0, &queue.FieldError{Field: "f", Problem: "p"}), "tasks[0]"))
+	assert.Equal(t, "tasks[0].f: p", got.Message())
+	assert.Equal(t, "tasks[0].f", got.Details()[0].(*errdetails.BadRequest).GetFieldViolations()[0].GetField())
+	got = status.Convert(StatusOfItem(ItemError(0, IDsError(errors.New("p"))), "ids[0]"))
+	assert.Equal(t, "ids[0]: p", got.Message())
+}

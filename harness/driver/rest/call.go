@@ -55,6 +55,8 @@ func (c caller) post(ctx context.Context, path string, body []byte, into any) er
 	switch {
 	case err != nil:
 		return err
+	case a.code != http.StatusOK && a.refusedItem() != nil:
+		return fmt.Errorf("POST %s: %s: %w", path, a.status, a.refusedItem())
 	case a.code == http.StatusTooManyRequests:
 		return fullError{a.refusal(http.MethodPost, path)}
 	case a.code != http.StatusOK:
@@ -88,14 +90,39 @@ func says(answer []byte) string {
 	return fmt.Sprintf("%.200s", answer)
 }
 
-// refusedAll tells a server that is full, and did nothing, from a call whose outcome is unknown.
-func refusedAll(err error, outcomes []error) error {
-	var full fullError
-	if !errors.As(err, &full) {
-		return err
+// refusedItem returns why the only item of a call was refused, or nil if that is not why the call was.
+func (a answer) refusedItem() *itemError {
+	var refusal struct {
+		Details []struct {
+			Type string `json:"@type"`
+			itemError
+		}
 	}
-	for i := range outcomes {
-		outcomes[i] = full
+	_ = json.Unmarshal(a.body, &refusal) // an answer of a proxy in between may be no JSON, and has no details
+	for _, d := range refusal.Details {
+		if d.Type == itemErrorType {
+			return &d.itemError
+		}
+	}
+	return nil
+}
+
+// itemErrorType is the type of the detail of a refusal that says why the only item of the call was refused.
+const itemErrorType = "type.googleapis.com/prony.queue.v1.ItemError"
+
+// refusedAll tells a server that refused the only item, or that is full and did nothing, from a call whose outcome is unknown.
+func refusedAll(err error, outcomes []error) error {
+	var item *itemError
+	var full fullError
+	switch {
+	case errors.As(err, &item) && len(outcomes) == 1:
+		outcomes[0] = item
+	case errors.As(err, &full):
+		for i := range outcomes {
+			outcomes[i] = full
+		}
+	default:
+		return err
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -193,6 +194,49 @@ func TestRefusals(t *testing.T) {
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
 	require.ErrorContains(t, err, "not what was expected")
 	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: 3}}, outcomes), "not claimed by this driver")
+}
+
+// A call with one item is refused as its item is: the outcome is the item's, and the server's word on it is known.
+func TestRefusalsOfTheOnlyItem(t *testing.T) {
+	status, code := 0, ""
+	say := func(string) (int, string) {
+		return status, fmt.Sprintf(`{"code":9,"message":"why","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retry_delay":"1s"},
+			{"@type":"type.googleapis.com/prony.queue.v1.ItemError","index":0,"code":%q,"message":"why it was","retry_after_ms":"0"}]}`, code)
+	}
+	s := &server{answers: map[string]func(string) (int, string){"/v1/tasks:enqueue": say, "/v1/tasks:claim": say, "/v1/tasks:complete": say}}
+	conn := s.dial(t, "")
+	p, err := conn.Producer(t.Context(), "t0")
+	require.NoError(t, err)
+	w, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		status          int
+		code            string
+		unknown, isOver bool
+	}{
+		{409, "ERROR_CODE_STALE_TOKEN", false, true},
+		{404, "ERROR_CODE_NOT_FOUND", false, true},
+		{400, "ERROR_CODE_INVALID_ARGUMENT", false, false},
+		{429, "ERROR_CODE_RESOURCE_EXHAUSTED", false, false},
+		{503, "ERROR_CODE_NOT_LEADER", false, false},
+		{504, "ERROR_CODE_UNKNOWN_OUTCOME", true, false},
+	} {
+		status, code = c.status, c.code
+		outcomes := make([]error, 1)
+		for _, call := range []func() error{
+			func() error { return p.Enqueue(t.Context(), []driver.Task{{Queue: "q0"}}, outcomes) },
+			func() error { return w.Complete(t.Context(), []driver.Delivery{{Handle: &lease{"a", "1"}}}, outcomes) },
+		} {
+			outcomes[0] = nil
+			require.NoError(t, call(), c.code)
+			require.EqualError(t, outcomes[0], c.code+": why it was")
+			assert.Equal(t, c.unknown, errors.Is(outcomes[0], driver.ErrUnknown), c.code)
+			assert.Equal(t, c.isOver, errors.Is(outcomes[0], driver.ErrLeaseOver), c.code)
+		}
+		two := make([]error, 2)
+		require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, 2), two), "why it was", "an answer that does not fit the call")
+		assert.Equal(t, make([]error, 2), two)
+	}
 }
 
 func TestAnswerIsBounded(t *testing.T) {
