@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/engine/netproxy"
@@ -19,6 +20,8 @@ type injection struct {
 	faults []scenario.Fault
 	window time.Duration
 	mesh   *netproxy.Mesh // nil if no fault is about links
+	// ownLevel is set if the scenario has a limit of its own for the rate that the load comes back to.
+	ownLevel bool
 
 	// Written by the goroutines that the window's start launches, which have ended when load returns.
 	series fault.Series
@@ -30,6 +33,7 @@ type injection struct {
 // links that can fail.
 func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
 	h := &injection{faults: s.Faults, window: s.Phases.Window}
+	h.ownLevel = slices.ContainsFunc(s.Limits, func(l scenario.Limit) bool { return l.Metric == result.FaultLevelRatio })
 	for _, f := range s.Faults {
 		if !f.OfLinks() || h.mesh != nil {
 			continue
@@ -141,7 +145,7 @@ func (h *injection) score(o *outcomes, m *measured) {
 	}
 	if last := f.Events[len(f.Events)-1]; last.AfterPerS == 0 {
 		m.fault(result.Incorrect, fmt.Sprintf("no cycle was acknowledged after the last fault, %s of %s, was over", last.Kind, last.Target))
-	} else if decay := f.Decay(); decay != "" {
+	} else if decay := f.Decay(); decay != "" && !h.ownLevel {
 		m.fault(result.Regressed, decay)
 	}
 }

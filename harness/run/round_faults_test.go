@@ -14,6 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // faulty is small on a cluster of three nodes with faults.
@@ -106,6 +107,10 @@ func TestScoresBecomeAResult(t *testing.T) {
 	assert.Equal(t, result.Regressed, m.round.Verdict)
 	assert.Equal(t, []string{"the rate did not come back: after the last fault it was 200 cycles/s, 20 % of the 1000 before the first fault; the least is 70 %"},
 		m.round.Reasons)
+	decayed.ownLevel = true
+	m = &measured{round: result.Round{Verdict: result.Pass}}
+	decayed.score(outcome, m)
+	assert.Equal(t, result.Pass, m.round.Verdict, "the scenario's own limit judges it")
 
 	dead := injected()
 	dead.series = series[:3]
@@ -136,4 +141,12 @@ func TestNoFaultIsInjectedWithoutFaults(t *testing.T) {
 	require.NoError(t, h.close())
 	_, err := h.load(context.Background(), []load.Config{{}}, nil)
 	require.Error(t, err, "what is wrong with the load is its own matter")
+}
+
+func TestALimitOfTheScenarioReplacesTheLeastLevel(t *testing.T) {
+	t.Parallel()
+	s := small()
+	assert.False(t, newInjection(s, &topology.Config{}).ownLevel)
+	s.Limits = []scenario.Limit{{Metric: result.FaultLevelRatio}}
+	assert.True(t, newInjection(s, &topology.Config{}).ownLevel)
 }

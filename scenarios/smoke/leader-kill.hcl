@@ -59,6 +59,12 @@ scenario "smoke-leader-kill" {
     because = "0 to 1,000 ms. The rate is back with the next leader"
   }
 
+  limit "fault_level_ratio" {
+    min                     = 0.5
+    foreign_cpu_percent_max = 10
+    because                 = "0.71 to 1.02 in 13 rounds when nothing else ran, 0.63 and 0.73 beside a loaded core: after one fault the killed node still catches up. Half is a rate that does not come back"
+  }
+
   limit "cycle_latency_ms_p99" {
     max     = 5000
     because = "220 to 420 ms, for calls that waited for the election. Many times as much is a stall, or a backlog that grows"
