@@ -29,7 +29,7 @@ func TestATaskWithEverything(t *testing.T) {
 	require.NoError(t, err)
 
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Backoff: client.Backoff{MultiplierPercent: 99}})
-	require.ErrorContains(t, err, "backoff.multiplier_percent: 99 is not 100 to 1000")
+	require.ErrorContains(t, err, "backoff.multiplier_percent: must be 100 to 1000, not 99")
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q", NotBefore: time.UnixMilli(1), Delay: time.Second})
 	require.ErrorContains(t, err, "not_before_ms: is set together with delay_ms")
 

@@ -96,6 +96,7 @@ var Uses = map[string]Use{
 	"engine/cluster.(*quotaShares).report":            {Locks: []string{"cluster.quotaShares.mu"}},
 	"engine/cluster.(*quotaShares).shards":            {Locks: []string{"cluster.quotaShares.mu"}},
 	"engine/cluster.replicaHost.Lead":                 {Receives: []string{"cluster.replicaHost.opened"}},
+	"engine/cmd/queued.(*progress).run":               {Receives: []string{"main.progress.stop"}},
 	"engine/internal/historytest.(*Recorder).Call":    {Locks: []string{"historytest.Recorder.mu"}},
 	"engine/internal/historytest.(*Recorder).Count":   {Locks: []string{"historytest.Recorder.mu"}},
 	"engine/internal/historytest.(*Recorder).Ops":     {Locks: []string{"historytest.Recorder.mu"}},

@@ -120,7 +120,7 @@ func TestAMissingTokenIsNamedInTheInitContext(t *testing.T) {
 	require.Len(t, module.process.pools, 1)
 	server.stop()
 	assert.Equal(t, want, s.fails(`queue.connect()`), "the answer is known")
-	s.must(`queue.connect({token: 'of somebody', address: '127.0.0.1:1'})`)
+	s.must(`queue.connect({token: 'of-somebody', address: '127.0.0.1:1'})`)
 	s.must(`queue.connect({address: '127.0.0.1:1'})`)
 	s.Run()
 	s.must(`queue.connect()`)

@@ -56,7 +56,7 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	var c claimed
 	s.json(&c, "claim", "--queue", "mail")
 	require.Len(t, c.Tasks, 1)
-	assert.Equal(t, "leased", c.Tasks[0].State)
+	assert.Equal(t, "TASK_STATE_LEASED", c.Tasks[0].State)
 	assert.Equal(t, "hello", c.payload(t, 0))
 	assert.Equal(t, id+"  failed\n", s.ok("fail", id, c.Tasks[0].Token, "--error", "no such mailbox", "--delay", "0s"))
 	shown := s.ok("task", id)
@@ -153,7 +153,7 @@ func TestClaimWithoutATask(t *testing.T) {
 	var c claimed
 	s.json(&c, "claim", "--queue", "a", "--queue", "b")
 	assert.Empty(t, c.Tasks)
-	s.run("claim", "--queue", "q", "--lease", "1000d").fails(exitFailed, "--lease: 1000d is above 1d")
+	s.run("claim", "--queue", "q", "--lease", "1000d").fails(exitFailed, "--lease: must be 0s to 1d, not 1000d")
 }
 
 // A claim that waits is woken by the task that comes.

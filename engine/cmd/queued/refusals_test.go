@@ -105,7 +105,7 @@ func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
 	var made struct {
 		Secret string
 		Token  struct{ ID string }
-		Until  int64 `json:"old_secret_until_ms"`
+		Until  int64 `json:"old_secret_until_ms,string"`
 	}
 	s.json(&made, "tenants", "tokens", "create", "--tenant", "acme", "--scope", "produce")
 	enqueue := func(secret string) int { return s.run("enqueue", "--queue", "q", "x", "--token", secret).code }
