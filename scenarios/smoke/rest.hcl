@@ -37,9 +37,16 @@ scenario "smoke-rest" {
   }
 
   limit "server_cpu_us_per_cycle" {
-    relative_to = "cpu"
-    max         = 52
-    because     = "41.8 to 42.0 when nothing else ran, 48 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    relative_to             = "cpu"
+    max                     = 52
+    foreign_cpu_percent_max = 10
+    because                 = "39.6 to 44.7 when nothing else ran, and 46 to 54 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    max        = 120
+    host_class = "2-cpus-amd64-virtual-ext4"
+    because    = "55 to 62 us when nothing else ran, up to 77 beside a process that loads a core: a tripwire for that case"
   }
 
   limit "server_allocs_per_cycle" {

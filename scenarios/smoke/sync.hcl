@@ -32,9 +32,9 @@ scenario "smoke-sync" {
 
   limit "cycles_per_s" {
     relative_to             = "fsync"
-    min                     = 60
+    min                     = 50
     foreign_cpu_percent_max = 10
-    because                 = "71 to 104 when nothing else ran: the time of an fsync spreads. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "60 to 104 when nothing else ran: the time of an fsync spreads, so a loss of a quarter may stay above the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {

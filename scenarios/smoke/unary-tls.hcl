@@ -42,9 +42,16 @@ scenario "smoke-unary-tls" {
   }
 
   limit "server_cpu_us_per_cycle" {
-    relative_to = "cpu"
-    max         = 36.5
-    because     = "27.8 to 29.0 when nothing else ran, 34.8 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    relative_to             = "cpu"
+    max                     = 36.5
+    foreign_cpu_percent_max = 10
+    because                 = "22.7 to 29.0 when nothing else ran, and up to 34.8 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    max        = 75
+    host_class = "2-cpus-amd64-virtual-ext4"
+    because    = "31 to 38 us when nothing else ran, up to 47 beside a process that loads a core: a tripwire for that case"
   }
 
   limit "server_allocs_per_cycle" {
