@@ -93,7 +93,7 @@ func TestAFlappingNodeHasBoundedLines(t *testing.T) {
 // Without a majority of voters, the outage says who is missing, since when, and what to do.
 func TestAnOutageNamesTheMissingNodes(t *testing.T) {
 	d := newDirectory()
-	assert.Empty(t, d.outage("n1", began), "a node that waits to join knows nobody")
+	assert.Empty(t, d.outage("n1", began), "a node that waits to join knows no voters")
 	addresses := map[string]string{"n1": "a:1", "n2": "b:1", "n3": "c:1"}
 	voters := []string{"n1", "n2", "n3"}
 	d.update(addresses, voters, began)

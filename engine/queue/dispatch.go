@@ -119,16 +119,6 @@ func (w *Waiter) open() bool {
 	return (w.credits > 0 || w.pool != nil && !w.starved) && w.bytes < w.bytesMax
 }
 
-// Paused returns the names of the waiter's queues that are paused.
-func (w *Waiter) Paused() (names []string) {
-	for _, sub := range w.subs {
-		if sub.queue.record.Paused {
-			names = append(names, sub.queue.record.Name)
-		}
-	}
-	return names
-}
-
 // list adds a waiter that may be given tasks to the waiters of its queues, beginning with the queue whose turn it is.
 func (s *State) list(w *Waiter) {
 	if !w.open() {

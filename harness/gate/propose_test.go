@@ -170,7 +170,7 @@ func TestProposeShowsItsEvidence(t *testing.T) {
 	assert.Contains(t, evidence, "points the nearest to the limit")
 }
 
-// Of a scenario whose file is elsewhere it is said what the limit blocks should say, with their places.
+// The values for limit blocks outside of the scenario's file are printed with the places of the blocks, and not written.
 func TestProposeCarried(t *testing.T) {
 	r := carrying(floorAt(1, "s.hcl:3:3"), scenario.Limit{Metric: "dropped", Max: new(0.0), Where: "s.hcl:7:3"})
 	r.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -110,7 +110,7 @@ func TestAMissingTokenIsNamedInTheInitContext(t *testing.T) {
 	delete(env, k6run.TokenEnv)
 	module := New()
 	s := read(t, module, env, ``)
-	want := "prony: connect: token: the server at " + server.address + " asks for an access token, and there is none: set PRONY_TOKEN, or pass token to connect()"
+	want := "prony: connect: token: the server at " + server.address + " asks for an access token, and none is set: set PRONY_TOKEN, or pass token to connect()"
 	for range 3 {
 		_, err := s.do(`queue.connect()`)
 		require.Error(t, err)

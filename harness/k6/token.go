@@ -61,7 +61,7 @@ func (p *pool) needsToken(ctx context.Context) error {
 		if err != nil && status.Code(rootStatus(err)) == codes.Unauthenticated {
 			p.refusal = &callError{
 				call: "connect", field: "token", code: codeDenied,
-				cause: fmt.Errorf("the server at %s asks for an access token, and there is none: %s", p.of.address, tokenRemedy),
+				cause: fmt.Errorf("the server at %s asks for an access token, and none is set: %s", p.of.address, tokenRemedy),
 			}
 		}
 	})

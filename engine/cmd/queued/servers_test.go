@@ -59,8 +59,8 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled, "a command that is interrupted says so")
 }
 
-// A command uses the first server that answers: its other addresses are of nobody, and of a process that accepts connections and is
-// silent as a node that hangs.
+// A command uses the first server that answers: one of the other addresses has no listener, and the other one belongs to a process
+// that accepts connections and does not answer, as a node that hangs.
 func TestCommandsUseTheFirstServerThatAnswers(t *testing.T) {
 	s, n := serveInProcess(t)
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")

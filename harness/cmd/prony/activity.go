@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// quiet is how long work may take before a person is told of it. Tests that compare what a command prints set it, since how long work takes
+// quiet is how long work may take before its progress is shown. Tests that compare what a command prints set it, since how long work takes
 // depends on the host.
 var quiet = 2 * time.Second
 
@@ -29,7 +29,7 @@ type activity struct {
 	from  time.Time // of the step under way
 	doing string    // the step under way; "" before the first
 	drawn bool      // the cursor is on a line to be drawn over
-	told  bool      // of the step under way, off a terminal
+	shown bool      // a line about the current step was written, off a terminal
 }
 
 // during carries out work, and tells a person of it if it takes longer than quiet. what is said with the time that all of it took.
@@ -65,7 +65,7 @@ func (a *activity) during(work func(a *activity) error) error {
 func (a *activity) step(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.doing, a.from, a.told = fmt.Sprintf(format, args...), time.Now(), false
+	a.doing, a.from, a.shown = fmt.Sprintf(format, args...), time.Now(), false
 }
 
 // Write writes what the work has to say.
@@ -89,13 +89,13 @@ func (a *activity) tick(now time.Time) {
 		line := []rune(fmt.Sprintf("  %s, %s", doing, soFar(now.Sub(a.began))))
 		_, _ = fmt.Fprint(a.w, string(line[:min(len(line), a.columns()-1)])) // what can't be written is a person's loss only
 		a.drawn = true
-	case !a.terminal && !a.told && now.Sub(a.from) >= a.quiet:
-		a.told = true
+	case !a.terminal && !a.shown && now.Sub(a.from) >= a.quiet:
+		a.shown = true
 		say(a.w, "  %s …", doing)
 	}
 }
 
-// end says how long all of it took, if a person was told of it.
+// end says how long all of it took, if its progress was shown.
 func (a *activity) end(now time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

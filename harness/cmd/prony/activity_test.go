@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// told returns what a person reads of work, in time that passes at once.
-func told(t *testing.T, terminal bool, work func(a *activity) error) (text string, err error) {
+// progressOf returns the progress that work shows. The clock is simulated, so the test does not wait.
+func progressOf(t *testing.T, terminal bool, work func(a *activity) error) (text string, err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		var out strings.Builder
@@ -43,7 +43,7 @@ func builds(halves ...int) func(a *activity) error {
 
 func TestNothingIsToldOfShortWork(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
-		text, err := told(t, terminal, builds(1, 1, 1))
+		text, err := progressOf(t, terminal, builds(1, 1, 1))
 		require.NoError(t, err)
 		assert.Empty(t, text)
 	}
@@ -51,17 +51,17 @@ func TestNothingIsToldOfShortWork(t *testing.T) {
 
 // Off a terminal each step that takes long has a line, and so has the whole.
 func TestLongWorkHasPlainLines(t *testing.T) {
-	text, err := told(t, false, builds(1, 6, 1, 20))
+	text, err := progressOf(t, false, builds(1, 6, 1, 20))
 	require.NoError(t, err)
 	assert.Equal(t, "  building: part 2 …\n  building: part 4 …\n  building: 14s\n", text)
-	text, err = told(t, false, builds(3, 3))
+	text, err = progressOf(t, false, builds(3, 3))
 	require.NoError(t, err)
 	assert.Equal(t, "  building: 3s\n", text, "no step took long")
 }
 
 // On a terminal one line is drawn over, no longer than the terminal is wide.
 func TestLongWorkHasALineOfTheTerminal(t *testing.T) {
-	text, err := told(t, true, func(a *activity) error {
+	text, err := progressOf(t, true, func(a *activity) error {
 		a.step("a part with a name that is long")
 		time.Sleep(2500 * time.Millisecond)
 		_, err := fmt.Fprintln(a, "a line of the work")
@@ -78,7 +78,7 @@ func TestLongWorkHasALineOfTheTerminal(t *testing.T) {
 func TestFailedWork(t *testing.T) {
 	failed := errors.New("it failed")
 	for _, terminal := range []bool{false, true} {
-		text, err := told(t, terminal, func(*activity) error {
+		text, err := progressOf(t, terminal, func(*activity) error {
 			time.Sleep(3500 * time.Millisecond)
 			return failed
 		})
@@ -117,7 +117,7 @@ func TestCommandsTellOfLongWork(t *testing.T) {
 	assert.Equal(t, "  generation 1\n  measuring: 0s\n", out.String())
 }
 
-// What is built and tested before a measurement is told of.
+// Builds and test suites before a measurement show their progress.
 func TestBuildsAreTold(t *testing.T) {
 	before := quiet
 	quiet = 0
@@ -135,7 +135,7 @@ func TestBuildsAreTold(t *testing.T) {
 		return err
 	}))
 	assert.Regexp(t, `(?m)^  building: \d+s\n$`, out.String())
-	b.step("nothing is told of a build that nobody waits for")
+	b.step("a build without an activity shows no progress")
 
 	got := prony(t, ratchetArgs("--tests", "false")...)
 	assert.Regexp(t, `(?m)^  testing: \d+s$`, got.stderr)

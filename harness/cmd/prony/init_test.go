@@ -128,8 +128,8 @@ func TestInitRefuses(t *testing.T) {
 		"init x --payload 256-64":    `--payload: "256-64" begins above its end: write 64-256`,
 		"init x --latency-max 50":    `--latency-max: "50" is not a duration from 1us to 1h: write one with its unit, such as 50ms or 1.5s`,
 		"init x --latency-max 2h":    `--latency-max: "2h" is not a duration from 1us to 1h`,
-		"init x --durability often":  `--durability: "often" is none of sync, interval, none`,
-		"init x --topology remote":   `--topology: "remote" is none of single, sharded, raft, embedded`,
+		"init x --durability often":  `--durability: "often" is not one of sync, interval, none`,
+		"init x --topology remote":   `--topology: "remote" is not one of single, sharded, raft, embedded`,
 	} {
 		got := prony(t, strings.Fields(line)...)
 		assert.Equal(t, 2, got.code, line)

@@ -68,7 +68,7 @@ func (a *answers) questions() []question {
 func (q question) wrong(answer string) error {
 	switch {
 	case len(q.oneOf) > 0 && !slices.Contains(q.oneOf, answer):
-		return fmt.Errorf("%q is none of %s", answer, strings.Join(q.oneOf, ", "))
+		return fmt.Errorf("%q is not one of %s", answer, strings.Join(q.oneOf, ", "))
 	case q.check != nil:
 		return q.check(answer)
 	}
@@ -125,7 +125,7 @@ func ask(ctx context.Context, in io.Reader, out io.Writer, a *answers) error {
 	return nil
 }
 
-// linesOf returns the lines of in, until ctx ends. A terminal can't be told to stop waiting for a line, so the reading of one may outlast ctx.
+// linesOf returns the lines of in, until ctx ends. A read from a terminal cannot be cancelled, so the reading of one may outlast ctx.
 func linesOf(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {

@@ -34,7 +34,7 @@ type builder struct {
 	dir  string // temporary
 	// worktrees are those added, which close removes.
 	worktrees []string
-	activity  *activity // nil while nobody is told what is built
+	activity  *activity // shows the progress of builds; nil for none
 }
 
 // building carries out work that builds, and tells a person what is built if that takes long.

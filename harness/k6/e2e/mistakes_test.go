@@ -82,7 +82,7 @@ export default async function () { await client.produce({ queue: 'q', payload: '
 	o := start(t, []string{"PRONY_ADDRESS=" + s.address, "PRONY_ADMIN=" + s.admin}, script(t, "none.js", many))()
 	assert.Equal(t, scriptException, o.code)
 	assert.Equal(t, 1, strings.Count(o.printed, "PRONY_TOKEN"), o.printed)
-	assert.Contains(t, o.printed, "asks for an access token, and there is none: set PRONY_TOKEN, or pass token to connect()")
+	assert.Contains(t, o.printed, "asks for an access token, and none is set: set PRONY_TOKEN, or pass token to connect()")
 }
 
 func TestAnUnknownQueueIsNamed(t *testing.T) {
