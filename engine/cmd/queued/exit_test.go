@@ -238,8 +238,12 @@ func TestEveryCommandIsInterrupted(t *testing.T) {
 	})
 }
 
-// What waits for a person or for the input is interrupted too.
+// What waits for a person or for the input is interrupted too. The server's address takes connections and never
+// answers: with a refused connection, enqueue --lines could end with that before the interrupt.
 func TestWaitsForInputAreInterrupted(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, silent.Close()) }()
 	for _, args := range [][]string{
 		{"queues", "purge", "q"},
 		{"enqueue", "--queue", "q"},
@@ -248,7 +252,7 @@ func TestWaitsForInputAreInterrupted(t *testing.T) {
 		in, typed := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		var out, log syncBuffer
-		a := &app{in: in, out: &out, err: &log, env: []string{"QUEUED_SERVER=127.0.0.1:1"}, asks: args[0] == "queues"}
+		a := &app{in: in, out: &out, err: &log, env: []string{"QUEUED_SERVER=" + silent.Addr().String()}, asks: args[0] == "queues"}
 		done := make(chan int, 1)
 		go func() { done <- a.execute(ctx, args) }()
 		_, err := typed.Write([]byte("x")) // returns once the command reads
