@@ -23,7 +23,8 @@ func reportCommand() *cobra.Command {
 from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
 
 --format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
-csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep).`,
+csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert
+reads these formats, of other tools too.`,
 		Example: `  prony report
   prony report --format csv runs/20261121T171500.123Z-full-cycle
   prony report --publish reports runs/20261121T171500.123Z-full-cycle`,
@@ -37,7 +38,7 @@ csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --sum
 				return err
 			}
 			if format != "" {
-				return convert(c.OutOrStdout(), format, runs)
+				return printFormat(c.OutOrStdout(), format, runs)
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 			for _, run := range runs {
@@ -68,8 +69,8 @@ csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --sum
 	return c
 }
 
-// convert prints the metrics of one run in a form of others.
-func convert(w io.Writer, format string, runs []string) error {
+// printFormat prints the metrics of one run in a form of others.
+func printFormat(w io.Writer, format string, runs []string) error {
 	formats := map[string]func(io.Writer, *result.Result) error{
 		"bench": result.WriteBench, "csv": result.WriteCSV, "k6": result.WriteK6Summary,
 	}

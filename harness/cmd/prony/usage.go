@@ -42,6 +42,7 @@ type arguments struct {
 var (
 	noArguments   = arguments{}
 	scenarioFiles = arguments{what: "scenario file", least: 1, look: "`prony list` names the scenarios that there are"}
+	oneFile       = arguments{what: "file", least: 1, most: 1}
 	oneRun        = arguments{what: "run folder", most: 1}
 	twoRuns       = arguments{what: "run folder", least: 2, most: 2, look: "`ls runs` shows the folders of runs"}
 )

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestConvert(t *testing.T) {
+	inFolder(t)
+	write(t, "summary.json", `{"metrics": {"iteration_duration": {"avg": 1.5, "p(95)": 4}}}`)
+
+	got := prony(t, "convert", "summary.json", "--to", "bench")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, "BenchmarkK6 1 1.5 iteration_duration.avg 4 iteration_duration.p(95)\n", got.stdout)
+
+	write(t, "bench.txt", got.stdout)
+	got = prony(t, "convert", "bench.txt", "--to", "csv")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, "name,round,metric,unit,value\nK6,1,iteration_duration.avg,,1.5\nK6,1,iteration_duration.p(95),,4\n", got.stdout)
+
+	write(t, "figures.csv", got.stdout)
+	got = prony(t, "convert", "figures.csv", "--to", "k6")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.JSONEq(t, `{"metrics": {"iteration_duration": {"avg": 1.5, "p(95)": 4}}}`, got.stdout)
+
+	got = prony(t, "convert", "summary.json", "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.JSONEq(t, `{"figures": [{"name": "k6", "round": 1, "metric": "iteration_duration.avg", "value": 1.5},
+		{"name": "k6", "round": 1, "metric": "iteration_duration.p(95)", "value": 4}]}`, got.stdout)
+}
+
+func TestWhatCannotBeConverted(t *testing.T) {
+	inFolder(t)
+	write(t, "prose.txt", "hello\n")
+	for _, c := range []struct{ args, says string }{
+		{"", "convert needs a file, and none is given"},
+		{"none.json --to csv", "none.json: no such file"},
+		{"prose.txt", `--to "" is not one of bench, csv and k6`},
+		{"prose.txt --to xml", `--to "xml" is not one of bench, csv and k6`},
+		{"prose.txt --to csv --json", "--to and --json exclude each other"},
+		{"prose.txt --to csv", "prose.txt: read figures: there are none: the file must be Go's benchmark format"},
+	} {
+		got := prony(t, append([]string{"convert"}, strings.Fields(c.args)...)...)
+		assert.Equal(t, 2, got.code, c.args)
+		assert.Contains(t, got.stderr, c.says)
+	}
+}

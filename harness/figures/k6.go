@@ -1,0 +1,99 @@
+package figures
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// k6Name is the name of what a summary of k6 is of, since it has none.
+const k6Name = "k6"
+
+// readK6 reads both summaries of k6: the file of --summary-export, whose metrics have their values directly, and the data that a script's
+// handleSummary gets, whose metrics have a type, a kind of content and values. A metric of a figure is k6's, a point, and the statistic.
+func readK6(text []byte) ([]Figure, error) {
+	var summary struct {
+		Metrics map[string]map[string]json.RawMessage `json:"metrics"`
+	}
+	if err := json.Unmarshal(text, &summary); err != nil {
+		return nil, fmt.Errorf("summary of k6: %w", err)
+	}
+	if summary.Metrics == nil {
+		return nil, fmt.Errorf(`summary of k6: the document has no "metrics": make it with k6's --summary-export, or write what handleSummary gets`)
+	}
+	var all []Figure
+	for _, metric := range slices.Sorted(maps.Keys(summary.Metrics)) {
+		values, unit := summary.Metrics[metric], ""
+		if raw, nested := values["values"]; nested {
+			switch contains := string(values["contains"]); contains {
+			case `"time"`:
+				unit = "ms"
+			case `"data"`:
+				unit = "B"
+			}
+			if err := json.Unmarshal(raw, &values); err != nil {
+				return nil, fmt.Errorf("summary of k6: metrics.%s.values: %w", metric, err)
+			}
+		}
+		for _, statistic := range slices.Sorted(maps.Keys(values)) {
+			var v float64
+			if json.Unmarshal(values[statistic], &v) != nil {
+				continue // thresholds, and what else is no number
+			}
+			all = append(all, Figure{Name: k6Name, Round: 1, Metric: metric + "." + statistic, Unit: unitOf(statistic, unit), Value: v})
+		}
+	}
+	return all, nil
+}
+
+// unitOf is the unit of a statistic of a metric: counts and rates don't have the metric's.
+func unitOf(statistic, unit string) string {
+	switch statistic {
+	case "count", "passes", "fails":
+		return ""
+	case "rate":
+		if unit != "" {
+			return unit + "/s"
+		}
+		return ""
+	}
+	return unit
+}
+
+// WriteK6 writes the figures in the form of k6's --summary-export. The part of a metric behind its last point is the statistic if k6 has one
+// of that name, and else the figure is the metric's value. The form has one value of each: it fails for figures of several names or rounds.
+func WriteK6(w io.Writer, all []Figure) error {
+	metrics := map[string]map[string]float64{}
+	for _, f := range all {
+		if f.Name != all[0].Name {
+			return fmt.Errorf("write the summary of k6: the figures are of several names (%s, %s), and that form has one: use csv or bench", all[0].Name, f.Name)
+		}
+		if f.Round > 1 {
+			return fmt.Errorf("write the summary of k6: %s has several rounds, and that form has one: use csv or bench", f.Metric)
+		}
+		metric, statistic := f.Metric, "value"
+		if at := strings.LastIndexByte(f.Metric, '.'); at > 0 && isStatistic(f.Metric[at+1:]) {
+			metric, statistic = f.Metric[:at], f.Metric[at+1:]
+		}
+		if metrics[metric] == nil {
+			metrics[metric] = map[string]float64{}
+		}
+		metrics[metric][statistic] = f.Value
+	}
+	text, err := json.MarshalIndent(map[string]any{"metrics": metrics}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the summary of k6: %w", err)
+	}
+	if _, err := w.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("write the summary of k6: %w", err)
+	}
+	return nil
+}
+
+func isStatistic(s string) bool {
+	return strings.HasPrefix(s, "p(") && strings.HasSuffix(s, ")") ||
+		slices.Contains([]string{"avg", "min", "med", "max", "count", "rate", "value", "passes", "fails"}, s)
+}
