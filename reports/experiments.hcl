@@ -765,3 +765,141 @@ experiment "planted-computing-is-rejected" {
     }
   }
 }
+
+experiment "profile-guided-over-a-sweep" {
+  hypothesis = "inlining and layout by a CPU profile of whole cycles save server CPU, and so latency, at 1 to 64 workers"
+  change     = "the same source, with -pgo=server-cpu.pprof"
+  effect     = "score 0.987 (0.952 to 1.023) over 29 generations: a tie"
+  cost       = "builds take longer, and the profile must be renewed as the code changes"
+  kept       = false
+  note       = "the profile is of one round of scenarios/full-cycle.hcl"
+
+  ratchet {
+    started     = "2026-11-25T21:13:50Z"
+    base        = "b181b929cc8b67c761e0d1c4bd5c658877fbd297"
+    commit      = "b181b929cc8b67c761e0d1c4bd5c658877fbd297"
+    options     = "-pgo=server-cpu.pprof"
+    scenario    = "ratchet"
+    durability  = "none"
+    command     = "prony ratchet --base HEAD --change HEAD --pgo server-cpu.pprof --name profile-guided-over-a-sweep --hypothesis 'inlining and layout by a CPU profile of whole cycles save server CPU, and so latency, at 1 to 64 workers' --cost 'builds take longer, and the profile must be renewed as the code changes' --note 'the profile is of one round of scenarios/full-cycle.hcl' --for 5m"
+    host        = "2 CPUs, AMD EPYC, ext4, 6.18.44-fc-v669"
+    go          = "go1.26.8"
+    seconds     = 284.6
+    generations = 29
+    points      = 7
+
+    score {
+      ratio = 0.9871
+      low   = 0.9521
+      high  = 1.023
+    }
+
+    figure "cycles_per_s" {
+      unit   = "1/s"
+      base   = 38720
+      change = 38730
+      ratio  = 1
+      low    = 0.9844
+      high   = 1.016
+    }
+
+    figure "server_cpu_us_per_cycle" {
+      unit   = "us"
+      base   = 15.36
+      change = 15.29
+      ratio  = 0.9958
+      low    = 0.9832
+      high   = 1.009
+    }
+
+    figure "client_cpu_us_per_cycle" {
+      unit   = "us"
+      base   = 14.8
+      change = 14.84
+      ratio  = 1.003
+      low    = 0.9904
+      high   = 1.015
+    }
+
+    figure "server_allocs_per_cycle" {
+      unit   = "objects"
+      base   = 9.617
+      change = 9.619
+      ratio  = 1
+      low    = 0.9958
+      high   = 1.005
+    }
+
+    figure "server_alloc_bytes_per_cycle" {
+      unit   = "bytes"
+      base   = 1082
+      change = 1083
+      ratio  = 1.001
+      low    = 0.9961
+      high   = 1.007
+    }
+
+    figure "server_rss_mb_max" {
+      unit   = "MB"
+      base   = 67.8
+      change = 68.25
+      ratio  = 1.007
+      low    = 1.001
+      high   = 1.012
+    }
+
+    figure "enqueue_latency_ms_p50" {
+      unit   = "ms"
+      base   = 0.1846
+      change = 0.1844
+      ratio  = 0.9994
+      low    = 0.9876
+      high   = 1.011
+    }
+
+    figure "enqueue_latency_ms_p95" {
+      unit   = "ms"
+      base   = 0.3881
+      change = 0.3823
+      ratio  = 0.9857
+      low    = 0.9528
+      high   = 1.02
+    }
+
+    figure "enqueue_latency_ms_p99" {
+      unit   = "ms"
+      base   = 0.7006
+      change = 0.694
+      ratio  = 0.9915
+      low    = 0.9543
+      high   = 1.03
+    }
+
+    figure "cycle_latency_ms_p50" {
+      unit   = "ms"
+      base   = 0.3057
+      change = 0.3052
+      ratio  = 0.9972
+      low    = 0.9839
+      high   = 1.011
+    }
+
+    figure "cycle_latency_ms_p95" {
+      unit   = "ms"
+      base   = 0.651
+      change = 0.6433
+      ratio  = 0.9895
+      low    = 0.9529
+      high   = 1.028
+    }
+
+    figure "cycle_latency_ms_p99" {
+      unit   = "ms"
+      base   = 1.03
+      change = 1.027
+      ratio  = 0.9946
+      low    = 0.9615
+      high   = 1.029
+    }
+  }
+}
