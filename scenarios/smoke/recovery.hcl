@@ -5,7 +5,7 @@ variable "window" { default = "2s" }
 variable "durability" { default = "sync" }
 
 scenario "smoke-recovery" {
-  title = "A server killed with 200,000 tasks waiting, and started again"
+  title = "A server killed with 1,500,000 tasks waiting, and started again"
   tags  = ["smoke", "single-node", "faults"]
 
   include "shared/short.hcl" {}
@@ -26,7 +26,7 @@ scenario "smoke-recovery" {
   references = ["cpu"]
 
   backlog {
-    tasks   = 200000
+    tasks   = 1500000 # the drain then lasts for seconds: one stall of the host is a small part of it
     restart = "kill"
     fill    = "30s"
     drain   = "30s"
@@ -34,15 +34,15 @@ scenario "smoke-recovery" {
 
   limit "drain_cycles_per_s" {
     relative_to             = "cpu"
-    min                     = 0.68
+    min                     = 0.6
     foreign_cpu_percent_max = 10
-    because                 = "0.82 to 0.86 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "0.73 to 0.84 in six runs when nothing else ran, 0.81 in the middle: a loss of a quarter of that is at the limit. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
     max         = 0.95
-    because     = "0.72 to 0.79 when nothing else ran, 0.64 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    because     = "0.56 to 0.79 when nothing else ran, 0.64 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_allocs_per_cycle" {
@@ -52,7 +52,7 @@ scenario "smoke-recovery" {
 
   limit "restart_first_claim_s" {
     max     = 4
-    because = "0.34 to 0.63 s. A start reads the queues and the leases, and not the backlog"
+    because = "0.2 to 0.84 s. A start reads the queues and the leases, and not the backlog"
   }
 
   limit "server_goroutines_max" {
@@ -62,6 +62,6 @@ scenario "smoke-recovery" {
 
   limit "server_rss_mb_max" {
     max     = 400
-    because = "127 MB. Caches and windows are bounded: more would be growth with the number of tasks"
+    because = "227 to 257 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }
