@@ -167,6 +167,10 @@ func (t *settings) phases() {
 	if s.SeriesEvery > 0 {
 		t.duration("series, a sample each", s.SeriesEvery)
 	}
+	if s.Soak != nil {
+		t.duration("soak, measured time", s.Soak.For)
+		t.add("soak, faults in each so-many-th window", "", unlessZero(s.Soak.FaultsEvery))
+	}
 	if s.Backlog != nil {
 		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
 		t.add("backlog, restart before the drain", "", s.Backlog.Restart)

@@ -104,7 +104,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
 	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack",
-	"limit", "score",
+	"limit", "score", "soak",
 }
 
 var scenarioNames = hclfile.Names{
@@ -167,6 +167,9 @@ func readOnce(b *hclfile.Block) *Scenario {
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
 	checkOfK6(b, s)
+	if s.Soak = readSoak(b, s); s.Soak != nil {
+		s.Rounds = 1
+	}
 	return s
 }
 

@@ -34,8 +34,11 @@ func (s *Scenario) PlannedRounds() Rounds {
 
 // Duration is how long all rounds of all points take at most, those that are profiled or calibrate included: each
 // its warm-up, its window and its whole drain, and the timed ones their backlog. Starting and stopping the topology
-// comes on top.
+// comes on top. A soak has one warm-up, and its windows.
 func (s *Scenario) Duration() time.Duration {
+	if s.Soak != nil {
+		return s.soakLasts(s.Phases.LongestWarmup(), s.Phases.Drain)
+	}
 	var backlog time.Duration
 	if s.Backlog != nil {
 		backlog = s.Backlog.Fill + s.Backlog.Drain
@@ -44,6 +47,11 @@ func (s *Scenario) Duration() time.Duration {
 		}
 	}
 	return s.lasts(s.Phases.LongestWarmup(), s.Phases.Drain, backlog)
+}
+
+// soakLasts is how long a soak takes: one warm-up, then its windows, each with a drain.
+func (s *Scenario) soakLasts(warmup, drain time.Duration) time.Duration {
+	return warmup + time.Duration(s.SoakWindows(s.Soak.For))*(s.Phases.Window+drain)
 }
 
 func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
@@ -73,6 +81,9 @@ func (s *Scenario) StartExpected() time.Duration {
 
 // Expected is how long a run takes if all goes well, Duration at most and the start of the topology included: an estimate.
 func (s *Scenario) Expected() time.Duration {
+	if s.Soak != nil {
+		return s.StartExpected() + s.soakLasts(s.Phases.Warmup, min(s.Phases.Drain, DrainExpected))
+	}
 	rest := s.StartExpected() + min(s.Phases.Drain, DrainExpected)
 	var backlog time.Duration
 	if l := s.Backlog; l != nil {
