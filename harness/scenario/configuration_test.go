@@ -58,7 +58,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 
 // A result has the configuration of the scenario that was run.
 func TestConfigurationOfAStoredScenario(t *testing.T) {
-	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
+	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl", "../../scenarios/soak/*.hcl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
