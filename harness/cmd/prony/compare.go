@@ -309,7 +309,7 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 			return nil, err
 		}
 	}
-	scenarios, err := f.vars.load([]string{file})
+	scenarios, err := f.vars.loadFor("prony compare", []string{file})
 	if err != nil {
 		return nil, err
 	}

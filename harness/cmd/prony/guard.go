@@ -70,7 +70,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	if f.within < 0 {
 		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
 	}
-	scenarios, err := f.vars.load(files)
+	scenarios, err := f.vars.loadFor("prony guard", files)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ incorrect and no figure is published.`,
 }
 
 func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
-	scenarios, err := f.vars.load(files)
+	scenarios, err := f.vars.loadFor("prony run", files)
 	if err != nil {
 		return nil, err
 	}
