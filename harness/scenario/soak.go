@@ -188,6 +188,9 @@ func checkSoak(b *hclfile.Block, s *Scenario) {
 	if Any(s.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
 		b.Problem("a soak does not find the peak, which the arrivals of a workload are a part of", `write a rate, as in arrivals = rate("2k/s")`)
 	}
+	if Any(s.Workloads, Workload.ReadsTasks) {
+		b.Problem("a soak does not read tasks, whose account ends with its process", "remove reads from the workload")
+	}
 	if Any(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
 		b.Problem("a soak can't have its load from k6, whose account of tasks ends with its process", "take another driver, such as stream")
 	}

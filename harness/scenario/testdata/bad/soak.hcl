@@ -31,6 +31,7 @@ scenario "parts" {
     driver    = "stream"
     producers = 1
     workers   = 1
+    reads     = 0.2
     arrivals  = rate(0.5 * peak)
   }
   phases { window = "500ms" }
