@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	gonum "gonum.org/v1/gonum/stat"
@@ -106,7 +108,7 @@ func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallI
 		if room <= 0 {
 			reach, room = drift.Center-drift.Lower(soakAlpha/float64(of)), drift.Center
 		}
-		d.NeedsS = measuredS * math.Pow(reach/room, 2)
+		d.NeedsS = measuredS * reach / room * reach / room
 		d.Sentence += fmt.Sprintf("; with such noise it takes %s of measured time to tell", soakTime(d.NeedsS))
 	}
 }
@@ -120,7 +122,12 @@ func soakVerdict(s *result.Soak) {
 	}
 	t := s.Totals
 	if n := t.Ledger.AtFault(); n > 0 || t.Incorrect > 0 {
-		say(result.Incorrect, "the ledger does not balance in %s: %s at fault over all windows", render.Plural(t.Incorrect, "window"), render.Plural(int(n), "task"))
+		is := "is"
+		if t.Incorrect != 1 {
+			is = "are"
+		}
+		say(result.Incorrect, "%s %s incorrect, with %s at fault: %s", render.Plural(t.Incorrect, "window"), is, render.Plural(int(n), "task"),
+			cmp.Or(strings.Join(t.IncorrectReasons, "; "), "the ledger does not balance"))
 	}
 	if without := t.Windows - t.WithFaults - t.Cut; without > 0 && float64(t.Judged) < soakValidShare*float64(without) {
 		say(result.Invalid, "%d of %s without faults are valid, and at least half of them must be: the host was not fit", t.Judged, render.Plural(without, "window"))

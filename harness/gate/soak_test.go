@@ -140,3 +140,26 @@ func TestSentencesOfASoak(t *testing.T) {
 	flat[2].Values[3] = math.NaN()
 	assert.Equal(t, result.Inconclusive, judgedSoak(flat).Drifts[2].Verdict, "what is no number is no pass")
 }
+
+// A figure passes only if its bound is below the limit, and is called worse only if its change is at least the limit: between the two, also a
+// change that is certain is inconclusive.
+func TestASoakBetweenPassAndRegressed(t *testing.T) {
+	random := rand.New(rand.NewPCG(71, 1))
+	certain, open := 0, 0
+	for range 30 {
+		for _, d := range judgedSoak(simulatedSoak(random, 120, 1, 0, scenario.SoakRSS, 0.017)).Drifts {
+			require.Equal(t, *d.HighPercent < d.LimitPercent, d.Verdict == result.Pass, d.Sentence)
+			if d.Verdict == result.Regressed {
+				require.GreaterOrEqual(t, *d.WorsePercent, d.LimitPercent, d.Sentence)
+			}
+			if d.Verdict == result.Inconclusive && *d.WorsePercent < d.LimitPercent {
+				open++
+				if *d.P < 0.001 {
+					certain++
+				}
+			}
+		}
+	}
+	assert.Positive(t, certain)
+	assert.Greater(t, open, certain)
+}

@@ -229,9 +229,19 @@ func soakLedger(p *page, s *result.Soak, durability string) {
 		name  string
 		count uint64
 	}{
-		{"enqueued", l.Enqueued}, {"unknown whether enqueued", l.Unknown}, {"completed", l.Completed}, {"in doubt", l.InDoubt}, {"lost", l.Lost},
-		{"duplicated", l.Duplicated}, {"corrupted", l.Corrupted}, {"misrouted", l.Misrouted}, {"reordered", l.Reordered}, {"contested", l.Contested},
-		{"revoked", l.Revoked}, {"reads", l.Reads}, {"misread", l.Misread},
+		{"enqueued", l.Enqueued},
+		{"unknown whether enqueued", l.Unknown},
+		{"completed", l.Completed},
+		{"in doubt", l.InDoubt},
+		{"lost", l.Lost},
+		{"duplicated", l.Duplicated},
+		{"corrupted", l.Corrupted},
+		{"misrouted", l.Misrouted},
+		{"reordered", l.Reordered},
+		{"contested", l.Contested},
+		{"revoked", l.Revoked},
+		{"reads", l.Reads},
+		{"misread", l.Misread},
 	} {
 		rows = append(rows, []string{of.name, render.Count(of.count)})
 	}

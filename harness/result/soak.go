@@ -55,7 +55,9 @@ type SoakTotals struct {
 	ServerEnds int    `json:"server_ends"`
 	Cycles     uint64 `json:"cycles"`
 	Ledger     Ledger `json:"ledger"`
-	Incorrect  int    `json:"incorrect,omitempty"` // windows whose ledger does not balance
+	Incorrect  int    `json:"incorrect,omitempty"` // windows whose ledger does not balance, or in which a server failed
+	// IncorrectReasons say why: those of the first such windows.
+	IncorrectReasons []string `json:"incorrect_reasons,omitempty"`
 	// Metrics are of the judged windows together: rate, percentiles of their merged cycle latency, and CPU time for each cycle.
 	Metrics map[string]float64 `json:"metrics"`
 	// DeletedWindows and DeletedBytes count the results of single windows that were deleted, since they were old or too large together.

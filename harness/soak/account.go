@@ -61,6 +61,11 @@ func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.S
 		t.ServerEnds += row.ServerEnds
 		t.Cycles += row.Cycles
 		t.Ledger.Add(row.Ledger, ledgerSamplesOf)
+		for _, reason := range row.Reasons {
+			if len(t.IncorrectReasons) < rowReasonsMax {
+				t.IncorrectReasons = append(t.IncorrectReasons, reason)
+			}
+		}
 		soak.Events = append(soak.Events, row.Events...)
 		soak.EventsOmitted += row.EventsOmitted
 		all.Seconds += row.Judged.Seconds

@@ -111,7 +111,7 @@ func TestAWindowWithoutItsRow(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(path, torn, 0o600))
 		b = newBench(t, folder, 3)
-		f, err := openFolder(folder, b.Scenario, b.Manifest, time.Now())
+		f, err := openFolder(folder, b.Scenario, time.Now())
 		require.NoError(t, err, name)
 		assert.Equal(t, cut > 0, f.rows.torn, name)
 		assert.Equal(t, 2, f.rows.last(), name)

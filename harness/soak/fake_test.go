@@ -31,9 +31,12 @@ type fakeStand struct {
 	takes  time.Duration
 	random *rand.Rand
 
-	closed bool
-	kept   bool
+	manifest result.Manifest
+	closed   bool
+	kept     bool
 }
+
+func (s *fakeStand) Manifest() result.Manifest { return s.manifest }
 
 func newFakeStand(dir string) *fakeStand {
 	return &fakeStand{dir: dir, random: rand.New(rand.NewPCG(1, 2))}
@@ -128,11 +131,9 @@ func newBench(t testing.TB, folder string, windows int) *bench {
 	b := &bench{}
 	b.Options = Options{
 		Folder: folder, Scenario: soakScenario(t), For: time.Duration(windows) * 10 * time.Second,
-		Manifest: func(string) result.Manifest {
-			return result.Manifest{Scenario: *soakScenario(t), Command: []string{"prony", "soak"}}
-		},
 		Deploy: func(_ context.Context, dir string) (Stand, error) {
 			b.stand = newFakeStand(dir)
+			b.stand.manifest = result.Manifest{Scenario: *b.Scenario, Command: []string{"prony", "soak", folder}}
 			return b.stand, nil
 		},
 		Say:     func(format string, args ...any) { b.said = append(b.said, fmt.Sprintf(format, args...)) },

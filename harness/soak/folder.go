@@ -33,8 +33,9 @@ const stateVersion = 1
 type state struct {
 	Version       int             `json:"version"`
 	Scenario      string          `json:"scenario"`
-	Configuration string          `json:"configuration"` // scenario.Configuration: what is measured
-	Manifest      result.Manifest `json:"manifest"`
+	Configuration string          `json:"configuration"`       // scenario.Configuration: what is measured
+	Manifest      result.Manifest `json:"manifest"`            // of the first start of the servers; before, of the scenario alone
+	Described     bool            `json:"described,omitempty"` // Manifest is whole
 	Started       time.Time       `json:"started"`
 	Starts        int             `json:"starts"` // of the harness
 	// Of results of single windows.
@@ -53,8 +54,8 @@ type folder struct {
 }
 
 // openFolder opens the folder of a soak of s and locks it: a new one if the path is empty or does not exist, or an unfinished one of the same
-// configuration. manifest describes the host and the build of a new one.
-func openFolder(path string, s *scenario.Scenario, manifest func(dir string) result.Manifest, now time.Time) (_ *folder, err error) {
+// configuration.
+func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, err error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the soak: %w", err)
 	}
@@ -73,7 +74,7 @@ func openFolder(path string, s *scenario.Scenario, manifest func(dir string) res
 	data, err := os.ReadFile(f.file(stateFile))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		err = f.begin(s, manifest, now)
+		err = f.begin(s, now)
 	case err == nil:
 		err = f.resume(data, s)
 	default:
@@ -134,7 +135,7 @@ func (f *folder) checkUnfinished(name string) error {
 }
 
 // begin starts a soak in an empty folder.
-func (f *folder) begin(s *scenario.Scenario, manifest func(dir string) result.Manifest, now time.Time) error {
+func (f *folder) begin(s *scenario.Scenario, now time.Time) error {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return fmt.Errorf("read the folder of the soak: %w", err)
@@ -145,7 +146,7 @@ func (f *folder) begin(s *scenario.Scenario, manifest func(dir string) result.Ma
 		}
 	}
 	f.state = state{
-		Version: stateVersion, Scenario: s.Name, Configuration: s.Configuration(), Manifest: manifest(f.path), Started: now.UTC(),
+		Version: stateVersion, Scenario: s.Name, Configuration: s.Configuration(), Manifest: result.Manifest{Scenario: *s}, Started: now.UTC(),
 	}
 	return nil
 }
@@ -181,6 +182,15 @@ func (f *folder) storeState() error {
 		return fmt.Errorf("encode the state of the soak: %w", err)
 	}
 	return result.WriteFile(f.file(stateFile), append(data, '\n'))
+}
+
+// describe keeps the manifest of the first start of the servers.
+func (f *folder) describe(m result.Manifest) error {
+	if f.state.Described {
+		return nil
+	}
+	f.state.Manifest, f.state.Described = m, true
+	return f.storeState()
 }
 
 // close releases the folder.

@@ -25,7 +25,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the folder "+other+" holds thesis.txt and no soak: name an empty folder, or one that does not exist")
 
 	begun := t.TempDir()
-	f, err := openFolder(begun, b.Scenario, b.Manifest, time.Now())
+	f, err := openFolder(begun, b.Scenario, time.Now())
 	require.NoError(t, err)
 	_, err = Run(t.Context(), newBench(t, begun, 1).Options)
 	require.ErrorContains(t, err, "the folder "+begun+" is in use by another prony (process ")
@@ -53,7 +53,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 // Old results of windows are deleted by age and by size, the newest never, and the deleted ones are counted across starts.
 func TestPrune(t *testing.T) {
 	b := newBench(t, t.TempDir(), 1)
-	f, err := openFolder(b.Folder, b.Scenario, b.Manifest, time.Now())
+	f, err := openFolder(b.Folder, b.Scenario, time.Now())
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(1, 1))
 	now := time.Now()
@@ -84,7 +84,7 @@ func TestPrune(t *testing.T) {
 	assert.Equal(t, []int{6}, left())
 	require.NoError(t, f.close())
 
-	f, err = openFolder(b.Folder, b.Scenario, b.Manifest, time.Now())
+	f, err = openFolder(b.Folder, b.Scenario, time.Now())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.close()) }()
 	soak, err := f.account(b.Scenario, b.For)

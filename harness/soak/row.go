@@ -26,7 +26,9 @@ type Row struct {
 	MeasuredS float64       `json:"measured_s"` // of the windows that were not cut
 	Cycles    uint64        `json:"cycles"`
 	Ledger    result.Ledger `json:"ledger"` // of all windows
-	Judged    Figures       `json:"judged"`
+	// Reasons say why windows are incorrect: of the first ones, at most rowReasonsMax.
+	Reasons []string `json:"reasons,omitempty"`
+	Judged  Figures  `json:"judged"`
 
 	ServerEnds    int                `json:"server_ends,omitempty"`
 	Events        []result.SoakEvent `json:"events,omitempty"` // the newest, at most rowEventsMax
@@ -62,6 +64,7 @@ type processSums struct {
 // Bounds of a row.
 const (
 	rowEventsMax    = 4
+	rowReasonsMax   = 4
 	ledgerSamplesOf = 8 // tasks at fault that a ledger names
 	eventBytesMax   = 500
 	bytesPerMB      = 1e6
@@ -73,16 +76,17 @@ func newRow(w *Window) (Row, error) {
 		First: w.Number, Last: w.Number, Started: w.Round.Started, Windows: 1, Ledger: result.Ledger{}, ServerEnds: w.ServerEnds,
 	}
 	row.Ledger.Add(w.Round.Ledger, ledgerSamplesOf)
-	for _, text := range w.Events {
+	if w.Round.Verdict == result.Incorrect || w.Round.Ledger.AtFault() > 0 {
+		row.Incorrect = 1
+		row.addReasons(w.Round.Reasons)
+	}
+	for _, text := range slices.Concat(w.Events, row.Reasons) {
 		if len(text) > eventBytesMax {
 			text = text[:eventBytesMax] + " …"
 		}
 		row.Events = append(row.Events, result.SoakEvent{At: w.Round.Started, Window: w.Number, Text: text})
 	}
 	row.boundEvents()
-	if w.Round.Verdict == result.Incorrect || w.Round.Ledger.AtFault() > 0 {
-		row.Incorrect = 1
-	}
 	if w.Faults {
 		row.Faults = 1
 	}
@@ -173,6 +177,7 @@ func (r *Row) add(next Row) error {
 	r.MeasuredS += next.MeasuredS
 	r.Cycles += next.Cycles
 	r.Ledger.Add(next.Ledger, ledgerSamplesOf)
+	r.addReasons(next.Reasons)
 	r.ServerEnds += next.ServerEnds
 	r.Events = slices.Concat(r.Events, next.Events)
 	r.EventsOmitted += next.EventsOmitted
@@ -181,6 +186,11 @@ func (r *Row) add(next Row) error {
 		return fmt.Errorf("add windows %d to %d to the row of windows from %d on: %w", next.First, next.Last, r.First, err)
 	}
 	return r.derive()
+}
+
+func (r *Row) addReasons(more []string) {
+	r.Reasons = slices.Concat(r.Reasons, more)
+	r.Reasons = r.Reasons[:min(len(r.Reasons), rowReasonsMax)]
 }
 
 func (r *Row) boundEvents() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/pronybench/prony/harness/render"
@@ -31,8 +30,6 @@ type Options struct {
 	Folder   string
 	Scenario *scenario.Scenario // with a Soak
 	For      time.Duration      // of measured time
-	// Manifest describes the host and the build of a soak that begins. dir is its folder.
-	Manifest func(dir string) result.Manifest
 	// Deploy starts the servers, or those that an earlier process left in dir, which belongs to the Stand.
 	Deploy func(ctx context.Context, dir string) (Stand, error)
 	// Say tells a person of what happens seldom. Step and Publish get what is known after a window, but not after each where windows are
@@ -59,7 +56,7 @@ func Run(ctx context.Context, o Options) (_ *result.Soak, err error) {
 	if o.now == nil {
 		o.now = time.Now
 	}
-	f, err := openFolder(o.Folder, o.Scenario, o.Manifest, o.now())
+	f, err := openFolder(o.Folder, o.Scenario, o.now())
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +121,9 @@ func (r *runner) measureAll(ctx context.Context) (err error) {
 			err = errors.Join(err, fmt.Errorf("stop the servers: %w", closeErr))
 		}
 	}()
+	if err := r.folder.describe(stand.Manifest()); err != nil {
+		return err
+	}
 	w, found, err := stand.Recover(ctx)
 	if err != nil {
 		return fmt.Errorf("close the account of the window that was under way: %w", err)
@@ -220,6 +220,3 @@ func (r *runner) left(soak *result.Soak) time.Duration {
 	}
 	return time.Duration(windows) * each
 }
-
-// Page returns the path of the page of the soak in a folder.
-func Page(dir string) string { return filepath.Join(dir, PageFile) }

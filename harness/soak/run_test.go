@@ -37,13 +37,14 @@ func TestASteadySoakPasses(t *testing.T) {
 	}
 	assert.True(t, b.stand.closed)
 	assert.False(t, b.stand.kept, "nobody goes on with the servers")
+	assert.Equal(t, []string{"prony", "soak", b.Folder}, soak.Manifest.Command)
 	require.NotEmpty(t, b.steps)
 	assert.Zero(t, b.steps[len(b.steps)-1].Left)
 
 	stored, err := result.ReadSoak(b.Folder)
 	require.NoError(t, err)
 	sameJSON(t, soak, stored)
-	page, err := os.ReadFile(Page(b.Folder))
+	page, err := os.ReadFile(filepath.Join(b.Folder, PageFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "finished")
 
@@ -160,14 +161,16 @@ func TestASoakWithFaultsInEveryWindowHasNoDrift(t *testing.T) {
 func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
 	b := newBench(t, t.TempDir(), 70).changing(func(number int, w *Window) {
 		if number == 3 {
-			w.Round.Verdict = result.Incorrect
+			w.Round.Verdict, w.Round.Reasons = result.Incorrect, []string{"1 task is lost"}
 			w.Round.Ledger.Lost, w.Round.Ledger.Samples = 1, []string{"task 12 of producer 3: lost"}
 		}
 	})
 	soak, err := Run(t.Context(), b.Options)
 	require.NoError(t, err)
 	assert.Equal(t, result.Incorrect, soak.Verdict)
-	assert.Equal(t, "the ledger does not balance in 1 window: 1 task at fault over all windows", soak.Reasons[0])
+	assert.Equal(t, "1 window is incorrect, with 1 task at fault: 1 task is lost", soak.Reasons[0])
+	require.Len(t, soak.Events, 1)
+	assert.Equal(t, "1 task is lost", soak.Events[0].Text)
 	assert.Equal(t, []string{"task 12 of producer 3: lost"}, soak.Totals.Ledger.Samples)
 	outcome := result.NewSoakOutcome(soak, b.Folder)
 	assert.NotContains(t, outcome.Metrics, result.CyclesPerS, "no figure beside an account that does not balance")
@@ -208,11 +211,18 @@ func TestAnInterruptedSoakGoesOn(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(folder, result.SoakFile), "a folder with a result is finished")
 
 	b = newBench(t, folder, 100)
+	deploy := b.Deploy
+	b.Deploy = func(ctx context.Context, dir string) (Stand, error) {
+		stand, err := deploy(ctx, dir)
+		b.stand.manifest.Command = []string{"another"}
+		return stand, err
+	}
 	soak, err = Run(t.Context(), b.Options)
 	require.NoError(t, err)
 	assert.Contains(t, b.said[0], "goes on in the folder "+folder+" after 6m40s of 16m40s, 40 windows")
 	assert.Equal(t, 100, soak.Totals.Windows)
 	assert.Equal(t, 2, soak.Totals.Starts)
+	assert.Equal(t, []string{"prony", "soak", folder}, soak.Manifest.Command, "of the first start")
 	assert.InDelta(t, 1000, soak.MeasuredS, 1e-6, "only what is missing is measured")
 	assert.False(t, soak.Finished.IsZero())
 }

@@ -8,6 +8,8 @@ import (
 
 // Stand is the servers of a soak, which stay up from window to window. One goroutine uses it.
 type Stand interface {
+	// Manifest describes the host, the builds and the servers.
+	Manifest() result.Manifest
 	// Measure measures the window of that number, with the scenario's faults or without, and drains the load. An error says that no further
 	// window can be measured, or that ctx ended.
 	Measure(ctx context.Context, number int, faults bool) (Window, error)
