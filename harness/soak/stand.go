@@ -30,6 +30,8 @@ type Window struct {
 	Histograms map[string]string `json:"histograms,omitempty"`
 	// Processes are the harness and each server at the end of the window.
 	Processes []Process `json:"processes"`
+	// Warnings are what a reader of the window should know. Only the file of the window has them.
+	Warnings []string `json:"warnings,omitempty"`
 	// Events are what happened besides, a sentence each.
 	Events []string `json:"events,omitempty"`
 	// ServerEnds is how many servers ended by themselves in the window or before it.
