@@ -222,5 +222,5 @@ func TestMemoryOverABillionTasks(t *testing.T) {
 	}
 	assert.Less(t, memory.Sys, uint64(200e6))
 	assert.Less(t, slices.Max(held), slices.Min(held)+2<<20, "it does not grow from window to window")
-	t.Logf("%d tasks: %.1f MB held at most, %.1f MB taken from the system", windows*window, float64(slices.Max(held))/1e6, float64(memory.Sys)/1e6)
+	t.Logf("in all: %d tasks in %d windows, %.1f MB held at most, %.1f MB taken from the system", windows*window, windows, float64(slices.Max(held))/1e6, float64(memory.Sys)/1e6)
 }

@@ -187,6 +187,7 @@ func (d *Deployment) measure(ctx context.Context, number int, faults bool) (w De
 		return w, errors.Join(ctx.Err(), accounts.close())
 	}
 	d.warm = !m.broken
+	w.Warnings = r.warningsOfUnknown()
 	if m.broken {
 		w.Interrupted = true
 		if err := d.mend(ctx, loads, &m, &w); err != nil {

@@ -219,10 +219,7 @@ func (d *Deployment) checkRecovered(ctx context.Context, w openAccount, rebooted
 		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
 		return
 	}
-	counts = counts.Since(w.Before)
 	known := m.round.Ledger
 	known.Unknown = counts.Enqueued
-	for _, problem := range audit.Conserved(counts, &known) {
-		m.fault(result.Incorrect, "not conserved: "+problem)
-	}
+	m.judgeConserved(counts, w.Before, &known)
 }

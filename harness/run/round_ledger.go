@@ -53,7 +53,16 @@ func checkConserved(ctx context.Context, cluster *topology.Cluster, before obser
 		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
 		return
 	}
-	for _, problem := range audit.Conserved(counts.Since(before), &m.round.Ledger) {
+	m.judgeConserved(counts, before, &m.round.Ledger)
+}
+
+func (m *measured) judgeConserved(counts, before observe.Counts, l *result.Ledger) {
+	counts, err := counts.Since(before)
+	if err != nil {
+		m.fault(result.Incorrect, "not conserved: "+err.Error())
+		return
+	}
+	for _, problem := range audit.Conserved(counts, l) {
 		m.fault(result.Incorrect, "not conserved: "+problem)
 	}
 }

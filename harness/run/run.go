@@ -197,7 +197,7 @@ func (r *runner) keep(m *measured) error {
 // judge gives the run the worst verdict of its rounds, and summarises what they measured.
 func (r *runner) judge() {
 	res := &r.result
-	r.warnOfUnknown()
+	res.Warnings = append(res.Warnings, r.warningsOfUnknown()...)
 	res.Verdict = result.Pass
 	for i := range res.Rounds {
 		round := &res.Rounds[i]
