@@ -59,6 +59,22 @@ func (a Audit) Totals(without ...string) Counts {
 	return sum
 }
 
+// Since returns what was added to earlier counts, whose tasks that could be delivered are gone. It fails if less was counted than before.
+func (c Counts) Since(before Counts) (Counts, error) {
+	if c.Enqueued < before.Enqueued || c.Completed < before.Completed {
+		return Counts{}, fmt.Errorf("the server says %d tasks were enqueued and %d completed, and had said %d and %d before",
+			c.Enqueued, c.Completed, before.Enqueued, before.Completed)
+	}
+	return Counts{
+		Enqueued: c.Enqueued - before.Enqueued, Completed: c.Completed - before.Completed,
+		Ready: c.Ready - before.Ready, Leased: c.Leased - before.Leased, Delayed: c.Delayed - before.Delayed,
+		Dead: c.Dead - before.Dead, Stored: c.Stored - before.Stored,
+	}, nil
+}
+
+// Deliverable returns how many of the tasks may still be delivered.
+func (c Counts) Deliverable() uint64 { return c.Ready + c.Leased + c.Delayed }
+
 // ReadAudit asks a server for its audit. An answer
 // in which a count is missing or negative is an error: a count that is not there must not pass for
 // zero. It takes at most a minute and 16 MiB.

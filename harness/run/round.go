@@ -24,8 +24,9 @@ type measured struct {
 	ofWorkloads []result.WorkloadHistograms // of each of several
 	captured    []profile.Captured          // profiles that were stored
 	warnings    []string
-	broken      bool // the server failed, or the load could not go on: no further round makes sense
-	serverEnd   bool // why the server ended is among the reasons
+	broken      bool  // the server failed, or the load could not go on: no further round makes sense
+	cause       error // why the load could not go on
+	serverEnd   bool  // why the server ended is among the reasons
 	stopErr     error
 }
 
@@ -36,10 +37,7 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 
 // round executes one round on a fresh topology.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
-	m.round = result.Round{
-		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
-		Verdict: result.Pass, Started: time.Now(), Metrics: map[string]float64{},
-	}
+	m.round = newRound(p)
 	if len(r.scenario.Points) > 0 {
 		m.round.Point = p.point + 1
 	}
@@ -59,7 +57,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		return m
 	}
 	r.recordServers(cluster, m.round.Point)
-	r.loadOn(ctx, cluster, p, faults, &m)
+	r.loadOn(ctx, newLoads(r, cluster, p), p, faults, &m)
 	r.calibrate(p, &m)
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
@@ -71,9 +69,16 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	return m
 }
 
+func newRound(p plannedRound) result.Round {
+	return result.Round{
+		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
+		Verdict: result.Pass, Started: time.Now(), Metrics: map[string]float64{},
+	}
+}
+
 // loadOn puts the load on running servers and fills in what it measured.
-func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, faults *injection, m *measured) {
-	loads := newLoads(r, cluster, p)
+func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, faults *injection, m *measured) {
+	cluster := loads.cluster
 	window := newWindowProbe(r, cluster, loads, p)
 	attackers, err := r.startAttack(cluster, p)
 	if err != nil {
@@ -123,6 +128,12 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 			return
 		}
 	}
+	if loads.settle != nil {
+		if err := loads.settle(ctx, m); err != nil {
+			m.breakOff(ctx, err, loads)
+			return
+		}
+	}
 	m.round.Ledger = loads.balance()
 	loads.judge(outcome, m)
 	r.checkLedger(ctx, cluster, outcome, m)
@@ -148,7 +159,7 @@ const exitWait = 2 * time.Second
 // breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
 // were in flight are not lost, since the round did not wait for them; other faults of tasks still count.
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
-	m.broken = true
+	m.broken, m.cause = true, err
 	cluster := loads.cluster
 	m.round.Ledger = withoutLost(loads)
 	m.checkBalance()

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// arguments returns the server's command line after its name. The ports of a server that stands alone are the system's
-// to choose.
+// arguments returns the server's command line after its name. Ports that are not reserved are the system's to choose.
 func (s *Server) arguments() []string {
 	t := s.cluster.config.Topology
 	listen, http, admin := "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	switch {
-	case s.place.socket != "":
-		listen = "unix:" + s.place.socket
-	case s.ID != "":
+	if s.ports.admin.address != "" {
 		listen, http, admin = s.ports.listen.address, s.ports.http.address, s.ports.admin.address
+	}
+	if s.place.socket != "" {
+		listen = "unix:" + s.place.socket
 	}
 	args := []string{
 		"serve",

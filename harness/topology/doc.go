@@ -3,5 +3,6 @@
 // Start returns a Cluster that is ready to serve: every server answers, and every shard has a leader. A Server is one of them
 // for the whole round, a Node is one process of a server. The caller can kill, stop, pause, wipe and restart a Server, from any
 // goroutine, and must call Stop. Nothing is left afterwards: no process, port, data folder or socket. A server that ends by
-// itself is a *ServerError with the last lines of its log. Linux only.
+// itself is a *ServerError with the last lines of its log; Revive starts it again. With Config.Keep, data, ports and certificates stay in a
+// folder, and Resume starts the servers on them again, also after the death of this process. Linux only.
 package topology

@@ -33,8 +33,10 @@ type Node struct {
 	server    *Server
 	command   []string
 	process   life
-	killed    atomic.Bool // SIGKILL was sent by kill, so an end by it is no failure
-	ending    atomic.Bool // SIGTERM was sent by end, so an end with status 0 is no failure
+	noted     chan struct{} // closed when the cluster knows of its end
+	endedAt   time.Time     // set before noted is closed
+	killed    atomic.Bool   // SIGKILL was sent by kill, so an end by it is no failure
+	ending    atomic.Bool   // SIGTERM was sent by end, so an end with status 0 is no failure
 }
 
 // startNode starts a server's process and does not wait for it to serve.
@@ -63,7 +65,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	}
 	return &Node{
 		Address: s.ports.listen.address, HTTP: s.ports.http.address, Admin: s.ports.admin.address,
-		PID: child.PID(), Began: began, server: s, command: command, process: child,
+		PID: child.PID(), Began: began, server: s, command: command, process: child, noted: make(chan struct{}),
 	}, nil
 }
 

@@ -119,9 +119,13 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 		}
 		n.tokenFile = at.TokenFile
 		n.settings = withoutPlaces(at.Settings)
-		if n.server.ID == "" {
-			n.Address, n.HTTP, n.Admin = at.Listen[0], at.HTTP, at.Admin
-		} else if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
+		if n.Address == "" {
+			n.Address = at.Listen[0]
+		}
+		if n.Admin == "" {
+			n.HTTP, n.Admin = at.HTTP, at.Admin
+		}
+		if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
 			return true, n.fail("the server does not listen where it should", fmt.Errorf("it listens at %s, %s and %s, not at %s, %s and %s",
 				at.Listen[0], at.HTTP, at.Admin, n.Address, n.HTTP, n.Admin))
 		}

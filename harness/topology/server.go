@@ -35,18 +35,36 @@ type Server struct {
 	spent time.Duration // CPU time of the processes before node
 }
 
-// ports are those of a node, kept for its whole life.
+// ports are those of a server, kept for its whole life; without an address where the system chooses one at each start.
 type ports struct{ listen, http, admin, peer reservation }
 
 func (p *ports) all() []*reservation { return []*reservation{&p.listen, &p.http, &p.admin, &p.peer} }
 
-func (s *Server) reservePorts() error {
-	for _, p := range s.ports.all() {
-		r, err := reserve()
+// reservePorts takes the ports of a node, and of any server that is kept, those that it had where they are given. The system chooses
+// those of others at each start.
+func (s *Server) reservePorts(ctx context.Context, kept keptServer) error {
+	if s.ID == "" && s.cluster.config.Keep == "" {
+		return nil
+	}
+	for _, port := range []struct {
+		of     *reservation
+		had    string
+		wanted bool
+	}{
+		{&s.ports.listen, kept.Listen, s.place.socket == ""}, {&s.ports.http, kept.HTTP, true}, {&s.ports.admin, kept.Admin, true},
+		{&s.ports.peer, kept.Peer, s.ID != ""},
+	} {
+		var err error
+		switch {
+		case !port.wanted:
+		case port.had != "":
+			*port.of, err = reserveAgain(ctx, port.had)
+		default:
+			*port.of, err = reserve(0)
+		}
 		if err != nil {
 			return err
 		}
-		*p = r
 	}
 	s.PeerAddress = s.ports.peer.address
 	return nil

@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario"
@@ -11,11 +12,14 @@ import (
 // Config says what to start and where.
 type Config struct {
 	Binary   string            // the queued binary, see FindServer
-	Dir      string            // an existing folder, in which the topology's own is made
+	Dir      string            // an existing folder, in which the topology's own is made; unused with Keep
 	LogPath  string            // where the servers' stdout and stderr go; of a cluster's node its id comes before the extension. Kept. An existing file is replaced
 	Topology scenario.Topology // what to start
 	Env      []string          // "NAME=value", added to this process's environment
-	CPUs     []int             // that the server processes may use, all of them together; without any all that this process may
+	// Keep is an existing folder in which the servers' data, ports and certificates stay after Stop and after the death of this process, for
+	// Resume; "" keeps nothing.
+	Keep string
+	CPUs []int // that the server processes may use, all of them together; without any all that this process may
 
 	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
 	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s
@@ -32,22 +36,16 @@ const (
 )
 
 // Start brings the topology up, with empty data folders, and returns when it is ready to serve: of a cluster, when all
-// of its nodes are and every shard has a leader. When it fails, also because ctx was cancelled, nothing but the logs is
-// left. A failure of a server is a *ServerError.
+// of its nodes are and every shard has a leader. When it fails, also because ctx was cancelled, nothing but the logs and
+// what is in Config.Keep is left. A failure of a server is a *ServerError.
 //
 // The servers' life does not depend on ctx afterwards: the caller must call Stop. They end by themselves only when this
 // process dies. The server of topology "embedded" is a part of this process; topology "none" has no server.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
-	if config.StartTimeout <= 0 {
-		config.StartTimeout = startTimeoutDefault
-	}
-	if config.StopTimeout <= 0 {
-		config.StopTimeout = stopTimeoutDefault
-	}
-	if err := check(config.Topology); err != nil {
+	if err := config.prepare(); err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
-	c, err := newCluster(ctx, config)
+	c, err := newCluster(ctx, config, nil)
 	if err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
@@ -55,6 +53,28 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
 	return c, nil
+}
+
+// prepare sets what is left out, and checks the rest.
+func (c *Config) prepare() error {
+	if c.StartTimeout <= 0 {
+		c.StartTimeout = startTimeoutDefault
+	}
+	if c.StopTimeout <= 0 {
+		c.StopTimeout = stopTimeoutDefault
+	}
+	if c.Keep == "" {
+		return check(c.Topology)
+	}
+	switch c.Topology.Kind {
+	case scenario.Embedded, scenario.NoTopology:
+		return fmt.Errorf("topology %q has no server process to keep", c.Topology.Kind)
+	}
+	var err error
+	if c.Keep, err = filepath.Abs(c.Keep); err != nil {
+		return err
+	}
+	return check(c.Topology)
 }
 
 func check(t scenario.Topology) error {
