@@ -296,10 +296,14 @@ func TestACluster(t *testing.T) {
 	on, folder := real(t), t.TempDir()
 	killedHarness(t, on, folder, 3, false)
 	s := lasting(3)
-	s.Phases.Window = slowdown * 4 * time.Second
-	s.Faults = []scenario.Fault{{
-		Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: s.Phases.Window / 8, Times: 1, For: 200 * time.Millisecond,
-	}}
+	s.Phases.Window = slowdown * 6 * time.Second
+	s.Faults = []scenario.Fault{
+		{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: s.Phases.Window / 8, Times: 1, For: 200 * time.Millisecond},
+		{ // the nodes reach each other through links that they did not have before
+			Kind: scenario.FaultPartition, Target: scenario.Target{Kind: scenario.TargetFollower}, At: s.Phases.Window / 2, Times: 1,
+			For: 200 * time.Millisecond, Mode: scenario.Drop,
+		},
+	}
 	d := deployed(t, s, on, folder)
 	w, found, err := d.Recover(t.Context())
 	require.NoError(t, err)
@@ -310,7 +314,7 @@ func TestACluster(t *testing.T) {
 	w, err = d.Measure(t.Context(), 8, true)
 	require.NoError(t, err)
 	require.NotNil(t, w.Round.Faults, "%v", w.Round.Reasons)
-	require.Len(t, w.Round.Faults.Events, 1)
+	require.Len(t, w.Round.Faults.Events, 2)
 	assert.NotEqual(t, result.Incorrect, w.Round.Verdict, "%v", w.Round.Reasons)
 	assert.Zero(t, w.Round.Ledger.Lost+w.Round.Ledger.Duplicated+w.Round.Ledger.Corrupted)
 	assert.Empty(t, w.Ends, "a fault is no end by itself")

@@ -51,7 +51,9 @@ func (s *Server) reservePorts(ctx context.Context, kept keptServer) error {
 		had    string
 		wanted bool
 	}{
-		{&s.ports.listen, kept.Listen, s.place.socket == ""}, {&s.ports.http, kept.HTTP, true}, {&s.ports.admin, kept.Admin, true},
+		{&s.ports.listen, kept.Listen, s.place.socket == ""},
+		{&s.ports.http, kept.HTTP, true},
+		{&s.ports.admin, kept.Admin, true},
 		{&s.ports.peer, kept.Peer, s.ID != ""},
 	} {
 		var err error
