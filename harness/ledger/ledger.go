@@ -108,7 +108,7 @@ func (l *Ledger) Producers() int { return len(l.accounts) }
 // the others follow. Each must be answered by Enqueued, Refused or Unknown later. It panics when the
 // producer has used all of its MaxSequences numbers, and on a restored ledger.
 func (l *Ledger) Sent(producer, n int) (first uint64) {
-	if l.restored() {
+	if l.Restored() {
 		panic("ledger: a restored ledger judges the rest of a load, and takes no new task")
 	}
 	a := l.account(producer)
@@ -247,7 +247,7 @@ func (l *Ledger) unexpected(id Identity, found finding) {
 		l.Corrupted(fmt.Sprintf("refused: %s: completed although its enqueue was refused", id))
 	case neverSent:
 		why := "it was never sent"
-		if l.restored() {
+		if l.Restored() {
 			why = fmt.Sprintf("more than %d tasks would have been sent after the checkpoint", beyondMax)
 		}
 		l.Corrupted(fmt.Sprintf("foreign: %s: completed although %s", id, why))

@@ -55,8 +55,8 @@ func Restore(checkpoint io.Reader, journals ...io.Reader) (*Ledger, error) {
 	return l, nil
 }
 
-// restored reports whether the ledger is what Restore returned.
-func (l *Ledger) restored() bool { return l.accounts[0].beyond != nil }
+// Restored reports whether the ledger is what Restore returned: tasks that it does not know may be delivered.
+func (l *Ledger) Restored() bool { return len(l.accounts) > 0 && l.accounts[0].beyond != nil }
 
 // resolve says of each task what is not known any more. asked is whether all completions that were asked for are known.
 func (a *account) resolve(asked bool) {

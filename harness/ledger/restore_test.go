@@ -133,7 +133,7 @@ func TestRestoredLedgersJudgeWhatCanBeKnown(t *testing.T) {
 		held := func(task *lifeOfTask) bool { return task.held }
 		t.Repeat(map[string]func(*rapid.T){
 			"enqueue": func(t *rapid.T) {
-				if w.ledger.restored() {
+				if w.ledger.Restored() {
 					t.Skip("it takes no new task")
 				}
 				p := rapid.IntRange(0, producers-1).Draw(t, "producer")
