@@ -164,6 +164,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
 	s.Score = readScore(b)
+	checkHosts(b, s)
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
 	checkOfK6(b, s)

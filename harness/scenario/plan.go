@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 )
@@ -57,6 +56,7 @@ const (
 	referenceStartExpected = 15 * time.Millisecond // to connect to an echo or to open a store, and to stop it
 	startExpected          = time.Second           // to start one process and stop it
 	clusterStartExpected   = 3 * time.Second       // a cluster elects leaders
+	hostsStartExpected     = time.Second           // to make hosts, and to measure the round trips between them
 	// DrainExpected is how long its drain takes.
 	DrainExpected = time.Second
 	// backlogPerSExpected is at how many tasks a second a backlog is filled and drained.
@@ -65,10 +65,16 @@ const (
 
 // StartExpected is how long it takes to start the topology and to stop it: an estimate.
 func (s *Scenario) StartExpected() time.Duration {
-	if slices.ContainsFunc(s.Plan(), func(p Point) bool { return p.Topology.Kind == Raft }) {
-		return clusterStartExpected
+	expected := startExpected
+	for _, p := range s.Plan() {
+		switch {
+		case p.Topology.Hosts != nil:
+			expected = max(expected, clusterStartExpected+hostsStartExpected)
+		case p.Topology.Kind == Raft:
+			expected = max(expected, clusterStartExpected)
+		}
 	}
-	return startExpected
+	return expected
 }
 
 // Expected is how long a run takes if all goes well, Duration at most and the start of the topology included: an estimate.

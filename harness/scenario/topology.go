@@ -20,6 +20,7 @@ type Topology struct {
 	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
 	TLS          bool          `json:"tls,omitzero"`       // the servers' listeners for clients serve TLS, with a certificate made for each start of the topology
 	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
+	Hosts        *Hosts        `json:"hosts,omitempty"`    // of "raft": what lies between the nodes; nil: all of them are on this one
 	// DefaultSettings says that the server is given no setting but where it listens and keeps its data. Durability is then what its default
 	// must be.
 	DefaultSettings bool `json:"default_settings,omitzero"`
@@ -42,11 +43,11 @@ func (t *Topology) stored() any {
 var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "tls", "coalesce", "default_settings",
-	}},
+	}, Blocks: []string{"hosts"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -57,6 +58,7 @@ func readTopology(s *hclfile.Block) Topology {
 	switch t.Kind {
 	case NoTopology:
 		refuseAttributes(b, "there is no server", topologyBlock.Names.Attributes...)
+		t.Hosts = readHosts(b, &t)
 		t.Durability = "none" // nothing is stored
 		return t
 	case Embedded:
@@ -75,6 +77,7 @@ func readTopology(s *hclfile.Block) Topology {
 		t.Listen, t.Procs, t.BusyPoll, t.TLS = "", 0, false, false
 	}
 	readRaft(b, &t)
+	t.Hosts = readHosts(b, &t)
 	t.DefaultSettings = readDefaultSettings(b, t.Kind)
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,

@@ -134,6 +134,9 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
+	if t.Hosts != nil {
+		words = append(words, t.Hosts.String())
+	}
 	return strings.Join(words, ", ")
 }
 
