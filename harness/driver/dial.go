@@ -39,6 +39,9 @@ func (t Target) options() ([]grpc.DialOption, error) {
 	if t.Token != "" {
 		options = append(options, client.WithToken(t.Token))
 	}
+	if t.PlaintextToken && encrypted == nil {
+		options = append(options, client.WithPlaintextToken())
+	}
 	if t.BusyPoll {
 		options = append(options, client.WithBusyPoll())
 	}

@@ -18,6 +18,7 @@ func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
 		return options
 	}
 	assert.Contains(t, options(t, Target{BusyPoll: true}), client.WithBusyPoll())
+	assert.Contains(t, options(t, Target{PlaintextToken: true}), client.WithPlaintextToken())
 	assert.Empty(t, options(t, Target{}))
 	assert.Contains(t, options(t, Target{Idempotent: true}), client.WithIdempotency())
 	_, err := Target{CA: "nothing"}.Dial()

@@ -22,6 +22,8 @@ type Target struct {
 	Token   string // the access token's secret; "" where none is wanted
 	// CA is the authority of servers with TLS, over gRPC and REST; "" of servers without.
 	CA clienttls.CA
+	// PlaintextToken lets the access token go to another host without TLS, as client.WithPlaintextToken says: to one that only this run reaches.
+	PlaintextToken bool
 	// Dialer connects to a server in this process; nil of any other, which Address leads to.
 	Dialer func(context.Context) (net.Conn, error)
 	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.

@@ -28,7 +28,12 @@ func limits(r *result.Result) []string {
 			" together, and a generator that spends less on a call may reach more.")
 	}
 	kinds := s.Swept("topology.kind")
-	if kind := s.Topology.Kind; kind == scenario.Raft || len(kinds) > 0 {
+	if kind := s.Topology.Kind; kind == scenario.Raft && s.Topology.Hosts != nil {
+		list = append(list, fmt.Sprintf("Nodes that have the CPUs of their hosts to themselves. The hosts are network namespaces of one machine: all nodes, the client and"+
+			" the forwarder between the hosts share the %s and their memory bandwidth and one disk.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
+			"A network's hardware. Delay, loss and bandwidth between nodes are made by a process and the kernel. Delay is constant, loss is independent from packet"+
+				" to packet, and packets keep their order. Clients reach all nodes without any of it.")
+	} else if kind == scenario.Raft || len(kinds) > 0 {
 		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
 			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. All nodes and the client are on one host, and no packet leaves it: a commit waits for no round trip between hosts.")

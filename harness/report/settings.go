@@ -101,6 +101,15 @@ func (t *settings) servers() {
 		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
 	}
 	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
+	if h := top.Hosts; h != nil {
+		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
+		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
+		limit := "no limit"
+		if h.Bandwidth > 0 {
+			limit = h.Bandwidth.String()
+		}
+		t.add("bandwidth of each host", "topology.hosts.bandwidth", limit)
+	}
 }
 
 func (t *settings) driver(w *scenario.Workload) {

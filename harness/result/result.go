@@ -30,6 +30,8 @@ type Result struct {
 	// nothing else in common.
 	Metrics map[string]Metric `json:"metrics"`
 	Points  []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
+	// NotMeasured are points that were left out, or the whole run, since this machine cannot do what they ask for.
+	NotMeasured []NotMeasured `json:"not_measured,omitempty"`
 	// Workloads are the metrics of each workload of a scenario with several and without a sweep.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// References are what the host was worth meanwhile, in the order of the scenario; empty where it asks for none.
@@ -152,6 +154,7 @@ type Round struct {
 	Balances  []Balance       `json:"balances,omitempty"`  // of the closed workloads
 	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
 	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
+	Hosts     *Hosts          `json:"hosts,omitempty"`     // nil where the nodes of a cluster have no hosts of their own
 	// Covered says which time the figures from each source cover.
 	Covered []Covered `json:"covered,omitempty"`
 }

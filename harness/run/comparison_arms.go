@@ -238,7 +238,7 @@ func (b *bench) admit() error {
 // calibrate finds the peak that a rate is a part of with the first arm, so that all arms get the same rate.
 func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err error) {
 	first := b.arms[0]
-	for _, p := range planned(first.scenario) {
+	for _, p := range planned(first.scenario, nil) {
 		if p.kind != calibration {
 			return rounds, true, nil
 		}

@@ -50,6 +50,13 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
+	between, err := r.startHosts(ctx, p, &config)
+	if err != nil {
+		m.broken = true
+		m.fault(result.Invalid, err.Error())
+		return m
+	}
+	defer func() { m.stopErr = errors.Join(m.stopErr, between.close()) }()
 	faults := newInjection(r.scenario, &config)
 	defer func() { m.stopErr = errors.Join(m.stopErr, faults.close()) }()
 	cluster, err := topology.Start(ctx, config)
@@ -59,7 +66,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		return m
 	}
 	r.recordServers(cluster, m.round.Point)
-	r.loadOn(ctx, cluster, p, faults, &m)
+	r.loadOn(ctx, cluster, p, faults, between, &m)
 	r.calibrate(p, &m)
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
@@ -72,16 +79,17 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 }
 
 // loadOn puts the load on running servers and fills in what it measured.
-func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, faults *injection, m *measured) {
+func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, faults *injection, between *betweenHosts, m *measured) {
 	loads := newLoads(r, cluster, p)
 	window := newWindowProbe(r, cluster, loads, p)
+	window.watchBetween(between)
 	attackers, err := r.startAttack(cluster, p)
 	if err != nil {
 		m.fault(result.Invalid, err.Error())
 		return
 	}
 	if attackers != nil {
-		window.attackers = []int{attackers.PID()}
+		window.beside = append(window.beside, attackers.PID())
 	}
 	window.rates = watchRates(r.scenario.Phases, loads.count)
 	loads.steady = window.rates.settled
@@ -108,6 +116,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 		m.fault(result.Invalid, err.Error())
 	}
 	r.judgeHost(window, m)
+	r.judgeBetween(window, m)
 	r.judgeGenerator(window, m)
 	if r.scenario.Backlog != nil && p.kind == timed && outcome.drained() {
 		err := r.backlog(ctx, loads, m)

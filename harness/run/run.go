@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/pronybench/prony/harness/hosts"
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
@@ -141,7 +142,8 @@ type runner struct {
 	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
-	unknown    []string // signals of the host that have a limit and could not be read
+	leftOut    map[int]bool // points, from 0, that this machine cannot measure
+	unknown    []string     // signals of the host that have a limit and could not be read
 	captured   []profile.Captured
 	env        []string // of the servers, beside this process's own
 }
@@ -150,9 +152,11 @@ func (r *runner) run(ctx context.Context) error {
 	if err := r.folder.WriteManifest(r.result.Manifest); err != nil {
 		return err
 	}
+	r.leaveOut(hosts.Probe)
+	plan := planned(r.scenario, r.leftOut)
+	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
 	defer r.progress.clear() // whoever writes next must find an empty line
-	plan := planned(r.scenario)
 	r.references.sample(ctx)
 	for _, p := range plan {
 		m := r.round(ctx, p)
@@ -196,6 +200,7 @@ func (r *runner) judge() {
 	res := &r.result
 	r.warnOfUnknown()
 	res.Verdict = result.Pass
+	r.judgeLeftOut()
 	for i := range res.Rounds {
 		round := &res.Rounds[i]
 		res.Verdict = result.Worst(res.Verdict, round.Verdict)

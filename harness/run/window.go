@@ -25,9 +25,10 @@ type windowProbe struct {
 	loads    *loads
 	kind     kind
 	topology string // its kind
-	// attackers are the processes that attack the servers. They belong to the run: their CPU time is not foreign load.
-	attackers []int
-	point     int // its number, 0 without a sweep
+	// beside are processes of the run that are neither generator nor server: attackers, and the forwarder between hosts. Their CPU time is
+	// not foreign load.
+	beside []int
+	point  int // its number, 0 without a sweep
 
 	once       sync.Once
 	prepared   chan struct{} // closed when prepare has returned; nil before it was called
@@ -40,6 +41,7 @@ type windowProbe struct {
 	host         *hostWatch  // nil before the window
 	hostRoot     string
 	trace        *traceProbe
+	between      *betweenHosts // nil where the nodes have no hosts of their own
 	clientBefore observe.Usage
 	server       observe.Spent // all servers together
 	client       observe.Spent
@@ -124,7 +126,10 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 	began := w.clocks.From.At
 	w.trace.windowBegins(began)
 	w.rates.windowBegins()
-	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.attackers...)
+	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.beside...)
+	if err := w.between.windowBegins(); err != nil {
+		return err
+	}
 	for _, s := range w.servers {
 		s.resetPeak()
 	}
@@ -158,6 +163,9 @@ func (w *windowProbe) end(ctx context.Context) error {
 	w.rates.windowEnds()
 	w.host.stop()
 	if err := w.cluster.Failure(); err != nil {
+		return err
+	}
+	if err := w.between.windowEnds(); err != nil {
 		return err
 	}
 	if clocksErr != nil {

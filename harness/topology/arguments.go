@@ -38,6 +38,8 @@ func (s *Server) arguments() []string {
 	}
 	if dir := s.cluster.tls; dir != "" {
 		args = append(args, "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile))
+	} else if s.namespace != nil {
+		args = append(args, "--insecure") // no other host than those of this run reaches it
 	}
 	if s.ID != "" {
 		args = append(args, s.clusterArguments()...)

@@ -66,13 +66,15 @@ func newCluster(ctx context.Context, config Config) (_ *Cluster, err error) {
 			ids = append(ids, "n"+strconv.Itoa(i+1))
 		}
 	}
-	for _, id := range ids {
+	for i, id := range ids {
 		s := &Server{ID: id, cluster: c, logPath: logOf(config.LogPath, id)}
 		c.servers = append(c.servers, s)
 		if s.place, err = makeFolders(c.root, config.Topology.Listen == "unix"); err != nil {
 			return nil, err
 		}
-		if id != "" {
+		if network := config.Network; network != nil {
+			s.placeOn(network.Address(i), network.Namespace(i))
+		} else if id != "" {
 			if err := s.reservePorts(); err != nil {
 				return nil, err
 			}
@@ -111,6 +113,9 @@ func (c *Cluster) connectPeers() error {
 
 // Servers returns all servers, in the order of their ids. The slice is the caller's.
 func (c *Cluster) Servers() []*Server { return append([]*Server(nil), c.servers...) }
+
+// OnHosts reports whether the servers are on hosts of their own, which nobody but this run reaches.
+func (c *Cluster) OnHosts() bool { return c.config.Network != nil }
 
 // Server returns the server of that id.
 func (c *Cluster) Server(id string) (*Server, bool) {

@@ -19,7 +19,7 @@ import (
 // Node is one process of a server, from its start to its end. Its methods may be called from any goroutine. Its addresses
 // are known once it has been waited for; those of a cluster's node from the start, and each of its processes has the same.
 type Node struct {
-	Address string // where clients connect: "127.0.0.1:port" or "unix:/path", as driver.Target wants it
+	Address string // where clients connect: "127.0.0.1:port", with hosts the host's address and a port, or "unix:/path", as driver.Target wants it
 	HTTP    string // where REST is served: "127.0.0.1:port"; "" where the server has none
 	Admin   string // the admin listener: "127.0.0.1:port"
 	PID     int    // of a server that is a part of this process, this one's
@@ -53,7 +53,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", procs))
 	}
 	began := time.Now()
-	child, err := startProcess(command, env, config.CPUs, log)
+	child, err := startProcess(command, env, config.CPUs, s.namespace, log)
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {

@@ -15,9 +15,12 @@ import (
 // socket of this process is bound to it, with SO_REUSEADDR, and never listens: the kernel then neither chooses the port
 // for anybody nor lets a socket without that option bind it, while the server, whose listeners have it, can.
 type reservation struct {
-	descriptor int
+	descriptor int    // of the socket, or none
 	address    string // "127.0.0.1:port"
 }
+
+// none is the descriptor of a port that needs no socket to keep it: nobody else is on the server's host.
+const none = -1
 
 // reserve takes a free port. The descriptor is not inherited by child processes.
 func reserve() (reservation, error) {
@@ -51,4 +54,9 @@ func bindAny(fd int) (string, error) {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.Port)), nil
 }
 
-func (r reservation) release() error { return syscall.Close(r.descriptor) }
+func (r reservation) release() error {
+	if r.descriptor == none {
+		return nil
+	}
+	return syscall.Close(r.descriptor)
+}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,14 +20,17 @@ import (
 type Server struct {
 	// ID is the node's: "n1", "n2" and so on; "" of a server that stands alone.
 	ID string
-	// PeerAddress is where the server listens for the other nodes, "127.0.0.1:port"; "" of one that stands alone.
+	// PeerAddress is where the server listens for the other nodes, "127.0.0.1:port", or with hosts the address of its host; "" of one that
+	// stands alone.
 	PeerAddress string
 
 	cluster *Cluster
 	place   folders
 	logPath string
 	ports   ports
-	peers   map[string]string // the nodes' ids, this one's too → where this one reaches them
+	// namespace is the network namespace of its host, which is the network's; nil: that of this process.
+	namespace *os.File
+	peers     map[string]string // the nodes' ids, this one's too → where this one reaches them
 
 	act   sync.Mutex // held by what starts, ends or signals the process
 	wiped bool       // the data is gone, and no process has started since; guarded by act
@@ -39,6 +44,18 @@ type Server struct {
 type ports struct{ listen, http, admin, peer reservation }
 
 func (p *ports) all() []*reservation { return []*reservation{&p.listen, &p.http, &p.admin, &p.peer} }
+
+// placeOn puts the server on a host, where all ports are its own.
+func (s *Server) placeOn(host string, namespace *os.File) {
+	s.namespace = namespace
+	for i, p := range s.ports.all() {
+		*p = reservation{descriptor: none, address: net.JoinHostPort(host, strconv.Itoa(hostPort+i))}
+	}
+	s.PeerAddress = s.ports.peer.address
+}
+
+// hostPort is the first port of a server on a host of its own, below those that the kernel gives to connections.
+const hostPort = 7420
 
 func (s *Server) reservePorts() error {
 	for _, p := range s.ports.all() {

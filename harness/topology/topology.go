@@ -2,9 +2,11 @@ package topology
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/pronybench/prony/harness/hosts"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -19,6 +21,10 @@ type Config struct {
 
 	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
 	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s
+
+	// Network is the hosts that the nodes of a cluster are on, one each, for a topology with hosts; else nil. It stays the caller's, and must
+	// live as long as the cluster.
+	Network *hosts.Network
 
 	// PeerAddress returns where one node of a cluster is to reach another; nil means at its own address. It is asked
 	// once for each ordered pair before any server starts, with the ids of both and the other's own address, which is
@@ -46,6 +52,9 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	}
 	if err := check(config.Topology); err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
+	}
+	if (config.Topology.Hosts != nil) != (config.Network != nil) {
+		return nil, errors.New("start topology: hosts are for a topology that says what lies between them, and for no other: give both or neither")
 	}
 	c, err := newCluster(ctx, config)
 	if err != nil {

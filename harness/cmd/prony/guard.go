@@ -85,6 +85,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	if err != nil {
 		return nil, err
 	}
+	enterForHosts(scenarios, stderr)
 	g := &guard{
 		limits: limits, within: f.within, now: time.Now, stderr: stderr,
 		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/attack"
+	"github.com/pronybench/prony/harness/hosts"
 )
 
 // gcPercent keeps the collector from taking part in the measurement more than it must: the generator's heap is
@@ -18,6 +19,9 @@ import (
 const gcPercent = 400
 
 func main() {
+	if hosts.IsChild(os.Args) {
+		os.Exit(hosts.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

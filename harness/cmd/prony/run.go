@@ -66,6 +66,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	if err != nil {
 		return nil, err
 	}
+	enterForHosts(scenarios, stderr)
 	var outcomes []result.Outcome
 	for _, s := range scenarios {
 		if f.override {
