@@ -1,7 +1,6 @@
 # What a three-node cluster costs against the network between its nodes: each node is on a host of its own, a network namespace of this
 # machine with its own address, and each packet between two hosts takes half of the round trip. It needs root (CAP_SYS_ADMIN,
-# CAP_NET_ADMIN and CAP_NET_RAW), /dev/net/tun, and for the last two scenarios nf_tables with nft_numgen, and the qdisc tbf, of the kernel.
-# The load generator reaches all nodes without added delay, loss or limit.
+# CAP_NET_ADMIN and CAP_NET_RAW) and /dev/net/tun. The load generator reaches all nodes without added delay.
 #
 # A node stands for election when it has heard nothing of a leader for 500 ms, the server's default: fifty of the longest round trips here.
 
@@ -19,46 +18,8 @@ scenario "three-hosts" {
     hosts { round_trip = "0.1ms" }
   }
 
-  rounds = var.rounds
+  rounds = 6
 
   sweep "topology.hosts.round_trip" { values = ["0.1ms", "0.5ms", "2ms", "10ms"] }
   sweep "topology.durability" { values = ["none", "sync"] }
-}
-
-scenario "three-hosts-loss" {
-  title = "Create, claim and complete in batches of 64, three nodes on hosts of their own, by the loss of packets between them"
-  tags  = ["raft", "hosts"]
-
-  include "shared/hosts.hcl" {}
-
-  # loss_percent is swept.
-  topology "raft" {
-    nodes      = 3
-    durability = "none"
-    procs      = 1
-    hosts { round_trip = "2ms" }
-  }
-
-  rounds = var.rounds
-
-  sweep "topology.hosts.loss_percent" { values = [0, 0.01, 0.1, 1] }
-}
-
-scenario "three-hosts-bandwidth" {
-  title = "Create, claim and complete in batches of 64, three nodes on hosts of their own, by the bandwidth of each host"
-  tags  = ["raft", "hosts"]
-
-  include "shared/hosts.hcl" {}
-
-  # bandwidth is swept.
-  topology "raft" {
-    nodes      = 3
-    durability = "none"
-    procs      = 1
-    hosts { round_trip = "0.5ms" }
-  }
-
-  rounds = var.rounds
-
-  sweep "topology.hosts.bandwidth" { values = ["1Gbit", "100Mbit", "20Mbit"] }
 }

@@ -1,6 +1,5 @@
 # What three nodes on hosts of their own do, and what must hold in the end: for scenarios to include that say what lies between the hosts.
 
-variable "rounds" { default = 6 }
 variable "window" { default = "10s" }
 variable "warmup" { default = "2s" }
 
