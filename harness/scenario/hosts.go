@@ -73,14 +73,11 @@ func checkHosts(b *hclfile.Block, s *Scenario) {
 	if s.Topology.Hosts == nil {
 		return
 	}
-	plain := func(what string) {
-		b.Problem(fmt.Sprintf("%s has %s and hosts without TLS: its clients send no access token to another host in plain text", b, what), "write tls = true")
+	if s.Attack != nil {
+		b.Problem(fmt.Sprintf("%s has an attack, which is only of servers at loopback addresses, and hosts", b), "remove one of the two")
 	}
-	if s.Attack != nil && !s.Topology.TLS {
-		plain("an attack")
-	}
-	if !s.Topology.TLS && slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
-		plain("a k6 script")
+	if slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
+		b.Problem(fmt.Sprintf("%s has a k6 script, which sends no access token to another host in plain text, and hosts", b), "take another driver, or remove hosts")
 	}
 	for _, f := range s.Faults {
 		if f.OfLinks() {

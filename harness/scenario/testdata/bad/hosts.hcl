@@ -133,3 +133,17 @@ scenario "attacked" {
   phases { window = "10s" }
   attack { kinds = ["long-polls"] }
 }
+
+scenario "scripted" {
+  topology "raft" {
+    durability = "none"
+    hosts {}
+  }
+  workload "main" {
+    driver    = "k6"
+    script    = "../k6/plan.js"
+    producers = 1
+    workers   = 1
+  }
+  phases { window = "10s" }
+}
