@@ -107,7 +107,7 @@ func TestThreeHostsKilled(t *testing.T) {
 		return err == nil && len(addresses) == 3 || len(ended) > 0
 	}, time.Minute, 10*time.Millisecond)
 	if len(ended) > 0 {
-		_ = <-ended
+		assert.Error(t, <-ended)
 		measuredOn(t, command{0, stdout.String(), stderr.String()})
 		require.Fail(t, "the program ended early", stderr.String())
 	}
@@ -133,7 +133,7 @@ func TestThreeHostsKilled(t *testing.T) {
 		namespaces = append(namespaces, of)
 	}
 	require.NoError(t, program.Process.Kill())
-	_ = <-ended
+	assert.Error(t, <-ended)
 	require.Eventually(t, func() bool {
 		all, err := filepath.Glob("/proc/[0-9]*/ns/net")
 		for _, path := range all {
