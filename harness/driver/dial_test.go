@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
+
+	"github.com/pronybench/prony/harness/clienttls"
 )
 
 func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
@@ -20,6 +22,6 @@ func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
 	assert.Contains(t, options(t, Target{BusyPoll: true}), client.WithBusyPoll())
 	assert.Empty(t, options(t, Target{}))
 	assert.Contains(t, options(t, Target{Idempotent: true}), client.WithIdempotency())
-	_, err := Target{CA: "nothing"}.Dial()
+	_, err := Target{CA: clienttls.Made("nothing")}.Dial()
 	assert.ErrorContains(t, err, "no certificate in PEM")
 }

@@ -60,7 +60,7 @@ func (c *Cluster) makeServerCertificate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the certificate that the servers show to clients with %s: %w", c.config.Binary, err)
 	}
-	c.CA = clienttls.CA(ca)
+	c.CA = clienttls.Made(string(ca))
 	return nil
 }
 
