@@ -38,6 +38,16 @@ func limits(r *result.Result) []string {
 			"A network. Client and server are on one host, and no packet leaves it.",
 			"Replication and failover. One server holds the only copy.")
 	}
+	if s.Topology.Kind == scenario.Remote {
+		list = append(list, "What else the servers' hosts did in the windows. Steal, pressure, throttling, frequency and foreign CPU are those of the"+
+			" generator's host.",
+			"Short peaks of the servers' memory. It is the largest of one reading a second.",
+			"When a slow commit was. Its time is that of another host's clock, and clocks of two hosts are not compared.",
+			"The bytes that a server wrote to its disk.")
+		if !s.Topology.Clustered() {
+			list = append(list, "Replication and failover. One server holds the only copy.")
+		}
+	}
 	switch s.Topology.Kind {
 	case scenario.Embedded:
 		list = append(list, "A server apart from its client. Both are one process: the CPU time, the memory and the profiles are of both together, and"+

@@ -53,6 +53,7 @@ func provenanceSection(p *page, r *result.Result) {
 		filled = append(filled, []string{row[0], orUnknown(row[1])})
 	}
 	p.table([]string{"what", "value"}, filled)
+	hostsSection(p, r)
 	serversSection(p, r)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/k6run"
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -24,8 +25,9 @@ type measured struct {
 	ofWorkloads []result.WorkloadHistograms // of each of several
 	captured    []profile.Captured          // profiles that were stored
 	warnings    []string
-	broken      bool // the server failed, or the load could not go on: no further round makes sense
-	serverEnd   bool // why the server ended is among the reasons
+	broken      bool          // the server failed, or the load could not go on: no further round makes sense
+	before      observe.Audit // of the run's own tenants, of servers that ran before the round
+	serverEnd   bool          // why the server ended is among the reasons
 	stopErr     error
 }
 
@@ -59,8 +61,13 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		return m
 	}
 	r.recordServers(cluster, m.round.Point)
-	r.loadOn(ctx, cluster, p, faults, &m)
-	r.calibrate(p, &m)
+	if m.before, err = tasksBefore(ctx, cluster, r.points[p.point].Workloads); err != nil {
+		m.broken = true
+		m.fault(result.Misconfigured, err.Error())
+	} else {
+		r.loadOn(ctx, cluster, p, faults, &m)
+		r.calibrate(p, &m)
+	}
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
 	m.stopErr = errors.Join(m.stopErr, stopErr)

@@ -33,7 +33,7 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 	}
 	for _, invariant := range r.scenario.Invariants {
 		if invariant.Kind == "conserved" && len(cluster.Servers()) > 0 {
-			checkConserved(ctx, cluster, m)
+			r.checkConserved(ctx, cluster, m)
 		}
 	}
 }
@@ -47,8 +47,8 @@ func (m *measured) checkBalance() {
 
 // checkConserved holds the server's account against itself and against the ledger. The tasks are counted one
 // by one in the store, since a counter can be wrong in the same way as what it counts.
-func checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
-	counts, err := audit.Read(ctx, cluster)
+func (r *runner) checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
+	counts, err := audit.ReadSince(ctx, cluster, m.before)
 	if err != nil {
 		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
 		return

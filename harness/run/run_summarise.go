@@ -78,6 +78,8 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 		parts = append(parts, result.NoServer)
 	case scenario.Embedded:
 		parts = append(parts, result.InOneProcess)
+	case scenario.Remote:
+		parts = append(parts, result.Elsewhere)
 	}
 	if b := r.scenario.Backlog; b != nil {
 		parts = append(parts, result.OfBacklog)
@@ -88,7 +90,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 			parts = append(parts, result.OfReference)
 		}
 	}
-	if p.Topology.Kind == scenario.Raft && loaded && !slices.ContainsFunc(r.scenario.Faults, endsProcess) {
+	if p.Topology.Clustered() && loaded && !slices.ContainsFunc(r.scenario.Faults, endsProcess) {
 		parts = append(parts, result.OfRaft)
 	}
 	if len(r.scenario.Faults) > 0 {

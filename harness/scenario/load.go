@@ -166,6 +166,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Score = readScore(b)
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
+	checkRemote(b, s)
 	checkOfK6(b, s)
 	return s
 }

@@ -65,7 +65,7 @@ const (
 
 // StartExpected is how long it takes to start the topology and to stop it: an estimate.
 func (s *Scenario) StartExpected() time.Duration {
-	if slices.ContainsFunc(s.Plan(), func(p Point) bool { return p.Topology.Kind == Raft }) {
+	if slices.ContainsFunc(s.Plan(), func(p Point) bool { return p.Topology.Clustered() }) {
 		return clusterStartExpected
 	}
 	return startExpected
@@ -128,7 +128,7 @@ func IntervalCycles(percentile float64) int {
 // String writes the topology in words: "single", "sharded, 4 shards", "raft, 3 nodes".
 func (t Topology) String() string {
 	words := []string{t.Kind}
-	if t.Kind == Raft {
+	if t.Kind == Raft || t.Kind == Remote {
 		words = append(words, plural(t.Nodes, "node"))
 	}
 	if t.Shards > 1 {

@@ -108,7 +108,7 @@ func blockNames() map[string]hclfile.Names {
 		"scenario": scenarioNames, "topology": topologyBlock.Names, "workload": workloadBlock.Names, "phases": phasesBlock.Names,
 		"sweep": sweepBlock.Names, "zip": zipBlock.Names, "fault": faultBlock.Names, "attack": attackBlock.Names, "backlog": backlogBlock.Names,
 		"series": seriesBlock.Names, "invariant": invariantBlock.Names, "limit": limitBlock.Names, "validity": validityBlock.Names,
-		"capture": captureBlock.Names, "score": scoreBlock.Names, "variable": {}, "include": {},
+		"node": remoteNodeBlock.Names, "capture": captureBlock.Names, "score": scoreBlock.Names, "variable": {}, "include": {},
 	}
 }
 

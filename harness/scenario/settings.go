@@ -161,6 +161,7 @@ const (
 	kindPath     = "topology." + kindAttribute
 	nodesPath    = "topology.nodes"
 	coalescePath = "topology.coalesce"
+	remotePath   = "topology.remote."
 )
 
 const validityName = "validity"
@@ -263,6 +264,9 @@ func (s *Scenario) defaults() map[string]string {
 	if s.Topology.Kind == "sharded" {
 		text.WriteString("  shards = 1\n")
 	}
+	if s.Topology.Kind == Remote {
+		text.WriteString("  node \"n1\" {\n   address = \"a:1\"\n   admin = \"a:2\"\n  }\n")
+	}
 	text.WriteString(" }\n")
 	for i := range s.Workloads {
 		s.Workloads[i].leastText(&text)
@@ -281,7 +285,7 @@ func (s *Scenario) defaults() map[string]string {
 	if len(s.Captures) > 0 {
 		all["profiled_rounds"] = "1"
 	}
-	maps.DeleteFunc(all, func(path, _ string) bool { return isRequired(path) })
+	maps.DeleteFunc(all, func(path, _ string) bool { return isRequired(path) || strings.HasPrefix(path, remotePath) })
 	return all
 }
 

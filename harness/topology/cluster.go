@@ -17,12 +17,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster is all servers of a topology: one of "single", "sharded" and "embedded", as many as it has nodes of "raft", and
-// none of "none". Its methods may be called from any goroutine.
+// Cluster is all servers of a topology: one of "single", "sharded" and "embedded", as many as it has nodes of "raft"
+// and "remote", and none of "none". Its methods may be called from any goroutine.
 type Cluster struct {
 	// Token is what the servers want to be asked with; "" where they want none.
 	Token string
-	// CA is the authority of the servers' certificate; "" without TLS. It is known before a server starts, and does not change.
+	// CA is the authority of the servers' certificate; zero without TLS. It is known before a server starts, and does not change.
 	CA clienttls.CA
 
 	config  Config
@@ -55,6 +55,9 @@ func newCluster(ctx context.Context, config Config) (_ *Cluster, err error) {
 	}
 	if c.root, err = os.MkdirTemp(dir, "topology-"); err != nil {
 		return nil, fmt.Errorf("make the servers' folder: %w", err)
+	}
+	if config.Topology.Kind == scenario.Remote {
+		return c, c.newRemote(ctx)
 	}
 	ids := []string{""}
 	switch config.Topology.Kind {
@@ -295,6 +298,10 @@ func (c *Cluster) each(do func(*Server) error) error {
 func (c *Cluster) remove() error {
 	var errs []error
 	for _, s := range c.servers {
+		if s.remote != nil {
+			errs = append(errs, s.remote.remove())
+			continue
+		}
 		errs = append(errs, s.place.remove(), s.releasePorts())
 	}
 	if c.root != "" {

@@ -46,6 +46,14 @@ func makeFolders(dir string, unix bool) (folders, error) {
 	return f, nil
 }
 
+// wipe deletes all that the server stores.
+func (f folders) wipe() error {
+	if err := os.RemoveAll(f.data); err != nil {
+		return err
+	}
+	return os.Mkdir(f.data, 0o755)
+}
+
 // remove deletes the folders and all that the server left in them.
 func (f folders) remove() error {
 	var errs []error

@@ -22,7 +22,9 @@ type Node struct {
 	Address string // where clients connect: "127.0.0.1:port" or "unix:/path", as driver.Target wants it
 	HTTP    string // where REST is served: "127.0.0.1:port"; "" where the server has none
 	Admin   string // the admin listener: "127.0.0.1:port"
-	PID     int    // of a server that is a part of this process, this one's
+	PID     int    // of a server that is a part of this process, this one's; 0 of a server on another host
+	// Remote is set of a server on another host, which has no process here to look at.
+	Remote bool
 	// Dial connects to a server that is a part of this process; nil of any other.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Began is when the process was started, with monotonic reading.
@@ -42,6 +44,9 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	log, err := os.OpenFile(s.logPath, os.O_WRONLY|os.O_CREATE|logMode, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("make the server's log: %w", err)
+	}
+	if s.remote != nil {
+		return s.remote.start(s, log)
 	}
 	config := s.cluster.config
 	if config.Topology.Kind == scenario.Embedded {

@@ -22,7 +22,8 @@ type Server struct {
 	PeerAddress string
 
 	cluster *Cluster
-	place   folders
+	place   folders // of one on this host
+	remote  *remote // nil of one on this host
 	logPath string
 	ports   ports
 	peers   map[string]string // the nodes' ids, this one's too → where this one reaches them
@@ -80,7 +81,7 @@ func (s *Server) CPUOfEnded() time.Duration {
 	return s.spent + s.node.CPU()
 }
 
-// DataDir is the folder that holds all that the server stores.
+// DataDir is the folder that holds all that the server stores, of one on this host.
 func (s *Server) DataDir() string { return s.place.data }
 
 // Kill ends the process with SIGKILL, as a crash would, and returns when it is gone. The data stays.
@@ -126,6 +127,9 @@ func (s *Server) Start(ctx context.Context) error {
 
 // forgetAddresses removes what the last process said of itself, which would be taken for what the next one says.
 func (s *Server) forgetAddresses() error {
+	if s.remote != nil {
+		return nil // a server removes it before it listens
+	}
 	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("start the server again: %w", err)
 	}
@@ -159,10 +163,11 @@ func (s *Server) Wipe() error {
 	if s.Running() {
 		return s.problem("its data can't be wiped while it runs")
 	}
-	if err := os.RemoveAll(s.place.data); err != nil {
-		return fmt.Errorf("wipe the server's data: %w", err)
+	wipe := s.place.wipe
+	if s.remote != nil {
+		wipe = s.remote.wipe
 	}
-	if err := os.Mkdir(s.place.data, 0o755); err != nil {
+	if err := wipe(); err != nil {
 		return fmt.Errorf("wipe the server's data: %w", err)
 	}
 	s.wiped = true

@@ -76,13 +76,15 @@ func check(t scenario.Topology) error {
 		if t.Kind == "raft" && t.Listen == "unix" {
 			return fmt.Errorf("topology %q listens on TCP", t.Kind)
 		}
+	case scenario.Remote: // topology "remote" { durability = "sync"  node "n1" { address = "10.0.0.1:7070"  admin = "10.0.0.1:7071" } }
+		return checkRemote(t)
 	case scenario.Embedded: // topology "embedded" { durability = "none" }
 		if t.Procs > 0 || t.BusyPoll || t.Listen == "unix" {
 			return fmt.Errorf("topology %q has no process and no connection of its own: procs, busy_poll and listen don't apply", t.Kind)
 		}
 	case scenario.NoTopology:
 	default:
-		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Embedded, scenario.NoTopology)
+		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Remote, scenario.Embedded, scenario.NoTopology)
 	}
 	return nil
 }

@@ -32,7 +32,11 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	for _, w := range s.Workloads {
 		line("workload", "%s", workloadInWords(w))
 	}
-	line("round", "a fresh start, %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
+	start := "a fresh start"
+	if s.Topology.Attached() {
+		start = "the same servers"
+	}
+	line("round", start+", %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
 		hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
 	if l := s.Backlog; l != nil {
 		line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
@@ -134,7 +138,27 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
+	if t.Remote != nil {
+		words = append(words, remoteInWords(t))
+	}
 	return strings.Join(words, ", ")
+}
+
+// remoteInWords says where servers on other hosts are.
+func remoteInWords(t scenario.Topology) string {
+	var nodes []string
+	for _, n := range t.Remote.Nodes {
+		at := n.Name + " at " + n.Address
+		if n.SSH != "" {
+			at += " by ssh " + n.SSH
+		}
+		nodes = append(nodes, at)
+	}
+	does := "started: "
+	if t.Attached() {
+		does = "attached, which are not started afresh: "
+	}
+	return does + strings.Join(nodes, ", ")
 }
 
 func workloadInWords(w scenario.Workload) string {

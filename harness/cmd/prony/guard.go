@@ -18,7 +18,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/topology"
 )
 
 type guardFlags struct {
@@ -81,7 +80,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	if misfits := limits.Misfits(scenarios); len(misfits) > 0 {
 		return nil, errors.New(strings.Join(misfits, "\n"))
 	}
-	server, err := topology.FindServer()
+	server, err := findServer(scenarios)
 	if err != nil {
 		return nil, err
 	}

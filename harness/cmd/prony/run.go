@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	if f.override && (f.rounds < 1 || f.rounds > scenario.RoundsMax) {
 		return nil, fmt.Errorf("--rounds %d is not 1 to %d", f.rounds, scenario.RoundsMax)
 	}
-	server, err := topology.FindServer()
+	server, err := findServer(scenarios)
 	if err != nil {
 		return nil, err
 	}
@@ -90,4 +91,12 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		outcomes = append(outcomes, outcome)
 	}
 	return result.NewDocument(outcomes...), nil
+}
+
+// findServer returns the path of the queued binary, and "" if all scenarios are of servers that run already.
+func findServer(scenarios []*scenario.Scenario) (string, error) {
+	if !slices.ContainsFunc(scenarios, func(s *scenario.Scenario) bool { return !s.Topology.Attached() }) {
+		return "", nil
+	}
+	return topology.FindServer()
 }
