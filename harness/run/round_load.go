@@ -152,13 +152,10 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 
 // plus returns the account of two open loads together.
 func plus(a, b *result.Arrivals) *result.Arrivals {
-	if a == nil {
-		sum := *b
-		return &sum
+	sum := *b
+	if a != nil {
+		sum = *a
+		sum.Add(*b)
 	}
-	return &result.Arrivals{
-		PerSecond: a.PerSecond + b.PerSecond, PeakPerSecond: a.PeakPerSecond,
-		Scheduled: a.Scheduled + b.Scheduled, Finished: a.Finished + b.Finished, Unfinished: a.Unfinished + b.Unfinished,
-		Unsent: a.Unsent + b.Unsent, Dropped: a.Dropped + b.Dropped, Refused: a.Refused + b.Refused, Held: a.Held + b.Held,
-	}
+	return &sum
 }
