@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pronybench/prony/harness/hosts"
+	"github.com/pronybench/prony/harness/hostcompare"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
@@ -15,7 +15,7 @@ const hostsCaveat = "The ratio is B's figure to A's, with its 95 % interval by a
 	" these runs: it does not say which property of a host makes it."
 
 // HostsText renders two hosts side by side as plain text. It ends with a newline.
-func HostsText(c *hosts.Comparison) string {
+func HostsText(c *hostcompare.Comparison) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A is %s (%s), B is %s (%s)\n\n", c.A.Folder, render.Plural(c.A.Runs, "run"), c.B.Folder, render.Plural(c.B.Runs, "run"))
 	b.WriteString(hostsManifest(c, func(s string) string { return s }).Text("  "))
@@ -41,7 +41,7 @@ func HostsText(c *hosts.Comparison) string {
 }
 
 // HostsMarkdown renders two hosts side by side as a page.
-func HostsMarkdown(c *hosts.Comparison) string {
+func HostsMarkdown(c *hostcompare.Comparison) string {
 	var p page
 	p.heading(1, "Two hosts side by side")
 	p.paragraph("A is %s with %s, and B is %s with %s. %s", code(c.A.Folder), render.Plural(c.A.Runs, "run"), code(c.B.Folder), render.Plural(c.B.Runs, "run"), hostsCaveat)
@@ -66,7 +66,7 @@ func HostsMarkdown(c *hosts.Comparison) string {
 	return p.String()
 }
 
-func hostsManifest(c *hosts.Comparison, cell func(string) string) render.Table {
+func hostsManifest(c *hostcompare.Comparison, cell func(string) string) render.Table {
 	t := render.Table{Header: []string{"host", "A", "B"}}
 	for _, row := range c.Manifest {
 		t.Rows = append(t.Rows, []string{row.Name, cell(orNoHost(row.A)), cell(orNoHost(row.B))})
@@ -82,7 +82,7 @@ func orNoHost(values []string) string {
 	return strings.Join(values, "; ")
 }
 
-func hostsTitle(s hosts.Scenario, code func(string) string) string {
+func hostsTitle(s hostcompare.Scenario, code func(string) string) string {
 	title := code(s.Name)
 	if s.Point != "" {
 		title += " at " + code(s.Point)
@@ -90,7 +90,7 @@ func hostsTitle(s hosts.Scenario, code func(string) string) string {
 	return title + ", durability " + code(s.Durability)
 }
 
-func hostsMetrics(s hosts.Scenario, code func(string) string) render.Table {
+func hostsMetrics(s hostcompare.Scenario, code func(string) string) render.Table {
 	t := render.Table{Header: []string{"metric", "unit", ">A", "its interval", ">B", "its interval", ">B / A", "its interval"}}
 	for _, m := range s.Metrics {
 		row := []string{code(m.Name), m.Unit}
@@ -108,7 +108,7 @@ func hostsMetrics(s hosts.Scenario, code func(string) string) render.Table {
 }
 
 // hostsNotes says what a reader must know of the runs of a scenario.
-func hostsNotes(s hosts.Scenario) []string {
+func hostsNotes(s hostcompare.Scenario) []string {
 	notes := []string{fmt.Sprintf("runs: %s of %s, and %s of %s", s.A.ID, render.Plural(s.A.Rounds, "round"), s.B.ID, render.Plural(s.B.Rounds, "round"))}
 	if s.A.Commit != s.B.Commit {
 		notes = append(notes, fmt.Sprintf("the builds differ, so that the ratio is of host and build together: %s and %s", s.A.Commit, s.B.Commit))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/harness/hosts"
+	"github.com/pronybench/prony/harness/hostcompare"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -163,7 +163,7 @@ func TestHostsCompare(t *testing.T) {
 
 	got := prony(t, "hosts", "compare", "--json", "a", "b")
 	require.Equal(t, 0, got.code, got.stderr)
-	var c hosts.Comparison
+	var c hostcompare.Comparison
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))
 	require.Len(t, c.Scenarios, 4)
 	rate := c.Scenarios[1].Metrics[0]
@@ -172,7 +172,7 @@ func TestHostsCompare(t *testing.T) {
 	require.NotNil(t, rate.Ratio)
 	assert.InEpsilon(t, 4, rate.Ratio.Center, 1e-6, "of the newest run that counts")
 	assert.True(t, rate.Ratio.Low < 4 && rate.Ratio.High > 4)
-	assert.Equal(t, []hosts.Row{{Name: "CPU", A: []string{"Slow CPU"}, B: []string{"Fast CPU"}}}, c.Manifest[1:2])
+	assert.Equal(t, []hostcompare.Row{{Name: "CPU", A: []string{"Slow CPU"}, B: []string{"Fast CPU"}}}, c.Manifest[1:2])
 	assert.Len(t, c.Left, 5)
 }
 

@@ -1,9 +1,9 @@
-// Package hosts puts what two hosts measured of the same scenarios side by side.
+// Package hostcompare puts what two hosts measured of the same scenarios side by side.
 //
 // Read finds the results in a folder of results, such as reports/data or runs. Compare returns a Comparison: for each scenario that both
 // have with the same configuration the figures of both and their ratio, the two hosts, and what could not be compared. It judges nothing: two
 // hosts are not two builds.
-package hosts
+package hostcompare
 
 import (
 	"cmp"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronybench/prony/harness/hosts"
+	"github.com/pronybench/prony/harness/hostcompare"
 	"github.com/pronybench/prony/harness/report"
 )
 
@@ -38,15 +38,15 @@ hosts are shown side by side. Nothing is judged: two hosts are not two builds.`,
 			if asJSON && markdown {
 				return errors.New("--json and --markdown are both given: choose one")
 			}
-			a, err := hosts.Read(folders[0])
+			a, err := hostcompare.Read(folders[0])
 			if err != nil {
 				return err
 			}
-			b, err := hosts.Read(folders[1])
+			b, err := hostcompare.Read(folders[1])
 			if err != nil {
 				return err
 			}
-			compared := hosts.Compare(a, b)
+			compared := hostcompare.Compare(a, b)
 			if asJSON {
 				return printJSON(c, compared)
 			}
