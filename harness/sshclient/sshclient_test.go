@@ -48,7 +48,7 @@ func TestQuote(t *testing.T) {
 }
 
 // traps is a program that says which signals it gets.
-const traps = `trap 'echo TERM; exit 3' TERM
+const traps = `trap 'echo TERM; touch "$2/asked"; exit 3' TERM
 echo "began in $(pwd) with $OWN and ${QUEUED_X-nothing} and $1"
 while :; do sleep 0.1; done
 `
@@ -114,6 +114,7 @@ func TestSessionsEndTheirProgramWithTheConnection(t *testing.T) {
 	assert.Contains(t, s.Status(), "the connection ended")
 	require.Eventually(t, func() bool { return strings.Contains(said(), "Connection") }, patience, 10*time.Millisecond, "ssh's messages are in the log")
 	require.Eventually(t, func() bool { return !runs(t, dir) }, patience, 10*time.Millisecond, "the program ended too")
+	assert.FileExists(t, filepath.Join(dir, "asked"), "in order")
 }
 
 // runs reports whether a process has a word as its last argument.
