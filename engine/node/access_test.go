@@ -260,7 +260,7 @@ func TestMetricsNameTenantsOnlyWhenAsked(t *testing.T) {
 }
 
 func TestTheAdminListenerGuardsWhatTellsMuch(t *testing.T) {
-	n, _ := openAuth(t, t.TempDir(), nil)
+	n, _ := openAuth(t, t.TempDir(), func(c *Config) { c.Settings = []string{"a setting"} })
 	ctx := context.Background()
 	secret := func(tenant string, scopes access.Scopes) string {
 		_, secret, err := n.registry.CreateToken(ctx, access.Everybody(), access.NewToken{Tenant: tenant, Scopes: scopes})
@@ -280,7 +280,7 @@ func TestTheAdminListenerGuardsWhatTellsMuch(t *testing.T) {
 		assert.Equal(t, http.StatusOK, ask(http.MethodGet, path, ""), path)
 	}
 	for _, path := range []string{
-		"GET /audit", "PUT /debug/rates", "GET /debug/pprof/", "GET /debug/pprof/goroutine", "GET /debug/pprof/cmdline",
+		"GET /audit", "GET /settings", "PUT /debug/rates", "GET /debug/pprof/", "GET /debug/pprof/goroutine", "GET /debug/pprof/cmdline",
 		"GET /debug/pprof/symbol", "GET /debug/pprof/profile?seconds=1", "GET /debug/pprof/trace?seconds=0.01", "GET /debug/pprof/heap?debug=1",
 		"POST /debug/trace/start", "GET /debug/trace/snapshot", "POST /debug/trace/stop",
 	} {

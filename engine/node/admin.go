@@ -17,9 +17,9 @@ import (
 	"github.com/pronybench/prony/engine/rpc/admin"
 )
 
-// newAdmin makes the admin listener's server: probes, metrics, profiles, audit, and the admin service over gRPC and
+// newAdmin makes the admin listener's server: probes, metrics, profiles, audit, settings, and the admin service over gRPC and
 // REST. It is apart from the clients' listeners because profiles show what the server does, and cost CPU time.
-func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits, metricsAuth bool) error {
+func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits, metricsAuth bool, settings any) error {
 	if n.adminAt == nil {
 		return nil
 	}
@@ -35,6 +35,9 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 		mux.Handle("GET /metrics", page)
 	}
 	operators("GET /audit", n.audit)
+	if settings != nil {
+		operators("GET /settings", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, map[string]any{"settings": settings}) })
+	}
 	operators("GET /debug/stalls", n.slowCommits)
 	rates := &profileRates{}
 	operators("PUT /debug/rates", rates.put)

@@ -61,6 +61,9 @@ type Config struct {
 	// Insecure lets listeners that other hosts can reach go without TLS or without authentication.
 	Insecure bool
 
+	// Settings are what the server was configured with, as /settings of the admin listener answers in JSON; nil: there is no such page.
+	Settings any
+
 	// Metrics configures /metrics of the admin listener.
 	Metrics Metrics
 

@@ -172,7 +172,7 @@ func Open(c Config) (_ *Node, err error) {
 	if n.cluster != nil {
 		admin.InCluster(route.New(n.cluster, n.shards))
 	}
-	if err := n.newAdmin(admin, c.Limits, c.Metrics.Auth); err != nil {
+	if err := n.newAdmin(admin, c.Limits, c.Metrics.Auth, c.Settings); err != nil {
 		return nil, err
 	}
 	if n.cluster != nil {

@@ -20,14 +20,14 @@ import (
 type Client struct {
 	Address string // "host:port"
 	Token   string // the access token's secret; "" where the server wants none
-	// CA is the authority of a listener with TLS; "" of one without.
+	// CA is the authority of a listener with TLS; zero of one without.
 	CA clienttls.CA
 }
 
 // URL returns the address of a path of the listener.
 func (c Client) URL(path string) string {
 	scheme := "http://"
-	if c.CA != "" {
+	if !c.CA.IsZero() {
 		scheme = "https://"
 	}
 	return scheme + c.Address + path

@@ -22,14 +22,16 @@ func TestAClientWithAnAuthorityWantsTLS(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	defer s.Close()
-	ca := clienttls.CA(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	ca := clienttls.Made(string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
 	get := func(ca clienttls.CA) error {
 		_, err := Client{Address: strings.TrimPrefix(s.URL, "https://"), CA: ca}.Get(t.Context(), "/x", time.Minute, 100)
 		return err
 	}
 	require.ErrorContains(t, get(ca), "not "+clienttls.ServerName, "the name is checked too")
-	require.ErrorContains(t, get(""), "400 Bad Request", "in plain text")
-	require.ErrorContains(t, get("nothing"), "no certificate in PEM")
+	require.NoError(t, get(clienttls.CA{PEM: ca.PEM, Name: "example.com"}), "a name of its own")
+	require.NoError(t, get(clienttls.CA{PEM: ca.PEM}), "the address that the client connects to")
+	require.ErrorContains(t, get(clienttls.CA{}), "400 Bad Request", "in plain text")
+	require.ErrorContains(t, get(clienttls.Made("nothing")), "no certificate in PEM")
 	assert.Equal(t, "https://a:1/b", Client{Address: "a:1", CA: ca}.URL("/b"))
 	assert.Equal(t, "http://a:1/b", Client{Address: "a:1"}.URL("/b"))
 }

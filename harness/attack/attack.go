@@ -35,12 +35,12 @@ const (
 
 // Plan says what to attack.
 type Plan struct {
-	Address string       `json:"address"`      // host:port of the server's gRPC listener
-	Admin   string       `json:"admin"`        // host:port of its admin listener
-	Token   string       `json:"token"`        // the bearer token for Tenant; "" if the server requires no token
-	CA      clienttls.CA `json:"ca,omitempty"` // the authority of a server with TLS; "" of one without
-	Kinds   []string     `json:"kinds"`        // from scenario.AttackKinds
-	Clients int          `json:"clients"`      // of each kind
+	Address string       `json:"address"`     // host:port of the server's gRPC listener
+	Admin   string       `json:"admin"`       // host:port of its admin listener
+	Token   string       `json:"token"`       // the bearer token for Tenant; "" if the server requires no token
+	CA      clienttls.CA `json:"ca,omitzero"` // the authority of a server with TLS; zero of one without
+	Kinds   []string     `json:"kinds"`       // from scenario.AttackKinds
+	Clients int          `json:"clients"`     // of each kind
 }
 
 // attacker is one hostile client.
@@ -126,7 +126,7 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
 	}
 	if p.Token != "" {
-		options = append(options, client.WithToken(p.Token))
+		options = append(options, client.WithToken(p.Token), client.WithPlaintextToken()) // the scenario decides on TLS
 	}
 	tenant, err := client.Dial(p.Address, options...)
 	if err != nil {

@@ -19,13 +19,29 @@ const triesMax = 3
 // Read returns what the servers say that they hold, each shard counted once: a node audits the shards that it leads,
 // so those that lead any are asked, and all over again if one has lost or won a shard in the meantime.
 func Read(ctx context.Context, cluster *topology.Cluster) (observe.Counts, error) {
+	all, err := ReadAll(ctx, cluster)
+	return all.Totals(attack.Tenant), err // the ledger does not count the attackers' tasks
+}
+
+// ReadSince is Read of servers that ran before the round: of the tenants that an earlier audit has, and what was counted since. An audit
+// without tenants stands for servers that were started for the round.
+func ReadSince(ctx context.Context, cluster *topology.Cluster, earlier observe.Audit) (observe.Counts, error) {
+	if len(earlier.Tenants) == 0 {
+		return Read(ctx, cluster)
+	}
+	all, err := ReadAll(ctx, cluster)
+	return all.Since(earlier), err
+}
+
+// ReadAll returns the queues that Read counts, those of attackers too.
+func ReadAll(ctx context.Context, cluster *topology.Cluster) (observe.Audit, error) {
 	for range triesMax {
 		if err := cluster.WaitForLeaders(ctx); err != nil {
-			return observe.Counts{}, err
+			return observe.Audit{}, err
 		}
 		before, err := cluster.Leaders(ctx)
 		if err != nil {
-			return observe.Counts{}, err
+			return observe.Audit{}, err
 		}
 		var all observe.Audit
 		var auditErr error
@@ -40,10 +56,10 @@ func Read(ctx context.Context, cluster *topology.Cluster) (observe.Counts, error
 		after, err := cluster.Leaders(ctx)
 		switch {
 		case err != nil:
-			return observe.Counts{}, err
+			return observe.Audit{}, err
 		case slices.Equal(before, after):
-			return all.Totals(attack.Tenant), auditErr // the ledger does not count the attackers' tasks
+			return all, auditErr
 		}
 	}
-	return observe.Counts{}, fmt.Errorf("the shards changed their leaders during each of %d audits", triesMax)
+	return observe.Audit{}, fmt.Errorf("the shards changed their leaders during each of %d audits", triesMax)
 }

@@ -11,18 +11,27 @@ import (
 // because the system chooses the port, and all nodes of a cluster have the same certificate.
 const ServerName = "server"
 
-// CA is the only authority whose servers a client trusts: its certificate as PEM text. "" means that connections are not encrypted.
-// A CA is not secret.
-type CA string
+// CA is the only authority whose servers a client trusts. The zero value means that connections are not encrypted. A CA is not secret.
+type CA struct {
+	PEM string `json:"pem"` // its certificate
+	// Name is what the servers' certificates must be for; "" stands for the host that the client connects to.
+	Name string `json:"name,omitempty"`
+}
 
-// Config returns the configuration of a client that trusts this authority and no other, for a server with the name ServerName, or
-// nil if connections are not encrypted. It fails if the text has no certificate. The configuration is the caller's.
+// Made returns the CA of servers that the harness starts, by its certificate as PEM text.
+func Made(pem string) CA { return CA{PEM: pem, Name: ServerName} }
+
+// IsZero reports whether connections are not encrypted.
+func (ca CA) IsZero() bool { return ca == CA{} }
+
+// Config returns the configuration of a client that trusts this authority and no other, or nil if connections are not encrypted. It fails
+// if the text has no certificate. The configuration is the caller's.
 func (ca CA) Config() (*tls.Config, error) {
-	if ca == "" {
+	if ca.IsZero() {
 		return nil, nil //nolint:nilnil // crypto/tls and net/http write "no TLS" in the same way
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS13, ServerName: ServerName, RootCAs: x509.NewCertPool()}
-	if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+	config := &tls.Config{MinVersion: tls.VersionTLS13, ServerName: ca.Name, RootCAs: x509.NewCertPool()}
+	if !config.RootCAs.AppendCertsFromPEM([]byte(ca.PEM)) {
 		return nil, errors.New("the authority that servers' certificates must come from has no certificate in PEM")
 	}
 	return config, nil

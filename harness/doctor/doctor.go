@@ -1,7 +1,7 @@
 // Package doctor examines whether a host is fit for measuring: what the load generator reaches without a server, how late it
 // sends, how long an fsync takes, and which of the host's signals can be read and how they were meanwhile.
 //
-// Examine returns a Report, whose checks are fit, unfit or unknown. Examine loads the host for some seconds and sets GOMAXPROCS
+// Examine returns a Report, whose checks are fit, unfit or unknown. For a dedicated host it also judges the settings that DEDICATED.md advises. Examine loads the host for some seconds and sets GOMAXPROCS
 // meanwhile, so nothing else should run in the process.
 package doctor
 
@@ -44,6 +44,8 @@ type Report struct {
 	Verdict result.Verdict `json:"verdict"` // Pass, or Invalid where anything is unfit
 	Host    result.Host    `json:"host"`
 	Checks  []Check        `json:"checks"`
+	// Dedicated are the settings that are advised of a dedicated host, if they were asked for.
+	Dedicated []Setting `json:"dedicated,omitempty"`
 }
 
 // Limits of the checks. A slower generator would measure itself instead of its target.
@@ -58,6 +60,8 @@ type Options struct {
 	Dir      string        // an existing folder, where servers would keep their data
 	Window   time.Duration // of each load; 0 means a second
 	HostRoot string        // below which the host's proc and sys are found; "" means its own
+	// Dedicated has the host judged as one that does nothing but measure.
+	Dedicated bool
 }
 
 // Examine measures what this host can do for measuring. It takes about five windows, and sets GOMAXPROCS meanwhile.
@@ -81,6 +85,9 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 		if c.State == Unfit {
 			d.Verdict = result.Invalid
 		}
+	}
+	if o.Dedicated {
+		d.dedicated(o.HostRoot, o.Dir, &signals)
 	}
 	return d, nil
 }

@@ -38,6 +38,12 @@ func (t Target) options() ([]grpc.DialOption, error) {
 	}
 	if t.Token != "" {
 		options = append(options, client.WithToken(t.Token))
+		if encrypted == nil { // the scenario decides that servers on other hosts are measured without TLS
+			options = append(options, client.WithPlaintextToken())
+		}
+	}
+	if t.PlaintextToken && encrypted == nil {
+		options = append(options, client.WithPlaintextToken())
 	}
 	if t.BusyPoll {
 		options = append(options, client.WithBusyPoll())

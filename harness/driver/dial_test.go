@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
+
+	"github.com/pronybench/prony/harness/clienttls"
 )
 
 func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
@@ -18,8 +20,9 @@ func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
 		return options
 	}
 	assert.Contains(t, options(t, Target{BusyPoll: true}), client.WithBusyPoll())
+	assert.Contains(t, options(t, Target{PlaintextToken: true}), client.WithPlaintextToken())
 	assert.Empty(t, options(t, Target{}))
 	assert.Contains(t, options(t, Target{Idempotent: true}), client.WithIdempotency())
-	_, err := Target{CA: "nothing"}.Dial()
+	_, err := Target{CA: clienttls.Made("nothing")}.Dial()
 	assert.ErrorContains(t, err, "no certificate in PEM")
 }

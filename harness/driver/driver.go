@@ -20,8 +20,10 @@ type Target struct {
 	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"; of a cluster those of all nodes, with commas between them
 	HTTP    string // of REST: "127.0.0.1:port", for a cluster those of all nodes with commas between them; "" without REST
 	Token   string // the access token's secret; "" where none is wanted
-	// CA is the authority of servers with TLS, over gRPC and REST; "" of servers without.
+	// CA is the authority of servers with TLS, over gRPC and REST; zero of servers without.
 	CA clienttls.CA
+	// PlaintextToken lets the access token go to another host without TLS, as client.WithPlaintextToken says: to one that only this run reaches.
+	PlaintextToken bool
 	// Dialer connects to a server in this process; nil of any other, which Address leads to.
 	Dialer func(context.Context) (net.Conn, error)
 	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.

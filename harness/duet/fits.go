@@ -54,6 +54,10 @@ func fits(s *scenario.Scenario) error {
 	switch {
 	case t.Kind == scenario.Embedded || t.Kind == scenario.NoTopology:
 		return fmt.Errorf("its topology %q has no server process", t.Kind)
+	case t.Hosts != nil:
+		return errors.New("its nodes have hosts of their own, and those of two builds would share the forwarder between them")
+	case t.Kind == scenario.Remote:
+		return errors.New("its servers run on other hosts, where the CPU clocks of slices can't be read")
 	case len(s.Workloads) != 1:
 		return fmt.Errorf("it has %d workloads, and a duet's generator has one", len(s.Workloads))
 	case len(s.Faults) > 0:

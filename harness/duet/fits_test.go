@@ -21,6 +21,7 @@ func TestFits(t *testing.T) {
 		`its topology "embedded"`:          func(s *scenario.Scenario) { s.Topology.Kind = scenario.Embedded },
 		`its topology "none"`:              func(s *scenario.Scenario) { s.Topology.Kind = scenario.NoTopology },
 		"2 workloads":                      func(s *scenario.Scenario) { s.Workloads = append(s.Workloads, s.Workloads[0]) },
+		"its nodes have hosts":             func(s *scenario.Scenario) { s.Topology.Hosts = &scenario.Hosts{} },
 		"it has faults":                    func(s *scenario.Scenario) { s.Faults = []scenario.Fault{{}} },
 		"it has an attack":                 func(s *scenario.Scenario) { s.Attack = &scenario.Attack{} },
 		"it has a backlog":                 func(s *scenario.Scenario) { s.Backlog = &scenario.Backlog{} },

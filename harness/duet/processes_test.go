@@ -54,7 +54,7 @@ func TestProcessesOfASide(t *testing.T) {
 		assert.Positive(t, cycles)
 		_, err = p.counters(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, i == 1, p.cluster.CA != "")
+		assert.Equal(t, i == 1, !p.cluster.CA.IsZero())
 		require.NoError(t, p.stop(t.Context()))
 	}
 }

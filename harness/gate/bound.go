@@ -66,7 +66,7 @@ func settingOf(s *scenario.Scenario, p *result.Point) (setting scenario.Point, k
 }
 
 func boundBy(r *result.Result, point int, metrics map[string]result.Metric, setting scenario.Point) *result.Bound {
-	l := limits{host: r.Manifest.Host, setting: setting, metrics: metrics}
+	l := limits{host: r.Manifest.Host, servers: r.Manifest.Hosts, setting: setting, metrics: metrics}
 	for _, round := range r.Rounds {
 		if round.Point == point && round.Timed() && round.Cycles > 0 && round.WindowSeconds > 0 {
 			l.rounds = append(l.rounds, round)
@@ -83,6 +83,7 @@ func boundBy(r *result.Result, point int, metrics map[string]result.Metric, sett
 // limits looks for what limits the rate of rounds at one setting.
 type limits struct {
 	host    result.Host
+	servers []result.ServerHost // of servers on other hosts
 	setting scenario.Point
 	rounds  []result.Round // timed, with cycles
 	metrics map[string]result.Metric
@@ -141,6 +142,11 @@ func (l *limits) cpu() {
 	l.unknown = l.unknown || !clientKnown || servers && !serverKnown
 	serverPolls := l.setting.Topology.BusyPoll
 	clientPolls := scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.BusyPoll })
+	if l.setting.Topology.Kind == scenario.Remote {
+		l.cpuElsewhere(result.BoundServerCPU, "the servers keep", server, l.serverProcs(), serverPolls)
+		l.cpuElsewhere(result.BoundClientCPU, "the load generator keeps", client, l.clientProcs(), clientPolls)
+		return
+	}
 	together := 0.0
 	if l.host.CPUs > 0 {
 		together = (server + client) / float64(l.host.CPUs)
@@ -170,6 +176,41 @@ func (l *limits) cpu() {
 		procs = l.setting.Workloads[0].Procs
 	}
 	add(result.BoundClientCPU, "the load generator keeps", client, server, procs, clientPolls)
+}
+
+// cpuElsewhere finds how much of its CPUs a side keeps busy whose hosts are not the other side's. procs of 0 is unknown.
+func (l *limits) cpuElsewhere(by, who string, cores float64, procs int, polls bool) {
+	if procs == 0 {
+		l.unknown = true
+	}
+	if cores <= 0 || procs == 0 {
+		return
+	}
+	part := cores / float64(procs)
+	if polls && part >= saturated {
+		l.unknown = true
+		return
+	}
+	l.found = append(l.found, resource{by, part, saturated, fmt.Sprintf("%s %s of %s busy", who, render.Digits(cores, 2), render.Plural(procs, "CPU"))})
+}
+
+// serverProcs returns how many CPUs servers on other hosts may use together, by their GOMAXPROCS; 0 if one does not say it.
+func (l *limits) serverProcs() (procs int) {
+	for _, h := range l.servers {
+		if h.GOMAXPROCS == 0 {
+			return 0
+		}
+		procs += h.GOMAXPROCS
+	}
+	return procs
+}
+
+// clientProcs returns how many CPUs the generator may use on a host of its own.
+func (l *limits) clientProcs() int {
+	if len(l.setting.Workloads) > 0 && l.setting.Workloads[0].Procs > 0 {
+		return min(l.setting.Workloads[0].Procs, max(1, l.host.CPUs))
+	}
+	return l.host.CPUs
 }
 
 // cores returns the mean over the rounds of how many CPUs a side keeps busy. known is false if a round does not have it.

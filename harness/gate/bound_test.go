@@ -57,6 +57,20 @@ func TestBound(t *testing.T) {
 				r.Manifest.Scenario.Topology.Procs, r.Manifest.Scenario.Workloads[0].Procs = 0, 0
 			}, result.BoundServerCPU, "bound by server CPU: the servers keep 2.1 of 4 CPUs busy (with the other side 3.8 of the host's 4), the load generator keeps 1.7 of 4 CPUs busy",
 		},
+		"servers on hosts of their own": {
+			func(r *result.Result) {
+				each(func(r *result.Round) { r.Metrics[result.ServerCPUCores], r.Processes[0].CPUCores = 14.1, 0.9 })(r)
+				r.Manifest.Scenario.Topology.Kind, r.Manifest.Scenario.Workloads[0].Procs = scenario.Remote, 0
+				r.Manifest.Hosts = []result.ServerHost{{GOMAXPROCS: 8}, {GOMAXPROCS: 8}}
+			}, result.BoundServerCPU, "bound by server CPU: the servers keep 14 of 16 CPUs busy",
+		},
+		"a generator whose servers have hosts of their own": {
+			func(r *result.Result) {
+				each(func(r *result.Round) { r.Metrics[result.ServerCPUCores], r.Processes[0].CPUCores = 3.9, 3.8 })(r)
+				r.Manifest.Scenario.Topology.Kind, r.Manifest.Scenario.Workloads[0].Procs = scenario.Remote, 0
+				r.Manifest.Hosts = []result.ServerHost{{GOMAXPROCS: 8}}
+			}, result.BoundClientCPU, "bound by client CPU: the load generator keeps 3.8 of 4 CPUs busy",
+		},
 		"a client without a figure of its process": {
 			each(func(r *result.Round) {
 				r.Processes = nil

@@ -25,8 +25,8 @@ type Target struct {
 	Address string `json:"address"`
 	HTTP    string `json:"http,omitempty"`
 	Token   string `json:"token,omitempty"`
-	// CA is the authority of servers with TLS; "" of servers without.
-	CA clienttls.CA `json:"ca,omitempty"`
+	// CA is the authority of servers with TLS; zero of servers without.
+	CA clienttls.CA `json:"ca,omitzero"`
 	// BusyPoll and Idempotent are the workload's settings of these names.
 	BusyPoll   bool `json:"busy_poll,omitempty"`
 	Idempotent bool `json:"idempotent,omitempty"`

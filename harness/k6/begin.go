@@ -18,7 +18,7 @@ import (
 func (i *instance) meter() (*load.Meter, error) {
 	meter, err := i.process.theMeter()
 	if err == nil && !i.aside() {
-		err = i.process.begin(shareOf(i.vu.State()))
+		err = i.process.begin(shareOf(i.vu.State()), i.name())
 	}
 	return meter, err
 }
@@ -62,8 +62,13 @@ func (p *process) theMeter() (*load.Meter, error) {
 }
 
 // begin begins the load, once. Under `prony run` the harness says when.
-func (p *process) begin(share float64) error {
-	p.beginning.Do(func() { p.fail(p.tryBegin(share)) })
+func (p *process) begin(share float64, name string) error {
+	p.beginning.Do(func() {
+		p.mu.Lock()
+		p.share, p.name = share, name
+		p.mu.Unlock()
+		p.fail(p.tryBegin(share))
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failure

@@ -41,6 +41,8 @@ type process struct {
 	root    *k6api.TagSet
 	logger  logrus.FieldLogger
 	beat    sync.WaitGroup // reports progress
+	share   float64        // of the load; 0 before it begins
+	name    string         // that no other process of the test has
 
 	finished bool
 }
@@ -126,6 +128,10 @@ func (p *process) finish() error {
 	defer p.end()
 	p.mu.Lock()
 	meter, account, conn, finished := p.meter, p.account, p.control, p.finished
+	instance := k6run.Instance{Version: k6run.Version, Name: p.name, Share: p.share}
+	if p.wanted != nil {
+		instance.Arrivals, instance.Phases = p.wanted.workload.Arrivals, p.wanted.phases
+	}
 	p.finished = true
 	p.mu.Unlock()
 	if finished {
@@ -142,6 +148,8 @@ func (p *process) finish() error {
 	errs := []error{meter.Close()}
 	if conn != nil {
 		errs = append(errs, conn.Outcome(outcome, balance), conn.Close())
+	} else if path, given := p.lookup(k6run.OutcomeEnv); given && path != "" {
+		errs = append(errs, writeInstance(path, instance, outcome, balance))
 	}
 	return errors.Join(append(errs, p.closePools())...)
 }

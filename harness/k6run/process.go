@@ -29,7 +29,7 @@ type Config struct {
 	Address string       // as of AddressEnv
 	Admin   string       // as of AdminEnv
 	Token   string       // as of TokenEnv; "" where the server wants none
-	CA      clienttls.CA // as of TLSCAEnv; "" where the server has no TLS
+	CA      clienttls.CA // as of TLSCAEnv and TLSNameEnv; zero where the server has no TLS
 	// LogPath is where its messages go, and SummaryPath what it prints besides: its summary, and what the script prints there.
 	LogPath     string
 	SummaryPath string
@@ -141,8 +141,8 @@ func (p *Process) launch(script string) (err error) {
 		AddressEnv+"="+p.config.Address, AdminEnv+"="+p.config.Admin, TokenEnv+"="+p.config.Token,
 		PlanEnv+"="+string(plan), ControlEnv+"="+p.place.socket(),
 		"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false")
-	if ca := p.config.CA; ca != "" {
-		cmd.Env = append(cmd.Env, TLSCAEnv+"="+string(ca), TLSNameEnv+"="+clienttls.ServerName)
+	if ca := p.config.CA; !ca.IsZero() {
+		cmd.Env = append(cmd.Env, TLSCAEnv+"="+ca.PEM, TLSNameEnv+"="+ca.Name)
 	}
 	if procs := p.config.Plan.Workload.Procs; procs > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(procs))

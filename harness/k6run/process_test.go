@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/result"
@@ -94,7 +95,7 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 	}
 	noted := filepath.Join(t.TempDir(), "noted")
 	cfg := acting(t, "note "+noted, "connect", "ready 2", "begin", "window", "outcome")
-	cfg.Plan.Workload.Procs, cfg.CA = 3, "authority"
+	cfg.Plan.Workload.Procs, cfg.CA = 3, clienttls.Made("authority")
 	_, err := carry(t.Context(), t, cfg, load.Hooks{})
 	require.NoError(t, err)
 	text, err := os.ReadFile(noted)

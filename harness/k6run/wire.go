@@ -26,6 +26,7 @@ const (
 	TLSNameEnv = "PRONY_TLS_NAME" // the name that the certificate must have; the address if it is not set
 	PlanEnv    = "PRONY_PLAN"     // the Plan, as JSON
 	ControlEnv = "PRONY_CONTROL"  // the path of the Unix socket
+	OutcomeEnv = "PRONY_OUTCOME"  // the path of a file for the Instance, of a script that runs on its own
 )
 
 // MessageBytesMax bounds a message.
@@ -54,6 +55,17 @@ type Message struct {
 // Ready says that the script's VUs are ready to begin.
 type Ready struct {
 	Version int `json:"version"`
+}
+
+// Instance is what one k6 process of several measured, each of which had a part of the load. A process that runs on its own writes it to the
+// file that OutcomeEnv names.
+type Instance struct {
+	Version  int               `json:"version"`
+	Name     string            `json:"name"`  // that no other instance has
+	Share    float64           `json:"share"` // of the load, above 0 and up to 1
+	Arrivals scenario.Arrivals `json:"arrivals"`
+	Phases   scenario.Phases   `json:"phases"`
+	Outcome  Outcome           `json:"outcome"`
 }
 
 // Outcome is what came of a script's load, as load.Outcome is of one that the harness puts on a target itself.

@@ -19,7 +19,7 @@ const (
 	completionRefused                   // a completion was refused, at least once
 	completionInDoubt                   // a completion will never be answered, at least once
 	delivered                           // it was claimed, where the order is watched
-	completionAsked                     // a completion was asked for, where reads are watched
+	completionAsked                     // a completion was asked for, where that is noted
 	answered          = acknowledged | refused | unknown
 )
 
@@ -59,6 +59,7 @@ type account struct {
 
 	order  map[uint64]uint64 // see claim; nil where the order is not watched
 	leases map[uint64]Lease  // by task, see lease; nil where the leases are not watched
+	beyond *beyond           // of a restored ledger, shared by its accounts; else nil
 }
 
 // update adds a flag to what is known of a task.
@@ -184,7 +185,7 @@ const (
 
 // complete notes that a completion of a task was acknowledged.
 func (a *account) complete(sequence uint64) finding {
-	if sequence >= a.sent {
+	if sequence >= a.sent && !a.reach(sequence) {
 		return neverSent
 	}
 	at := a.find(sequence)
@@ -210,7 +211,7 @@ func (a *account) complete(sequence uint64) finding {
 
 // mark adds a flag that settles nothing to a task, if it is not settled.
 func (a *account) mark(sequence uint64, flag uint8) {
-	if sequence >= a.sent {
+	if sequence >= a.sent && !a.reach(sequence) {
 		return
 	}
 	if at := a.find(sequence); at >= 0 {

@@ -43,6 +43,11 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 	}
 }
 
+// kinds are all of them, in an order that stays: it is that of a checkpoint.
+func (f *faults) kinds() []*fault {
+	return []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread}
+}
+
 // read fills in all counts, and adds the samples.
 func (f *faults) read(into *result.Ledger) {
 	f.mu.Lock()
@@ -51,7 +56,7 @@ func (f *faults) read(into *result.Ledger) {
 	into.Misrouted, into.Reordered = f.misrouted.count, f.reordered.count
 	into.Contested, into.Revoked = f.contested.count, f.revoked.count
 	into.Reads, into.Misread = f.reads.Load(), f.misread.count
-	for _, kind := range []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread} {
+	for _, kind := range f.kinds() {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

@@ -34,6 +34,8 @@ type Ledger struct {
 
 	// Locked after an account's mutex, never before.
 	faults faults
+
+	journal journal
 }
 
 // New returns the ledger of the round with the given id, whose producers are numbered from 0 and send
@@ -104,8 +106,11 @@ func (l *Ledger) Producers() int { return len(l.accounts) }
 
 // Sent says that a producer is about to send n tasks, and returns the sequence number of the first;
 // the others follow. Each must be answered by Enqueued, Refused or Unknown later. It panics when the
-// producer has used all of its MaxSequences numbers.
+// producer has used all of its MaxSequences numbers, and on a restored ledger.
 func (l *Ledger) Sent(producer, n int) (first uint64) {
+	if l.Restored() {
+		panic("ledger: a restored ledger judges the rest of a load, and takes no new task")
+	}
 	a := l.account(producer)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -241,7 +246,11 @@ func (l *Ledger) unexpected(id Identity, found finding) {
 	case refusedBefore:
 		l.Corrupted(fmt.Sprintf("refused: %s: completed although its enqueue was refused", id))
 	case neverSent:
-		l.Corrupted(fmt.Sprintf("foreign: %s: completed although it was never sent", id))
+		why := "it was never sent"
+		if l.Restored() {
+			why = fmt.Sprintf("more than %d tasks would have been sent after the checkpoint", beyondMax)
+		}
+		l.Corrupted(fmt.Sprintf("foreign: %s: completed although %s", id, why))
 	case expected:
 	}
 }

@@ -23,18 +23,23 @@ type Answer struct {
 // first task is sent, and Completing for each task before its completion is asked for. It takes a bit of what is known of each task.
 func (l *Ledger) WatchReads() { l.watchesReads = true }
 
-// WatchesReads reports whether WatchReads was called.
-func (l *Ledger) WatchesReads() bool { return l.watchesReads }
+// WatchesCompletions reports whether Completing must be called, for WatchReads or for a journal.
+func (l *Ledger) WatchesCompletions() bool { return l.watchesReads || l.journal.kept.Load() }
 
-// Completing says that a completion of a task is about to be asked for: from now on the target may have the task or not.
-func (l *Ledger) Completing(id Identity) {
-	if !l.knows(id) {
-		return
+// Completing says that completions of tasks are about to be asked for: from now on the target may have the tasks or not.
+func (l *Ledger) Completing(ids ...Identity) {
+	for _, id := range ids {
+		if !l.knows(id) {
+			continue
+		}
+		a := &l.accounts[id.Producer]
+		a.mu.Lock()
+		a.mark(id.Sequence, completionAsked)
+		a.mu.Unlock()
 	}
-	a := &l.accounts[id.Producer]
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.mark(id.Sequence, completionAsked)
+	if l.journal.kept.Load() && len(ids) > 0 {
+		l.journal.note(ids) // after the marks: a checkpoint that is taken between has them
+	}
 }
 
 // Stored reports whether the target must have a task: its enqueue was acknowledged, and no completion was asked for. If it is true after a

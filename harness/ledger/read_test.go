@@ -9,8 +9,9 @@ import (
 // A task must be there from the acknowledgement of its enqueue until its completion is asked for.
 func TestStored(t *testing.T) {
 	l := newLedger(1)
+	assert.False(t, l.WatchesCompletions())
 	l.WatchReads()
-	assert.True(t, l.WatchesReads())
+	assert.True(t, l.WatchesCompletions())
 	assert.False(t, l.Stored(task(0, 0)), "never sent")
 	l.Sent(0, 4)
 	assert.False(t, l.Stored(task(0, 0)), "not acknowledged")

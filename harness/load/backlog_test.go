@@ -136,6 +136,19 @@ func TestDrainThatDoesNotEnd(t *testing.T) {
 			require.ErrorContains(t, err, "nothing of the backlog was claimed and completed")
 		})
 	})
+	t.Run("nothing may be there", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroker()
+			cfg := config(b, workload(nil))
+			cfg.Persist = true
+			cfg.Ledger.Unknown(0, cfg.Ledger.Sent(0, 5), 5)
+			drained, err := Drain(t.Context(), cfg, 10*time.Second)
+			require.NoError(t, err)
+			assert.True(t, drained.Complete)
+			assert.Zero(t, drained.FirstClaim)
+			assert.Zero(t, drained.Cycles)
+		})
+	})
 	t.Run("a call fails", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroker()

@@ -277,7 +277,7 @@ func (r *round) drain() bool {
 	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.window.deadline()))
 	defer poll.Stop()
 	defer up.Stop()
-	rest := remainder{persist: r.cfg.Persist}
+	rest := remainder{persist: r.cfg.Persist, restored: r.cfg.Ledger.Restored()}
 	for !rest.none(r.cfg.Ledger.Totals(), time.Now()) {
 		select {
 		case <-poll.C:
@@ -297,13 +297,14 @@ func (r *round) drain() bool {
 // remainder is what is left of a load that drains.
 type remainder struct {
 	persist   bool
+	restored  bool // the ledger may not know all tasks: that nothing is outstanding does not say that nothing is there
 	completed uint64
 	since     time.Time // since when no more than that were completed
 }
 
 // none reports whether nothing is left to wait for.
 func (r *remainder) none(t ledger.Totals, now time.Time) bool {
-	if t.Outstanding == 0 {
+	if t.Outstanding == 0 && !r.restored {
 		return true
 	}
 	if r.since.IsZero() || t.Completed != r.completed {

@@ -22,6 +22,7 @@ type slot struct {
 	deliveries []driver.Delivery
 	next       []driver.Delivery // what the combiner claims while it completes deliveries; nil without a combiner
 	claimed    []claimed         // what was found in each delivery
+	asked      []ledger.Identity // of a batch, those whose completion is asked for
 	outcomes   []error
 	from       ledger.Address // of the last delivery: those of a batch are mostly of one queue
 
@@ -134,16 +135,18 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 	return next, true
 }
 
-// completing says of n deliveries that they are about to be completed, where reads are watched.
+// completing says of n deliveries that they are about to be completed, where that is watched.
 func (s *slot) completing(n int) {
-	if !s.cfg.Ledger.WatchesReads() {
+	if !s.cfg.Ledger.WatchesCompletions() {
 		return
 	}
+	s.asked = s.asked[:0]
 	for _, c := range s.claimed[:n] {
 		if c.verdict != ledger.Unreadable {
-			s.cfg.Ledger.Completing(c.id)
+			s.asked = append(s.asked, c.id)
 		}
 	}
+	s.cfg.Ledger.Completing(s.asked...)
 }
 
 // check verifies the payloads of n deliveries that were claimed at a time. They are checked against the tenant that the session

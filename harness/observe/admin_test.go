@@ -117,3 +117,27 @@ func TestAuditRefusesWhatIsNotThere(t *testing.T) {
 		require.ErrorContains(t, err, "read audit of 127.0.0.1", body)
 	}
 }
+
+// What other tenants do does not count, nor what was counted before, and a queue that was removed meanwhile counts from zero.
+func TestAuditSince(t *testing.T) {
+	t.Parallel()
+	earlier := Audit{Queues: []QueueAudit{
+		{"t0", "q0", Counts{Enqueued: 100, Completed: 90, Dead: 10, Stored: 10}}, // of one shard
+		{"t0", "q0", Counts{Enqueued: 10, Completed: 10}},                        // of another
+		{"t0", "gone", Counts{Enqueued: 50, Completed: 50}},
+		{"t0", "again", Counts{Enqueued: 50, Completed: 50}},
+		{"other", "q0", Counts{Enqueued: 7, Completed: 1, Ready: 6, Stored: 6}},
+	}}.Of("t0", "t1")
+	assert.Equal(t, []string{"t0", "t1"}, earlier.Tenants)
+	assert.Len(t, earlier.Queues, 4)
+	now := Audit{Queues: []QueueAudit{
+		{"t0", "q0", Counts{Enqueued: 105, Completed: 92, Ready: 3, Dead: 10, Stored: 13}},
+		{"t0", "q0", Counts{Enqueued: 12, Completed: 12}},
+		{"t0", "again", Counts{Enqueued: 5, Completed: 4, Leased: 1, Stored: 1}},
+		{"t1", "new", Counts{Enqueued: 1, Delayed: 1, Stored: 1}},
+		{"other", "q0", Counts{Enqueued: 700, Completed: 600, Ready: 100, Stored: 100}},
+	}}
+	since := now.Since(earlier)
+	assert.Equal(t, Counts{Enqueued: 7 + 5 + 1, Completed: 4 + 4, Ready: 3, Leased: 1, Delayed: 1, Dead: 10, Stored: 15}, since)
+	assert.Equal(t, uint64(15), since.Held())
+}

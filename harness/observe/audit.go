@@ -19,6 +19,8 @@ const (
 // Audit is a server's own account of its queues, taken from one snapshot of its store.
 type Audit struct {
 	Queues []QueueAudit
+	// Tenants are those that Queues is confined to; nil: it has the queues of all.
+	Tenants []string
 }
 
 // QueueAudit is the account of one queue.
@@ -58,6 +60,62 @@ func (a Audit) Totals(without ...string) Counts {
 	}
 	return sum
 }
+
+// Since returns what was added to earlier counts, whose tasks that could be delivered are gone. It fails if less was counted than before.
+func (c Counts) Since(before Counts) (Counts, error) {
+	if c.Enqueued < before.Enqueued || c.Completed < before.Completed {
+		return Counts{}, fmt.Errorf("the server says %d tasks were enqueued and %d completed, and had said %d and %d before",
+			c.Enqueued, c.Completed, before.Enqueued, before.Completed)
+	}
+	return Counts{
+		Enqueued: c.Enqueued - before.Enqueued, Completed: c.Completed - before.Completed,
+		Ready: c.Ready - before.Ready, Leased: c.Leased - before.Leased, Delayed: c.Delayed - before.Delayed,
+		Dead: c.Dead - before.Dead, Stored: c.Stored - before.Stored,
+	}, nil
+}
+
+// Deliverable returns how many of the tasks may still be delivered.
+func (c Counts) Deliverable() uint64 { return c.Ready + c.Leased + c.Delayed }
+
+// Of returns the audit of some tenants.
+func (a Audit) Of(tenants ...string) Audit {
+	of := Audit{Tenants: tenants}
+	for _, q := range a.Queues {
+		if slices.Contains(tenants, q.Tenant) {
+			of.Queues = append(of.Queues, q)
+		}
+	}
+	return of
+}
+
+// Since returns what the queues of an earlier audit's tenants hold, and how many tasks were enqueued and completed there since. A queue that
+// counts less than before was removed in between and made again: it counts from zero.
+func (a Audit) Since(earlier Audit) (sum Counts) {
+	now, before := a.Of(earlier.Tenants...), earlier.byQueue()
+	sum = now.Totals()
+	sum.Enqueued, sum.Completed = 0, 0
+	for queue, c := range now.byQueue() {
+		if b := before[queue]; c.Enqueued >= b.Enqueued && c.Completed >= b.Completed {
+			c.Enqueued, c.Completed = c.Enqueued-b.Enqueued, c.Completed-b.Completed
+		}
+		sum.Enqueued, sum.Completed = sum.Enqueued+c.Enqueued, sum.Completed+c.Completed
+	}
+	return sum
+}
+
+// byQueue returns how many tasks were enqueued and completed by tenant and queue: each shard has a part of a queue.
+func (a Audit) byQueue() map[[2]string]Counts {
+	all := map[[2]string]Counts{}
+	for _, q := range a.Queues {
+		c := all[[2]string{q.Tenant, q.Queue}]
+		c.Enqueued, c.Completed = c.Enqueued+q.Enqueued, c.Completed+q.Completed
+		all[[2]string{q.Tenant, q.Queue}] = c
+	}
+	return all
+}
+
+// Held is how many tasks the queues hold, in any state.
+func (c Counts) Held() uint64 { return c.Ready + c.Leased + c.Delayed + c.Dead }
 
 // ReadAudit asks a server for its audit. An answer
 // in which a count is missing or negative is an error: a count that is not there must not pass for

@@ -54,12 +54,15 @@ func OwnRuntime() Runtime {
 	return r
 }
 
+// GoroutinesMetric is the number of goroutines in the server's /metrics.
+const GoroutinesMetric = "go_goroutines"
+
 // The same figures as the server's /metrics name them. Objects are those of MemStats.Mallocs, tiny ones included.
 const (
 	scrapedBytes      = "go_memstats_alloc_bytes_total"
 	scrapedObjects    = "go_memstats_mallocs_total"
 	scrapedCycles     = "go_gc_cycles_total_gc_cycles_total"
-	scrapedGoroutines = "go_goroutines"
+	scrapedGoroutines = GoroutinesMetric
 	scrapedPauses     = "go_sched_pauses_total_gc_seconds"
 )
 

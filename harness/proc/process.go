@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,23 +29,26 @@ type Process struct {
 // SysProcAttr.
 //
 // The process is killed when this one dies, however it dies. Linux ties that to the operating system's thread that started
-// it: were the thread to end, the process would be killed. So the goroutine that starts it keeps its thread until it has
-// reaped it. The process also gets a group of its own, because Ctrl-C in a terminal goes to the whole group in front: the
+// it: were the thread to end, the process would be killed. So the process is started on a thread of its own, which ends when the process
+// was reaped. The process also gets a group of its own, because Ctrl-C in a terminal goes to the whole group in front: the
 // harness gets it alone, and ends the process in its own order.
 func Start(cmd *exec.Cmd) (*Process, error) { return StartOn(nil, cmd) }
 
 // StartOn is Start of a process that may use some CPUs only, and so may all that it starts. Without CPUs the process may use those
 // that this one may.
-func StartOn(cpus []int, cmd *exec.Cmd) (*Process, error) {
+func StartOn(cpus []int, cmd *exec.Cmd) (*Process, error) { return StartIn(nil, cpus, cmd) }
+
+// StartIn is StartOn of a process in a network namespace, an open file that stays the caller's. A nil namespace is that of this process.
+func StartIn(namespace *os.File, cpus []int, cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		if len(cpus) == 0 {
-			defer runtime.UnlockOSThread() // a thread that was confined stays so, and ends with its goroutine
-		}
+	// The thread may be confined and in another namespace from now on.
+	OnThread(func() {
 		err := confine(cpus)
+		if err == nil {
+			err = enter(namespace)
+		}
 		if err == nil {
 			err = cmd.Start()
 		}
@@ -56,7 +58,7 @@ func StartOn(cpus []int, cmd *exec.Cmd) (*Process, error) {
 		}
 		defer close(p.done)
 		p.err = p.wait()
-	}()
+	})
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
@@ -74,6 +76,17 @@ func confine(cpus []int) error {
 	}
 	if err := unix.SchedSetaffinity(0, &only); err != nil {
 		return fmt.Errorf("confine it to the CPUs %v: %w", cpus, err)
+	}
+	return nil
+}
+
+// enter puts the calling thread into a network namespace, if it is not nil. A process inherits that of the thread that starts it.
+func enter(namespace *os.File) error {
+	if namespace == nil {
+		return nil
+	}
+	if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("start it in another network namespace: %w", err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func newTLSPair() (tlsPair, error) {
 	if err != nil {
 		return tlsPair{}, fmt.Errorf("make the certificate of the echo: %w", err)
 	}
-	client, err := clienttls.CA(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})).Config()
+	client, err := clienttls.Made(string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))).Config()
 	if err != nil {
 		return tlsPair{}, fmt.Errorf("make clients trust the echo: %w", err)
 	}

@@ -28,7 +28,12 @@ func limits(r *result.Result) []string {
 			" together, and a generator that spends less on a call may reach more.")
 	}
 	kinds := s.Swept("topology.kind")
-	if kind := s.Topology.Kind; kind == scenario.Raft || len(kinds) > 0 {
+	if kind := s.Topology.Kind; kind == scenario.Raft && s.Topology.Hosts != nil {
+		list = append(list, fmt.Sprintf("Nodes that have the CPUs of their hosts to themselves. The hosts are network namespaces of one machine: all nodes, the client and"+
+			" the forwarder between the hosts share the %s and their memory bandwidth and one disk.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
+			"A network's hardware. Delay, loss and bandwidth between nodes are made by a process and the kernel. Delay is constant, loss is independent from packet"+
+				" to packet, and packets keep their order. Clients reach all nodes without any of it.")
+	} else if kind == scenario.Raft || len(kinds) > 0 {
 		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
 			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. All nodes and the client are on one host, and no packet leaves it: a commit waits for no round trip between hosts.")
@@ -37,6 +42,16 @@ func limits(r *result.Result) []string {
 			" bandwidth, so the throughput is that of both together.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. Client and server are on one host, and no packet leaves it.",
 			"Replication and failover. One server holds the only copy.")
+	}
+	if s.Topology.Kind == scenario.Remote {
+		list = append(list, "What else the servers' hosts did in the windows. Steal, pressure, throttling, frequency and foreign CPU are those of the"+
+			" generator's host.",
+			"Short peaks of the servers' memory. It is the largest of one reading a second.",
+			"When a slow commit was. Its time is that of another host's clock, and clocks of two hosts are not compared.",
+			"The bytes that a server wrote to its disk.")
+		if !s.Topology.Clustered() {
+			list = append(list, "Replication and failover. One server holds the only copy.")
+		}
 	}
 	switch s.Topology.Kind {
 	case scenario.Embedded:

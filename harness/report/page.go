@@ -38,6 +38,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		faultsSection(p, r)
 		attacksSection(p, r)
 		nodesSection(p, r)
+		hostsSection(p, r)
 		arrivalsSection(p, r)
 		backlogSection(p, r)
 		ledgerSection(p, r)
@@ -78,6 +79,7 @@ func opening(p *page, r *result.Result) {
 	scriptParagraph(p, r)
 	listed(p, "Reasons for the verdict:", r.Reasons)
 	listed(p, "Warnings:", r.Warnings)
+	notMeasured(p, r)
 }
 
 // polling follows the durability that stands beside a figure if connections polled: the figure does not hold without.

@@ -18,6 +18,11 @@ func machine(h result.Host) string {
 
 // provenanceSection says what one needs to trust the figures, and to measure them again.
 func provenanceSection(p *page, r *result.Result) {
+	provenanceTable(p, r, []string{"rounds", text(plan(r.Rounds))})
+}
+
+// provenanceTable is provenanceSection of what was measured in other parts than rounds, which measured says.
+func provenanceTable(p *page, r *result.Result, measured []string) {
 	p.heading(2, "Provenance")
 	host, build := r.Manifest.Host, r.Manifest.Build
 	rows := [][]string{
@@ -30,7 +35,7 @@ func provenanceSection(p *page, r *result.Result) {
 		{"Go", text(build.GoVersion)},
 		{"started (UTC)", moment(r.Started)},
 		{"finished (UTC)", moment(r.Finished)},
-		{"rounds", text(plan(r.Rounds))},
+		measured,
 		{"host class, whose hosts share limits", code(host.Class())},
 		{"operating system", text(strings.TrimSpace(host.OS + " " + host.Arch))},
 		{"kernel", text(host.Kernel)},
@@ -53,6 +58,7 @@ func provenanceSection(p *page, r *result.Result) {
 		filled = append(filled, []string{row[0], orUnknown(row[1])})
 	}
 	p.table([]string{"what", "value"}, filled)
+	serverHostsSection(p, r)
 	serversSection(p, r)
 }
 

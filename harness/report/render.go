@@ -19,12 +19,18 @@ const RunPage = "report.md"
 // where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
 // paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
 // and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
-// figures tell. The page of a comparison's folder is compare-<scenario>.md, or comparison.md.
+// figures tell. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
+// page of a soak's folder has the name of a run's.
 func Render(in, out string) ([]string, error) {
 	if compared, err := isComparison(in); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	} else if compared {
 		return renderComparison(in, out)
+	}
+	if soaked, err := result.IsSoak(in); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	} else if soaked {
+		return renderSoak(in, out)
 	}
 	r, hists, err := result.Read(in)
 	if err != nil {
@@ -86,6 +92,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 		return nil, fmt.Errorf("publish: %w", err)
 	} else if compared {
 		return publishComparison(run, reportsDir)
+	}
+	if soaked, err := result.IsSoak(run); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	} else if soaked {
+		return publishSoak(run, reportsDir)
 	}
 	r, _, err := result.Read(run) // what cannot be read again is not published
 	if err != nil {

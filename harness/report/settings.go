@@ -101,6 +101,15 @@ func (t *settings) servers() {
 		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
 	}
 	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
+	if h := top.Hosts; h != nil {
+		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
+		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
+		limit := "no limit"
+		if h.Bandwidth > 0 {
+			limit = h.Bandwidth.String()
+		}
+		t.add("bandwidth of each host", "topology.hosts.bandwidth", limit)
+	}
 }
 
 func (t *settings) driver(w *scenario.Workload) {
@@ -166,6 +175,10 @@ func (t *settings) phases() {
 	t.duration("drain, at most", s.Phases.Drain)
 	if s.SeriesEvery > 0 {
 		t.duration("series, a sample each", s.SeriesEvery)
+	}
+	if s.Soak != nil {
+		t.duration("soak, measured time", s.Soak.For)
+		t.add("soak, faults in each so-many-th window", "", unlessZero(s.Soak.FaultsEvery))
 	}
 	if s.Backlog != nil {
 		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))

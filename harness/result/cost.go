@@ -21,6 +21,9 @@ func RateCosts(rounds []Round, against []int) (map[int]Metric, error) {
 	costs := make(map[int]Metric)
 	var problems []error
 	for i, other := range against {
+		if other == 0 {
+			continue
+		}
 		m, err := rateCost(rates[other], rates[i+1])
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s of point %d: %w", RateCost, i+1, err))

@@ -70,6 +70,15 @@ func Create(out, id string) (*Folder, error) {
 	return f, nil
 }
 
+// Open returns the folder at path, which exists: for what is stored over several lives of a process.
+func Open(path string) (*Folder, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open a folder: %w", err)
+	}
+	return &Folder{out: filepath.Dir(path), id: filepath.Base(path)}, nil
+}
+
 // ID returns the run's id.
 func (f *Folder) ID() string { return f.id }
 

@@ -139,6 +139,9 @@ const (
 	// apart. NoServer takes away what is the server's too.
 	InOneProcess Part = "in one process"
 	NoServer     Part = "no server"
+	// Elsewhere lets the CPU time and the memory of servers on other hosts be missing: they are what the servers say, and a process that was
+	// killed says nothing.
+	Elsewhere Part = "elsewhere"
 )
 
 // Better says in which direction a metric improves.

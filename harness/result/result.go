@@ -30,6 +30,8 @@ type Result struct {
 	// nothing else in common.
 	Metrics map[string]Metric `json:"metrics"`
 	Points  []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
+	// NotMeasured are points that were left out, or the whole run, since this machine cannot do what they ask for.
+	NotMeasured []NotMeasured `json:"not_measured,omitempty"`
 	// Workloads are the metrics of each workload of a scenario with several and without a sweep.
 	Workloads []Workload `json:"workloads,omitempty"`
 	// References are what the host was worth meanwhile, in the order of the scenario; empty where it asks for none.
@@ -74,6 +76,8 @@ type Manifest struct {
 	// Servers are what the servers said that they run with: the first has all its settings, and the others, of further points and
 	// nodes, have those that differ from the first's. It is empty if the servers did not say it.
 	Servers []ServerSettings `json:"servers,omitempty"`
+	// Hosts are those of servers on other hosts than the generator's, which Host is; empty of a topology on one host.
+	Hosts []ServerHost `json:"hosts,omitempty"`
 }
 
 // ServerSettings are what a server said, when it served, that it runs with. Addresses and paths, which each round has others of, are
@@ -152,6 +156,7 @@ type Round struct {
 	Balances  []Balance       `json:"balances,omitempty"`  // of the closed workloads
 	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
 	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
+	Hosts     *Hosts          `json:"hosts,omitempty"`     // nil where the nodes of a cluster have no hosts of their own
 	// Covered says which time the figures from each source cover.
 	Covered []Covered `json:"covered,omitempty"`
 }

@@ -133,10 +133,14 @@ func wanted(spec Spec, parts []Part, rounds []Round) bool {
 // takenAway reports whether one of the parts says that there is no such metric.
 func takenAway(metric string, parts []Part) bool {
 	switch metric {
-	case ServerCPUUsPerCycle, ClientCPUUsPerCycle, ServerCPUCores:
+	case CPUUsPerCycle:
+		return slices.Contains(parts, Elsewhere)
+	case ServerCPUUsPerCycle, ServerCPUCores:
+		return slices.Contains(parts, InOneProcess) || slices.Contains(parts, NoServer) || slices.Contains(parts, Elsewhere)
+	case ClientCPUUsPerCycle:
 		return slices.Contains(parts, InOneProcess) || slices.Contains(parts, NoServer)
 	case ServerRSSMBMax:
-		return slices.Contains(parts, NoServer)
+		return slices.Contains(parts, NoServer) || slices.Contains(parts, Elsewhere)
 	}
 	return false
 }

@@ -108,6 +108,9 @@ func checkArms(s *scenario.Scenario, arms []Arm) error {
 	if len(s.Points) > 0 {
 		return fmt.Errorf("scenario %q has a sweep of %d points, and a comparison is of one: take a scenario without a sweep", s.Name, len(s.Points))
 	}
+	if s.Topology.Attached() {
+		return fmt.Errorf("scenario %q attaches to servers that run already, whichever build is compared: have its nodes started by SSH", s.Name)
+	}
 	if len(arms) < 2 {
 		return fmt.Errorf("%d arm can't be measured beside another: it takes two", len(arms))
 	}
@@ -238,7 +241,7 @@ func (b *bench) admit() error {
 // calibrate finds the peak that a rate is a part of with the first arm, so that all arms get the same rate.
 func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err error) {
 	first := b.arms[0]
-	for _, p := range planned(first.scenario) {
+	for _, p := range planned(first.scenario, nil) {
 		if p.kind != calibration {
 			return rounds, true, nil
 		}

@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		actServer(fault)
 		return
 	}
+	if folder := os.Getenv(deployEnv); folder != "" {
+		actHarness(folder)
+		return
+	}
 	if attack.IsChild(os.Args) {
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer cancel()

@@ -38,7 +38,7 @@ const columnsDefault = 80
 
 func newProgress(o Options, s *scenario.Scenario) *progress {
 	p := &progress{
-		scenario: s, terminal: o.Terminal, columns: o.Columns, now: o.now, rounds: planned(s), place: o.Place, w: o.Progress,
+		scenario: s, terminal: o.Terminal, columns: o.Columns, now: o.now, rounds: planned(s, nil), place: o.Place, w: o.Progress,
 	}
 	if p.w == nil {
 		p.w = io.Discard
@@ -105,6 +105,11 @@ func (p *progress) durability() string {
 		}
 	}
 	return strings.Join(all, ", ")
+}
+
+// replan says that the rounds are these, and not all of the scenario.
+func (p *progress) replan(rounds []plannedRound) {
+	p.rounds, p.pace.rounds = rounds, len(rounds)
 }
 
 // beside says that several arms are interleaved from now on, each with all rounds.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/k6run"
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -24,8 +25,10 @@ type measured struct {
 	ofWorkloads []result.WorkloadHistograms // of each of several
 	captured    []profile.Captured          // profiles that were stored
 	warnings    []string
-	broken      bool // the server failed, or the load could not go on: no further round makes sense
-	serverEnd   bool // why the server ended is among the reasons
+	broken      bool          // the server failed, or the load could not go on: no further round makes sense
+	cause       error         // why the load could not go on
+	before      observe.Audit // of the run's own tenants, of servers that ran before the round
+	serverEnd   bool          // why the server ended is among the reasons
 	stopErr     error
 }
 
@@ -36,10 +39,7 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 
 // round executes one round on a fresh topology.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
-	m.round = result.Round{
-		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
-		Verdict: result.Pass, Started: time.Now(), Metrics: map[string]float64{},
-	}
+	m.round = newRound(p)
 	if len(r.scenario.Points) > 0 {
 		m.round.Point = p.point + 1
 	}
@@ -50,6 +50,13 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
+	between, err := r.startHosts(ctx, p, &config)
+	if err != nil {
+		m.broken = true
+		m.fault(result.Invalid, err.Error())
+		return m
+	}
+	defer func() { m.stopErr = errors.Join(m.stopErr, between.close()) }()
 	faults := newInjection(r.scenario, &config)
 	defer func() { m.stopErr = errors.Join(m.stopErr, faults.close()) }()
 	cluster, err := topology.Start(ctx, config)
@@ -59,8 +66,13 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		return m
 	}
 	r.recordServers(cluster, m.round.Point)
-	r.loadOn(ctx, cluster, p, faults, &m)
-	r.calibrate(p, &m)
+	if m.before, err = tasksBefore(ctx, cluster, r.points[p.point].Workloads); err != nil {
+		m.broken = true
+		m.fault(result.Misconfigured, err.Error())
+	} else {
+		r.loadOn(ctx, newLoads(r, cluster, p), p, faults, between, &m)
+		r.calibrate(p, &m)
+	}
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
 	m.stopErr = errors.Join(m.stopErr, stopErr)
@@ -71,17 +83,25 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	return m
 }
 
+func newRound(p plannedRound) result.Round {
+	return result.Round{
+		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
+		Verdict: result.Pass, Started: time.Now(), Metrics: map[string]float64{},
+	}
+}
+
 // loadOn puts the load on running servers and fills in what it measured.
-func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, faults *injection, m *measured) {
-	loads := newLoads(r, cluster, p)
+func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, faults *injection, between *betweenHosts, m *measured) {
+	cluster := loads.cluster
 	window := newWindowProbe(r, cluster, loads, p)
+	window.watchBetween(between)
 	attackers, err := r.startAttack(cluster, p)
 	if err != nil {
 		m.fault(result.Invalid, err.Error())
 		return
 	}
 	if attackers != nil {
-		window.attackers = []int{attackers.PID()}
+		window.beside = append(window.beside, attackers.PID())
 	}
 	window.rates = watchRates(r.scenario.Phases, loads.count)
 	loads.steady = window.rates.settled
@@ -108,6 +128,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 		m.fault(result.Invalid, err.Error())
 	}
 	r.judgeHost(window, m)
+	r.judgeBetween(window, m)
 	r.judgeGenerator(window, m)
 	if r.scenario.Backlog != nil && p.kind == timed && outcome.drained() {
 		err := r.backlog(ctx, loads, m)
@@ -119,6 +140,12 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 			m.fault(serverFailed(err, true))
 			return
 		case err != nil:
+			m.breakOff(ctx, err, loads)
+			return
+		}
+	}
+	if loads.settle != nil {
+		if err := loads.settle(ctx, m); err != nil {
 			m.breakOff(ctx, err, loads)
 			return
 		}
@@ -148,7 +175,7 @@ const exitWait = 2 * time.Second
 // breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
 // were in flight are not lost, since the round did not wait for them; other faults of tasks still count.
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
-	m.broken = true
+	m.broken, m.cause = true, err
 	cluster := loads.cluster
 	m.round.Ledger = withoutLost(loads)
 	m.checkBalance()

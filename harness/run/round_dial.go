@@ -14,7 +14,7 @@ import (
 // targetOf returns the target of the load: all servers, among which the drivers route.
 func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	address, http := cluster.Addresses()
-	target := driver.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent}
+	target := driver.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent, PlaintextToken: cluster.OnHosts()}
 	if servers := cluster.Servers(); len(servers) == 1 {
 		target.Dialer = servers[0].Node().Dial
 	}

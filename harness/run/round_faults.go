@@ -47,6 +47,11 @@ func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
 	return h
 }
 
+// again is the injection of some of the faults into the same cluster, once more.
+func (h *injection) again(faults []scenario.Fault) *injection {
+	return &injection{faults: faults, window: h.window, mesh: h.mesh, ownLevel: h.ownLevel}
+}
+
 func (h *injection) close() error {
 	if h.mesh == nil {
 		return nil

@@ -75,23 +75,7 @@ func (g inProcess) count() count {
 func (g inProcess) balance() result.Ledger {
 	sum := g.of.accounts[0].Balance()
 	for i, a := range g.of.accounts[1:] {
-		b := a.Balance()
-		sum.Enqueued += b.Enqueued
-		sum.Unknown += b.Unknown
-		sum.Completed += b.Completed
-		sum.InDoubt += b.InDoubt
-		sum.Lost += b.Lost
-		sum.Duplicated += b.Duplicated
-		sum.Corrupted += b.Corrupted
-		sum.Misrouted += b.Misrouted
-		sum.Reordered += b.Reordered
-		sum.Contested += b.Contested
-		sum.Revoked += b.Revoked
-		sum.Reads += b.Reads
-		sum.Misread += b.Misread
-		for _, sample := range b.Samples {
-			sum.Samples = append(sum.Samples, g.of.workloads[i+1].Name+": "+sample)
-		}
+		sum.Add(a.Balance(), g.of.workloads[i+1].Name)
 	}
 	return sum
 }

@@ -33,7 +33,7 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 	}
 	for _, invariant := range r.scenario.Invariants {
 		if invariant.Kind == "conserved" && len(cluster.Servers()) > 0 {
-			checkConserved(ctx, cluster, m)
+			r.checkConserved(ctx, cluster, m)
 		}
 	}
 }
@@ -46,14 +46,23 @@ func (m *measured) checkBalance() {
 }
 
 // checkConserved holds the server's account against itself and against the ledger. The tasks are counted one
-// by one in the store, since a counter can be wrong in the same way as what it counts.
-func checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
-	counts, err := audit.Read(ctx, cluster)
+// by one in the store, since a counter can be wrong in the same way as what it counts. What was there before the round is left out.
+func (r *runner) checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
+	counts, err := audit.ReadSince(ctx, cluster, m.before)
 	if err != nil {
 		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
 		return
 	}
-	for _, problem := range audit.Conserved(counts, &m.round.Ledger) {
+	m.judgeConserved(counts, r.before, &m.round.Ledger)
+}
+
+func (m *measured) judgeConserved(counts, before observe.Counts, l *result.Ledger) {
+	counts, err := counts.Since(before)
+	if err != nil {
+		m.fault(result.Incorrect, "not conserved: "+err.Error())
+		return
+	}
+	for _, problem := range audit.Conserved(counts, l) {
 		m.fault(result.Incorrect, "not conserved: "+problem)
 	}
 }

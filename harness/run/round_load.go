@@ -24,6 +24,8 @@ type loads struct {
 	accounts []*ledger.Ledger // of the workloads of the in-process generator
 	steady   func() bool      // whether the rate is steady; nil if not measured
 	slow     *load.Slow       // reports the first slow cycle; nil without a limit
+	// settle waits until the servers hold nothing any more that may be delivered, where they are measured again; else nil.
+	settle func(context.Context, *measured) error
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
@@ -34,7 +36,7 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 		l.generator = newScripted(l, id)
 		return l
 	}
-	l.generator = inProcess{l}
+	var accounts []*ledger.Ledger
 	for i, w := range l.workloads {
 		account := load.NewLedger(id+uint64(i), w)
 		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Ordered, On: w.Name}) {
@@ -43,12 +45,18 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Exclusive}) {
 			account.WatchLeases()
 		}
-		l.accounts = append(l.accounts, account)
+		accounts = append(accounts, account)
 	}
-	for i, account := range l.accounts {
-		account.Beside(slices.Delete(slices.Clone(l.accounts), i, i+1)...)
-	}
+	l.account(accounts)
 	return l
+}
+
+// account makes this process the generator, with the accounts of all workloads.
+func (l *loads) account(accounts []*ledger.Ledger) {
+	l.generator, l.accounts = inProcess{l}, accounts
+	for i, account := range accounts {
+		account.Beside(slices.Delete(slices.Clone(accounts), i, i+1)...)
+	}
 }
 
 // any reports whether any workload sends tasks.
@@ -152,13 +160,10 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 
 // plus returns the account of two open loads together.
 func plus(a, b *result.Arrivals) *result.Arrivals {
-	if a == nil {
-		sum := *b
-		return &sum
+	sum := *b
+	if a != nil {
+		sum = *a
+		sum.Add(*b)
 	}
-	return &result.Arrivals{
-		PerSecond: a.PerSecond + b.PerSecond, PeakPerSecond: a.PeakPerSecond,
-		Scheduled: a.Scheduled + b.Scheduled, Finished: a.Finished + b.Finished, Unfinished: a.Unfinished + b.Unfinished,
-		Unsent: a.Unsent + b.Unsent, Dropped: a.Dropped + b.Dropped, Refused: a.Refused + b.Refused, Held: a.Held + b.Held,
-	}
+	return &sum
 }

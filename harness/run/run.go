@@ -1,9 +1,10 @@
-// Package run executes a scenario and stores the result. It has four parts, each in files of its name:
+// Package run executes a scenario and stores the result. It has five parts, each in files of its name:
 //
 //   - The scheduler (run, schedule) orders the rounds: first those that find the peak that a rate is a part of, then the timed
 //     rounds of all points in turn, with the profiled ones among them. It summarises and stores them.
 //   - A round (round, window) starts a fresh topology, puts the load on it, injects the faults, reads all processes at the
 //     window's edges, and stops the topology. The ledger and the servers' own account are part of the round.
+//   - A deployment measures one window after the other on the same servers, and goes on after a crash of theirs or of its own.
 //   - A comparison runs the rounds of several arms in blocks, and drops blocks with an invalid round.
 //   - Validity compares what was observed of the host, the rate and the generator with the limits of the scenario.
 //
@@ -19,6 +20,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/pronybench/prony/harness/hosts"
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
@@ -92,7 +94,7 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time, host func(dir string) result.Host) (*runner, error) {
 	data := folder.File(dataDir)
 	for _, dir := range []string{data, folder.File(logsDir)} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil { // those of a deployment may be there
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
@@ -141,18 +143,23 @@ type runner struct {
 	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
-	unknown    []string // signals of the host that have a limit and could not be read
+	leftOut    map[int]bool // points, from 0, that this machine cannot measure
+	unknown    []string     // signals of the host that have a limit and could not be read
 	captured   []profile.Captured
 	env        []string // of the servers, beside this process's own
+	// before is what servers that are measured again held and had counted before the round.
+	before observe.Counts
 }
 
 func (r *runner) run(ctx context.Context) error {
 	if err := r.folder.WriteManifest(r.result.Manifest); err != nil {
 		return err
 	}
+	r.leaveOut(hosts.Probe)
+	plan := planned(r.scenario, r.leftOut)
+	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
 	defer r.progress.clear() // whoever writes next must find an empty line
-	plan := planned(r.scenario)
 	r.references.sample(ctx)
 	for _, p := range plan {
 		m := r.round(ctx, p)
@@ -194,8 +201,9 @@ func (r *runner) keep(m *measured) error {
 // judge gives the run the worst verdict of its rounds, and summarises what they measured.
 func (r *runner) judge() {
 	res := &r.result
-	r.warnOfUnknown()
+	res.Warnings = append(res.Warnings, r.warningsOfUnknown()...)
 	res.Verdict = result.Pass
+	r.judgeLeftOut()
 	for i := range res.Rounds {
 		round := &res.Rounds[i]
 		res.Verdict = result.Worst(res.Verdict, round.Verdict)

@@ -14,6 +14,9 @@ import (
 // summarise fills in the metrics of the run, or of each of its points.
 func (r *runner) summarise() (err error) {
 	res := &r.result
+	if len(r.scenario.Points) == 0 && r.leftOut[0] {
+		return nil
+	}
 	if len(r.scenario.Points) == 0 {
 		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, r.parts(r.points[0])...)
 		err = errors.Join(err, overheads(res.Metrics, r.points[0], res.Rounds))
@@ -29,6 +32,9 @@ func (r *runner) summarise() (err error) {
 		errs = append(errs, err)
 	}
 	for i, p := range r.points {
+		if r.leftOut[i] {
+			continue
+		}
 		rounds := slices.DeleteFunc(slices.Clone(res.Rounds), func(round result.Round) bool { return round.Point != i+1 })
 		metrics, err := result.Summarise(rounds, r.histograms, r.parts(p)...)
 		if err != nil {
@@ -64,7 +70,9 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	same := len(r.points) / len(r.scenario.Sweeps[0].Values) // points of each value of the first sweep, which changes slowest
 	against := make([]int, len(r.points))
 	for i := range against {
-		against[i] = i%same + 1
+		if !r.leftOut[i] && !r.leftOut[i%same] {
+			against[i] = i%same + 1
+		}
 	}
 	return result.RateCosts(r.result.Rounds, against)
 }
@@ -78,6 +86,8 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 		parts = append(parts, result.NoServer)
 	case scenario.Embedded:
 		parts = append(parts, result.InOneProcess)
+	case scenario.Remote:
+		parts = append(parts, result.Elsewhere)
 	}
 	if b := r.scenario.Backlog; b != nil {
 		parts = append(parts, result.OfBacklog)
@@ -88,7 +98,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 			parts = append(parts, result.OfReference)
 		}
 	}
-	if p.Topology.Kind == scenario.Raft && loaded && !slices.ContainsFunc(r.scenario.Faults, endsProcess) {
+	if p.Topology.Clustered() && loaded && !slices.ContainsFunc(r.scenario.Faults, endsProcess) {
 		parts = append(parts, result.OfRaft)
 	}
 	if len(r.scenario.Faults) > 0 {

@@ -23,11 +23,15 @@ type plannedRound struct {
 	kind   kind
 }
 
-// planned returns all rounds of a scenario in order. The timed rounds cycle through the points, so that a host that becomes
-// slower or faster affects all points alike.
-func planned(s *scenario.Scenario) []plannedRound {
+// planned returns all rounds of a scenario in order, but for those of points that are left out. The timed rounds cycle through the points,
+// so that a host that becomes slower or faster affects all points alike.
+func planned(s *scenario.Scenario, leftOut map[int]bool) []plannedRound {
 	var plan []plannedRound
-	add := func(point int, k kind) { plan = append(plan, plannedRound{len(plan) + 1, point, k}) }
+	add := func(point int, k kind) {
+		if !leftOut[point] {
+			plan = append(plan, plannedRound{len(plan) + 1, point, k})
+		}
+	}
 	points := s.Plan()
 	for i, p := range points {
 		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.OfPeak() }) {

@@ -13,7 +13,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Rounds = 2
-	assert.Equal(t, []plannedRound{{1, 0, timed}, {2, 0, timed}}, planned(s))
+	assert.Equal(t, []plannedRound{{1, 0, timed}, {2, 0, timed}}, planned(s, nil))
 
 	s.Captures = []scenario.Capture{{Kind: "cpu"}}
 	ofPeak := s.Workloads[0]
@@ -31,7 +31,7 @@ func TestPlan(t *testing.T) {
 		{9, 0, profiled},
 		{10, 1, profiled},
 		{11, 2, profiled},
-	}, planned(s), "each point has its turn before any has the next")
+	}, planned(s, nil), "each point has its turn before any has the next")
 }
 
 // Profiled rounds are spread over the timed ones, and none comes before the first of these.
@@ -40,7 +40,7 @@ func TestPlanOfProfiledRounds(t *testing.T) {
 	kinds := func(rounds, profiles int) (all string) {
 		s := small()
 		s.Rounds, s.ProfiledRounds, s.Captures = rounds, profiles, []scenario.Capture{{Kind: "cpu"}}
-		for _, p := range planned(s) {
+		for _, p := range planned(s, nil) {
 			all += map[kind]string{timed: "t", profiled: "p"}[p.kind]
 		}
 		return all

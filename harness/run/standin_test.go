@@ -115,11 +115,16 @@ func standIn(does string) error {
 	return send(k6run.Message{Outcome: encoded})
 }
 
+// standInCA is what the environment says of TLS.
+func standInCA() clienttls.CA {
+	return clienttls.CA{PEM: os.Getenv(k6run.TLSCAEnv), Name: os.Getenv(k6run.TLSNameEnv)}
+}
+
 // loadAs is a closed load over streams.
 func loadAs(plan k6run.Plan, send func(k6run.Message) error, does string) (*load.Outcome, result.Ledger, error) {
 	w := plan.Workload
 	conn, err := stream.Dial(driver.Target{
-		Address: os.Getenv(k6run.AddressEnv), Token: os.Getenv(k6run.TokenEnv), CA: clienttls.CA(os.Getenv(k6run.TLSCAEnv)),
+		Address: os.Getenv(k6run.AddressEnv), Token: os.Getenv(k6run.TokenEnv), CA: standInCA(),
 	}, w.Lease)
 	if err != nil {
 		return nil, result.Ledger{}, err

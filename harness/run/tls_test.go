@@ -80,7 +80,7 @@ func TestServersShowTheCertificateThatWasMadeForThem(t *testing.T) {
 				}
 				require.NoError(t, trusting(c.CA, patience), name)
 				require.ErrorContains(t, trusting(other.CA, patience), "certificate signed by unknown authority", name)
-				require.Error(t, trusting("", plainPatience), "%s in plain text", name)
+				require.Error(t, trusting(clienttls.CA{}, plainPatience), "%s in plain text", name)
 			}
 		})
 	}

@@ -49,12 +49,12 @@ func (m *measured) judged(j validity.Judgement, warnOnly bool) {
 	}
 }
 
-// warnOfUnknown adds one warning for all signals that could not be read.
-func (r *runner) warnOfUnknown() {
-	if len(r.unknown) > 0 {
-		r.result.Warnings = append(r.result.Warnings,
-			"this host does not say, so it could not be judged: "+strings.Join(r.unknown, ", "))
+// warningsOfUnknown is one warning for all signals that could not be read.
+func (r *runner) warningsOfUnknown() []string {
+	if len(r.unknown) == 0 {
+		return nil
 	}
+	return []string{"this host does not say, so it could not be judged: " + strings.Join(r.unknown, ", ")}
 }
 
 // checkSlip judges whether the generator kept up with its schedule.

@@ -16,6 +16,8 @@ type effort struct {
 	generator, servers       float64
 	generatorProcs           int // GOMAXPROCS; 0: as many as the host has
 	serverProcs, serverCount int
+	// elsewhere is set if the servers have hosts of their own, where they may use serverProcs CPUs together; 0: it is not known how many.
+	elsewhere bool
 }
 
 // generatorPercent returns which share of its CPUs the generator used. judged is false if the servers had no CPU time to spare
@@ -32,6 +34,9 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 		}
 		return min(float64(procs), cpus)
 	}
+	if e.elsewhere {
+		return 100 * e.generator / share(e.generatorProcs), e.serverProcs == 0 || e.servers < serversSpare*float64(e.serverProcs)
+	}
 	left := max(cpus-e.generator, cpus/2)
 	most := min(share(e.serverProcs)*float64(e.serverCount), left)
 	return 100 * e.generator / share(e.generatorProcs), e.servers < serversSpare*most
@@ -42,7 +47,7 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 // slip.
 func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	polls := scenario.Any(w.loads.workloads, func(l scenario.Workload) bool { return l.BusyPoll })
-	if !w.separate() || !w.loads.any() || polls {
+	if !w.separate() || !w.loads.any() || polls || !w.cpuKnown() {
 		return
 	}
 	generator, err := w.client.Cores()
@@ -50,10 +55,14 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	if err != nil || serversErr != nil {
 		return // which spent has said
 	}
-	percent, judged := effort{
+	spent := effort{
 		cpus: runtime.NumCPU(), generator: generator, servers: servers, generatorProcs: w.loads.workloads[0].Procs,
 		serverProcs: r.points[max(0, w.point-1)].Topology.Procs, serverCount: len(w.servers),
-	}.generatorPercent()
+	}
+	if w.remote() {
+		spent.elsewhere, spent.serverProcs = true, w.remoteProcs()
+	}
+	percent, judged := spent.generatorPercent()
 	if !judged {
 		return
 	}

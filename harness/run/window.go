@@ -25,9 +25,10 @@ type windowProbe struct {
 	loads    *loads
 	kind     kind
 	topology string // its kind
-	// attackers are the processes that attack the servers. They belong to the run: their CPU time is not foreign load.
-	attackers []int
-	point     int // its number, 0 without a sweep
+	// beside are processes of the run that are neither generator nor server: attackers, and the forwarder between hosts. Their CPU time is
+	// not foreign load.
+	beside []int
+	point  int // its number, 0 without a sweep
 
 	once       sync.Once
 	prepared   chan struct{} // closed when prepare has returned; nil before it was called
@@ -38,8 +39,10 @@ type windowProbe struct {
 	series       *series     // nil without a series
 	rates        *steadiness // nil in rounds without a rate
 	host         *hostWatch  // nil before the window
+	others       *remoteWatch
 	hostRoot     string
 	trace        *traceProbe
+	between      *betweenHosts // nil where the nodes have no hosts of their own
 	clientBefore observe.Usage
 	server       observe.Spent // all servers together
 	client       observe.Spent
@@ -117,14 +120,18 @@ func (w *windowProbe) mark() profile.Mark {
 // start is the hook at the window's start. It reads the CPU clocks of all processes first; whatever waits for an answer comes after
 // that or came before.
 func (w *windowProbe) start(ctx context.Context) (err error) {
-	if err := w.readClocks(&w.clientBefore, (*serverProbe).sampleBefore); err != nil {
+	if err := w.readClocks(&w.clientBefore, func(s *serverProbe) error { return s.sampleBefore(ctx) }); err != nil {
 		return err
 	}
 	w.clocks.From = w.mark()
 	began := w.clocks.From.At
 	w.trace.windowBegins(began)
 	w.rates.windowBegins()
-	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.attackers...)
+	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.beside...)
+	if err := w.between.windowBegins(); err != nil {
+		return err
+	}
+	w.others = watchRemote(ctx, w.servers, w.host.each)
 	for _, s := range w.servers {
 		s.resetPeak()
 	}
@@ -141,11 +148,19 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 
 // readClocks reads what all processes have used so far.
 func (w *windowProbe) readClocks(client *observe.Usage, server func(*serverProbe) error) (err error) {
+	if w.remote() { // each is asked over the network
+		err = w.each(server)
+		return errors.Join(err, w.readGenerator(client))
+	}
 	for _, s := range w.servers {
 		if err := server(s); err != nil {
 			return err
 		}
 	}
+	return w.readGenerator(client)
+}
+
+func (w *windowProbe) readGenerator(client *observe.Usage) (err error) {
 	*client, err = observe.Sample(w.generator())
 	return err
 }
@@ -153,11 +168,15 @@ func (w *windowProbe) readClocks(client *observe.Usage, server func(*serverProbe
 // end is the hook at the window's end. As start, it reads the CPU clocks first. A server that ended by itself ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
 	var client observe.Usage
-	clocksErr := w.readClocks(&client, (*serverProbe).sampleAfter)
+	clocksErr := w.readClocks(&client, func(s *serverProbe) error { return s.sampleAfter(ctx) })
 	w.clocks.To = w.mark()
 	w.rates.windowEnds()
 	w.host.stop()
+	w.others.stop()
 	if err := w.cluster.Failure(); err != nil {
+		return err
+	}
+	if err := w.between.windowEnds(); err != nil {
 		return err
 	}
 	if clocksErr != nil {
@@ -194,6 +213,7 @@ func (w *windowProbe) abandon(ctx context.Context) {
 	cancel()
 	w.rates.stop()
 	w.host.stop()
+	w.others.stop()
 	if w.prepared != nil {
 		<-w.prepared
 	}
@@ -208,14 +228,16 @@ func (w *windowProbe) abandon(ctx context.Context) {
 func (w *windowProbe) finish(m *measured) error {
 	m.warnings = append(m.warnings, w.warnings...)
 	var peak uint64
-	for _, s := range w.servers {
-		if err := s.readPeak(); err != nil {
+	for i, s := range w.servers {
+		if s.server.Node().Remote {
+			s.readRemotePeak(w.host.each[i])
+		} else if err := s.readPeak(); err != nil {
 			return err
 		}
 		peak += s.peak
 		m.warnings = append(m.warnings, s.warnings...)
 	}
-	if len(w.servers) > 0 {
+	if len(w.servers) > 0 && w.peaksKnown() {
 		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
 	}
 	m.round.Series = w.samples
@@ -241,7 +263,7 @@ func (w *windowProbe) separate() bool {
 
 // spent adds the CPU usage of both sides and the storage and log usage of the servers.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
-	if w.separate() {
+	if w.separate() && w.cpuKnown() {
 		cores, err := w.server.Cores()
 		if err != nil {
 			return err
@@ -273,8 +295,12 @@ func (w *windowProbe) perCycle(m *measured) error {
 		m.round.Metrics[result.CPUUsPerCycle] = us
 		return nil
 	}
-	server, serverErr := w.server.CPUMicrosecondsPer(cycles)
 	client, clientErr := w.client.CPUMicrosecondsPer(cycles)
+	if !w.cpuKnown() {
+		m.round.Metrics[result.ClientCPUUsPerCycle] = client
+		return clientErr
+	}
+	server, serverErr := w.server.CPUMicrosecondsPer(cycles)
 	if err := errors.Join(serverErr, clientErr); err != nil {
 		return fmt.Errorf("no CPU time per cycle: %w", err)
 	}

@@ -171,7 +171,7 @@ func orNoNode(node string) string {
 // perCycle fills in what one node spent for each cycle of the cluster, and what it did with its log: cycles of the time that its
 // CPU clock covers, and of that which its counters cover.
 func (s *serverProbe) perCycle(metrics map[string]float64, ofClock, cycles uint64) {
-	if us, err := s.spent.CPUMicrosecondsPer(ofClock); err == nil {
+	if us, err := s.spent.CPUMicrosecondsPer(ofClock); err == nil && s.cpuUnknown == nil {
 		metrics[result.ServerCPUUsPerCycle] = us
 	}
 	if bytes, known := s.spent.WrittenBytesPer(ofClock); known {

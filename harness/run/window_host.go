@@ -69,7 +69,7 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 		sum += used
 	}
 	for _, s := range h.servers {
-		if s.Node().PID == os.Getpid() {
+		if n := s.Node(); n.Remote || n.PID == os.Getpid() {
 			continue
 		}
 		u, err := usage(s)
@@ -86,8 +86,10 @@ func (h *hostWatch) sample() {
 	if h.pid == os.Getpid() {
 		h.generator.goroutines = max(h.generator.goroutines, observe.OwnRuntime().Goroutines)
 	}
-	for _, p := range h.each {
-		p.sample()
+	for i, p := range h.each {
+		if !h.servers[i].Node().Remote { // a remoteWatch reads those
+			p.sample()
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type serverProbe struct {
 	countersAfter  map[string]float64 // nil where it was down
 	metricsBefore  observe.Metrics    // with histograms, as those after
 	metricsAfter   observe.Metrics
+	cpuUnknown     error           // why the CPU time of a server on another host is not known; nil: it is
 	stalls         *observe.Stalls // nil where the server does not record them
 	partial        bool            // the first process did not live through the window
 	peak           uint64
@@ -40,6 +41,9 @@ func (s *serverProbe) warn(format string, args ...any) {
 }
 
 func (s *serverProbe) resetPeak() {
+	if s.server.Node().Remote {
+		return
+	}
 	if err := observe.ResetPeak(s.server.Node().PID); err != nil {
 		s.warn("%s covers the warm-up too: %v", result.ServerRSSMBMax, err)
 	}
@@ -52,13 +56,21 @@ func (s *serverProbe) scrapeBefore(ctx context.Context, mark func() profile.Mark
 	return err
 }
 
-func (s *serverProbe) sampleBefore() (err error) {
+func (s *serverProbe) sampleBefore(ctx context.Context) (err error) {
 	s.first = s.server.Node()
+	if s.first.Remote {
+		s.before, s.cpuUnknown = s.sampleRemote(ctx)
+		return nil
+	}
 	s.before, err = usage(s.server)
 	return err
 }
 
-func (s *serverProbe) sampleAfter() error {
+func (s *serverProbe) sampleAfter(ctx context.Context) error {
+	if s.first.Remote {
+		s.sampleRemoteAfter(ctx)
+		return nil
+	}
 	after, err := usage(s.server)
 	if err != nil {
 		return err

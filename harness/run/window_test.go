@@ -38,7 +38,7 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	assert.Contains(t, w.servers[0].warnings[0], result.ServerRSSMBMax+" covers the warm-up too")
 
 	// That it is down at the window's end is no failure of its own: it was killed on purpose.
-	require.NoError(t, w.servers[0].sampleBefore())
+	require.NoError(t, w.servers[0].sampleBefore(t.Context()))
 	w.ledBefore = []string{""}
 	require.NoError(t, w.end(context.Background()))
 	m := &measured{round: result.Round{Metrics: map[string]float64{}}}

@@ -12,7 +12,7 @@ const configurationDigits = 12
 
 // Configuration returns a hash of what s measures, 12 hexadecimal digits: its topology, workloads, phases, sweeps, faults, attack,
 // backlog, series and invariants, whatever default they have. What a scenario is called and tagged, its comments, captures, references,
-// rounds, limits and validity are not in the hash. A variable is in it by the settings that use the variable, and a script by its content.
+// rounds, limits and validity are not in the hash, nor are the hosts and addresses of servers on other hosts. A variable is in it by the settings that use the variable, and a script by its content.
 func (s *Scenario) Configuration() string {
 	var lines []string
 	for line := range strings.SplitSeq(s.Work(nil), "\n") {
@@ -20,6 +20,7 @@ func (s *Scenario) Configuration() string {
 		switch top := topOf(path); {
 		case top == "scripts" && strings.HasSuffix(path, ".sha256"):
 			lines = append(lines, "scripts = "+value) // its path depends on the working directory
+		case strings.HasPrefix(path, remotePath): // where servers are is not what is measured
 		case top == "scripts", top == "workload" && strings.HasSuffix(path, ".script"):
 		default:
 			lines = append(lines, line)

@@ -13,14 +13,17 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 	want := parsed(t, leastScenario).Configuration()
 	assert.Regexp(t, "^[0-9a-f]{12}$", want)
 	for name, change := range map[string]func(*Scenario){
-		"title":         func(s *Scenario) { s.Title = "Another" },
-		"tags":          func(s *Scenario) { s.Tags = []string{"smoke"} },
-		"captures":      func(s *Scenario) { s.Captures = []Capture{{Kind: "cpu"}} },
-		"validity":      func(s *Scenario) { s.Validity.Warn = true },
-		"rounds":        func(s *Scenario) { s.OverrideRounds(2) },
-		"limits":        func(s *Scenario) { s.Limits = []Limit{{Metric: "cycles_per_s", Min: new(1.0)}} },
-		"references":    func(s *Scenario) { s.References = []string{ReferenceCPU} },
-		"file":          func(s *Scenario) { s.File = "elsewhere.hcl" },
+		"title":      func(s *Scenario) { s.Title = "Another" },
+		"tags":       func(s *Scenario) { s.Tags = []string{"smoke"} },
+		"captures":   func(s *Scenario) { s.Captures = []Capture{{Kind: "cpu"}} },
+		"validity":   func(s *Scenario) { s.Validity.Warn = true },
+		"rounds":     func(s *Scenario) { s.OverrideRounds(2) },
+		"limits":     func(s *Scenario) { s.Limits = []Limit{{Metric: "cycles_per_s", Min: new(1.0)}} },
+		"references": func(s *Scenario) { s.References = []string{ReferenceCPU} },
+		"file":       func(s *Scenario) { s.File = "elsewhere.hcl" },
+		"soak": func(s *Scenario) {
+			s.Soak = &Soak{For: 1, Keep: SoakKeep{1, 1 << 20}, DriftPercentMax: 3, Drifts: []SoakDrift{{SoakDisk, 5, "why"}}}
+		},
 		"script's path": func(s *Scenario) { s.Workloads[0].Script.Path = "elsewhere.js" },
 	} {
 		s := parsed(t, leastScenario)
@@ -42,6 +45,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"backlog":    func(s *Scenario) { s.Backlog = &Backlog{Tasks: 5} },
 		"attack":     func(s *Scenario) { s.Attack = &Attack{Clients: 1} },
 		"series":     func(s *Scenario) { s.SeriesEvery = 1000 },
+		"soak":       func(s *Scenario) { s.Soak = &Soak{FaultsEvery: 2} },
 		"invariants": func(s *Scenario) { s.Invariants = []Invariant{{Kind: Conserved}} },
 	} {
 		s := parsed(t, leastScenario)
@@ -54,7 +58,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 
 // A result has the configuration of the scenario that was run.
 func TestConfigurationOfAStoredScenario(t *testing.T) {
-	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
+	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl", "../../scenarios/soak/*.hcl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

@@ -163,7 +163,7 @@ func readFaults(s *hclfile.Block, of *Scenario) []Fault {
 
 // checkFaultsFit says what of a scenario can't be had together with faults.
 func checkFaultsFit(b *hclfile.Block, of *Scenario) {
-	if of.Topology.Kind != Raft && of.Topology.Kind != "" {
+	if !of.Topology.Clustered() && of.Topology.Kind != "" {
 		b.Problem(fmt.Sprintf("%s needs a cluster; the topology is %q", b, of.Topology.Kind), `write topology "raft", or remove the fault`)
 	}
 	if of.Phases.Window > faultWindowMax {
@@ -259,7 +259,16 @@ func checkFault(b *hclfile.Block, kind faultKind, f Fault, t Topology) {
 	case f.Target.Kind == TargetAll && f.Direction != "" && f.Direction != DirectionBoth:
 		b.AttrProblem("direction", "direction has no meaning with all(): what one node sends another receives", "remove it")
 	}
-	if t.Kind == Raft && t.Nodes < kind.nodes {
-		b.Problem(fmt.Sprintf("%s needs a cluster of %d nodes at least; it has %d", b, kind.nodes, t.Nodes), "raise topology.nodes")
+	checkRemoteFaults(b, f, t)
+	if t.Clustered() && t.Nodes < kind.nodes {
+		b.Problem(fmt.Sprintf("%s needs a cluster of %d nodes at least; it has %d", b, kind.nodes, t.Nodes), moreNodes(t))
 	}
+}
+
+// moreNodes says how a cluster gets more nodes.
+func moreNodes(t Topology) string {
+	if t.Kind == Remote {
+		return "add nodes"
+	}
+	return "raise topology.nodes"
 }

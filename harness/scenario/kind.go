@@ -32,7 +32,7 @@ const nodesDefault = 3
 // kindAttribute is what a sweep calls the kind of the topology, which in its block is the label and no attribute.
 const kindAttribute = "kind"
 
-var topologyKinds = []string{Single, "sharded", Raft, Embedded, NoTopology}
+var topologyKinds = []string{Single, "sharded", Raft, Remote, Embedded, NoTopology}
 
 // kindOf is a kind of a topology as a value: what single(), sharded() and raft(3) are.
 type kindOf struct {

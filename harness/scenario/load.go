@@ -104,7 +104,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
 	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack",
-	"limit", "score",
+	"limit", "score", "soak",
 }
 
 var scenarioNames = hclfile.Names{
@@ -164,9 +164,14 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
 	s.Score = readScore(b)
+	checkHosts(b, s)
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
+	checkRemote(b, s)
 	checkOfK6(b, s)
+	if s.Soak = readSoak(b, s); s.Soak != nil {
+		s.Rounds = 1
+	}
 	return s
 }
 

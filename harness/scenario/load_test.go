@@ -163,7 +163,7 @@ func TestLoadReadsEverything(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"defaults", "everything", "points", "raft", "k6"} {
+	for _, name := range []string{"defaults", "everything", "points", "raft", "k6", "soak"} {
 		all, err := Load("testdata/" + name + ".hcl")
 		require.NoError(t, err)
 		got, err := json.MarshalIndent(all[0], "", "  ")

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 )
@@ -34,8 +33,11 @@ func (s *Scenario) PlannedRounds() Rounds {
 
 // Duration is how long all rounds of all points take at most, those that are profiled or calibrate included: each
 // its warm-up, its window and its whole drain, and the timed ones their backlog. Starting and stopping the topology
-// comes on top.
+// comes on top. A soak has one warm-up, and its windows.
 func (s *Scenario) Duration() time.Duration {
+	if s.Soak != nil {
+		return s.soakLasts(s.Phases.LongestWarmup(), s.Phases.Drain)
+	}
 	var backlog time.Duration
 	if s.Backlog != nil {
 		backlog = s.Backlog.Fill + s.Backlog.Drain
@@ -44,6 +46,11 @@ func (s *Scenario) Duration() time.Duration {
 		}
 	}
 	return s.lasts(s.Phases.LongestWarmup(), s.Phases.Drain, backlog)
+}
+
+// soakLasts is how long a soak takes: one warm-up, then its windows, each with a drain.
+func (s *Scenario) soakLasts(warmup, drain time.Duration) time.Duration {
+	return warmup + time.Duration(s.SoakWindows(s.Soak.For))*(s.Phases.Window+drain)
 }
 
 func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
@@ -57,6 +64,7 @@ const (
 	referenceStartExpected = 15 * time.Millisecond // to connect to an echo or to open a store, and to stop it
 	startExpected          = time.Second           // to start one process and stop it
 	clusterStartExpected   = 3 * time.Second       // a cluster elects leaders
+	hostsStartExpected     = time.Second           // to make hosts, and to measure the round trips between them
 	// DrainExpected is how long its drain takes.
 	DrainExpected = time.Second
 	// backlogPerSExpected is at how many tasks a second a backlog is filled and drained.
@@ -65,14 +73,23 @@ const (
 
 // StartExpected is how long it takes to start the topology and to stop it: an estimate.
 func (s *Scenario) StartExpected() time.Duration {
-	if slices.ContainsFunc(s.Plan(), func(p Point) bool { return p.Topology.Kind == Raft }) {
-		return clusterStartExpected
+	expected := startExpected
+	for _, p := range s.Plan() {
+		switch {
+		case p.Topology.Hosts != nil:
+			expected = max(expected, clusterStartExpected+hostsStartExpected)
+		case p.Topology.Clustered():
+			expected = max(expected, clusterStartExpected)
+		}
 	}
-	return startExpected
+	return expected
 }
 
 // Expected is how long a run takes if all goes well, Duration at most and the start of the topology included: an estimate.
 func (s *Scenario) Expected() time.Duration {
+	if s.Soak != nil {
+		return s.StartExpected() + s.soakLasts(s.Phases.Warmup, min(s.Phases.Drain, DrainExpected))
+	}
 	rest := s.StartExpected() + min(s.Phases.Drain, DrainExpected)
 	var backlog time.Duration
 	if l := s.Backlog; l != nil {
@@ -128,7 +145,7 @@ func IntervalCycles(percentile float64) int {
 // String writes the topology in words: "single", "sharded, 4 shards", "raft, 3 nodes".
 func (t Topology) String() string {
 	words := []string{t.Kind}
-	if t.Kind == Raft {
+	if t.Kind == Raft || t.Kind == Remote {
 		words = append(words, plural(t.Nodes, "node"))
 	}
 	if t.Shards > 1 {

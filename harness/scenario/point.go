@@ -13,6 +13,9 @@ func (s *Scenario) At(values []Value) (p Point, known bool) {
 	if c := s.Topology.Coalesce; c != nil {
 		p.Topology.Coalesce = new(*c) // replace writes through a pointer
 	}
+	if h := s.Topology.Hosts; h != nil {
+		p.Topology.Hosts = new(*h)
+	}
 	for _, joined := range values {
 		paths, texts := strings.Split(joined.Path, between), strings.Split(joined.Text, between)
 		if len(paths) != len(texts) {
@@ -58,12 +61,20 @@ func (p *Point) setKind(text string) bool {
 	return replace(&p.Topology, "nodes", settings[nodesPath])
 }
 
-// replace sets an attribute of a topology or a workload, by its name in JSON, and reports whether the text is a value of it.
+// replace sets an attribute of a topology or a workload, by its name in JSON, and reports whether the text is a value of it. The attribute
+// of a block inside has the block's name before it: "hosts.round_trip".
 func replace(of any, attribute, text string) bool {
 	value := []byte(text)
 	if !json.Valid(value) {
 		value, _ = json.Marshal(text) // any string can be written
 	}
-	encoded, err := json.Marshal(map[string]json.RawMessage{attribute: value})
-	return err == nil && json.Unmarshal(encoded, of) == nil
+	names := strings.Split(attribute, ".")
+	slices.Reverse(names)
+	for _, name := range names {
+		var err error
+		if value, err = json.Marshal(map[string]json.RawMessage{name: value}); err != nil {
+			return false
+		}
+	}
+	return json.Unmarshal(value, of) == nil
 }

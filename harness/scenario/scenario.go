@@ -35,6 +35,8 @@ type Scenario struct {
 	Workloads []Workload `json:"workloads,omitempty"`
 	Phases    Phases     `json:"phases"`
 	Backlog   *Backlog   `json:"backlog,omitempty"`
+	// Soak is nil of a scenario that has rounds. With it Rounds is 1, and each window of the soak is like a round's.
+	Soak *Soak `json:"soak,omitempty"`
 	// SeriesEvery is the time between the samples of a window's series; 0: no series is taken.
 	SeriesEvery time.Duration `json:"-"`
 	Sweeps      []Sweep       `json:"sweeps,omitempty"`

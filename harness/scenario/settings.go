@@ -27,7 +27,7 @@ type Setting struct {
 
 // OfPlan reports whether s says how many rounds there are or what is measured beside the timed rounds, so that the figures of a timed round
 // do not depend on s.
-func (s Setting) OfPlan() bool { return slices.Contains(settingsOfPlan, topOf(s.Path)) }
+func (s Setting) OfPlan() bool { return ofPlan(s.Path) }
 
 // Difference is a setting that two scenarios have different values for.
 type Difference struct {
@@ -54,6 +54,15 @@ var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "li
 // a timed round measures.
 var settingsOfPlan = []string{"rounds", "file_rounds", "profiled_rounds", "captures", "references"}
 
+// faultsEveryPath is the one setting of a soak that changes what its servers get; the others say how long it is, what is kept of it and
+// how it is judged.
+const faultsEveryPath = "soak.faults_every"
+
+func ofPlan(path string) bool {
+	top := topOf(path)
+	return slices.Contains(settingsOfPlan, top) || top == "soak" && path != faultsEveryPath
+}
+
 // Settings returns every setting of s that differs from its default, or that has no default, sorted by path. The settings are all
 // fields of the stored form of a scenario, and the defaults are those of the parser, so that a new attribute is in both. A setting
 // with a default that s, as read from an older file, does not have has the value NotRecorded.
@@ -66,6 +75,8 @@ func (s *Scenario) Settings() []Setting {
 	for path, value := range own {
 		std, has := defaults[path]
 		switch {
+		case s.Soak != nil && path == "rounds": // a soak has none
+			continue
 		case has && std == value:
 			continue
 		case !has && value == "true":
@@ -98,7 +109,7 @@ func Differences(base, change *Scenario) []Difference {
 		_, inA := a[path]
 		_, inB := b[path]
 		unrecorded := top == validityName && (!inA || !inB)
-		if a[path] != b[path] && !slices.Contains(settingsOfPlan, top) && !unrecorded {
+		if a[path] != b[path] && !ofPlan(path) && !unrecorded {
 			all = append(all, Difference{path, a[path], b[path]})
 		}
 	}
@@ -130,7 +141,7 @@ func (s *Scenario) Work(values []Value) string {
 	}
 	var lines []string
 	for path, value := range all {
-		if top := topOf(path); top != validityName && top != "sweeps" && !slices.Contains(settingsOfPlan, top) {
+		if top := topOf(path); top != validityName && top != "sweeps" && !ofPlan(path) {
 			lines = append(lines, path+" = "+value)
 		}
 	}
@@ -161,6 +172,7 @@ const (
 	kindPath     = "topology." + kindAttribute
 	nodesPath    = "topology.nodes"
 	coalescePath = "topology.coalesce"
+	remotePath   = "topology.remote."
 )
 
 const validityName = "validity"
@@ -263,9 +275,15 @@ func (s *Scenario) defaults() map[string]string {
 	if s.Topology.Kind == "sharded" {
 		text.WriteString("  shards = 1\n")
 	}
+	if s.Topology.Kind == Remote {
+		text.WriteString("  node \"n1\" {\n   address = \"a:1\"\n   admin = \"a:2\"\n  }\n")
+	}
 	text.WriteString(" }\n")
 	for i := range s.Workloads {
 		s.Workloads[i].leastText(&text)
+	}
+	if s.Soak != nil {
+		text.WriteString(" soak { for = \"1s\" }\n")
 	}
 	text.WriteString(" phases { window = \"1s\" }\n}\n")
 	parsed, err := parse("defaults", []byte(text.String()), map[string]string{defaultScript: ""})
@@ -281,7 +299,7 @@ func (s *Scenario) defaults() map[string]string {
 	if len(s.Captures) > 0 {
 		all["profiled_rounds"] = "1"
 	}
-	maps.DeleteFunc(all, func(path, _ string) bool { return isRequired(path) })
+	maps.DeleteFunc(all, func(path, _ string) bool { return isRequired(path) || strings.HasPrefix(path, remotePath) })
 	return all
 }
 
@@ -292,6 +310,7 @@ var required = map[string][]string{
 	"topology": {"kind", "durability"},
 	"workload": {"driver", "producers", "workers", "script", "script_sha256"},
 	"phases":   {"window"},
+	"soak":     {"for", "percent_max", "because"},
 }
 
 func isRequired(path string) bool {

@@ -134,6 +134,13 @@ func TestSettingsSeeEveryField(t *testing.T) {
 		assert.True(t, changed, "a change of %s is in no setting", path)
 	}
 	assert.Greater(t, len(changes), 60, "the walk saw the fields")
+
+	base.Soak = &Soak{For: time.Hour, FaultsEvery: 2, Keep: SoakKeep{time.Hour, 1 << 20}, DriftPercentMax: 2, Drifts: []SoakDrift{{SoakDisk, 5, "why"}}}
+	before = base.Settings()
+	walk(t, reflect.ValueOf(base.Soak).Elem(), "Soak", func(path string) {
+		assert.False(t, slices.Equal(before, base.Settings()), "a change of %s is in no setting", path)
+	})
+	assert.False(t, slices.ContainsFunc(before, func(s Setting) bool { return s.Path == "rounds" }), "a soak has none")
 }
 
 // walkLeft are the fields that are no settings.

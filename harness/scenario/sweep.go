@@ -120,7 +120,7 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	return sweeps, true
 }
 
-// sweep reads sweep "topology.ATTRIBUTE" or "workload.NAME.ATTRIBUTE".
+// sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE" or "workload.NAME.ATTRIBUTE".
 func (r *axesReader) sweep(b *hclfile.Block) (sweep, bool) {
 	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Example: "[1, 2, 4]"})
 	found, ok := readSweepPath(r.scenario, b)
@@ -145,6 +145,13 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 	case len(parts) == 2 && parts[0] == "topology":
 		found = sweep{path: path, kind: "topology", attribute: parts[1]}
 		attributes = append(slices.Clone(topologyBlock.Names.Attributes), kindAttribute)
+	case len(parts) == 3 && parts[0] == "topology" && parts[1] == "hosts":
+		found = sweep{path: path, kind: "hosts", attribute: parts[2]}
+		attributes = hostsBlock.Names.Attributes
+		if !slices.ContainsFunc(s.Blocks("topology", topologyBlock), func(t *hclfile.Block) bool { return t.HasBlock("hosts") }) {
+			b.LabelProblem("the topology has no hosts block to sweep", "add "+hostsBlock.Example+" to it")
+			return sweep{}, false
+		}
 	case len(parts) == 2 && parts[0] == "attack":
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
 		attributes = []string{"clients"}
@@ -161,7 +168,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	default:
 		b.LabelProblem(fmt.Sprintf("%q is not the path of a setting that can be swept", path),
-			`write "topology.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
+			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
 		return sweep{}, false
 	}
 	if !slices.Contains(attributes, found.attribute) {

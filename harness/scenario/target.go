@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -82,12 +83,12 @@ func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 		return Target{}, false
 	}
 	found := *v.EncapsulatedValue().(*Target)
-	if t.Kind != Raft {
+	if !t.Clustered() {
 		return found, true // which is said elsewhere
 	}
 	switch {
-	case found.Kind == TargetNode && !isNode(found.Node, t.Nodes):
-		b.AttrProblem("target", fmt.Sprintf("there is no node %.40q; the nodes are n1 to n%d", found.Node, t.Nodes), "")
+	case found.Kind == TargetNode && !slices.Contains(t.NodeNames(), found.Node):
+		b.AttrProblem("target", fmt.Sprintf("there is no node %.40q; the nodes are %s", found.Node, nodesInWords(t)), "")
 		return found, false
 	case found.Kind == TargetFollower && t.Nodes < 2:
 		b.AttrProblem("target", "there is no follower in a cluster of one node", "raise topology.nodes")
@@ -99,11 +100,10 @@ func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 // NodeName returns the name of node i of a cluster, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
 
-func isNode(name string, nodes int) bool {
-	for i := range nodes {
-		if name == NodeName(i) {
-			return true
-		}
+// nodesInWords names the nodes of a cluster.
+func nodesInWords(t Topology) string {
+	if t.Kind == Remote {
+		return hclfile.List(t.NodeNames())
 	}
-	return false
+	return "n1 to " + NodeName(t.Nodes-1)
 }

@@ -10,8 +10,8 @@ import (
 
 // Topology says which processes are under test.
 type Topology struct {
-	Kind         string        `json:"kind"`           // "single", "sharded", Raft, Embedded or NoTopology
-	Nodes        int           `json:"nodes,omitzero"` // of "raft": how many server processes; 0 of the others, which have one
+	Kind         string        `json:"kind"`           // "single", "sharded", Raft, Remote, Embedded or NoTopology
+	Nodes        int           `json:"nodes,omitzero"` // of "raft" and "remote": how many server processes; 0 of the others, which have one
 	Shards       int           `json:"shards"`         // 0 of NoTopology
 	Durability   string        `json:"durability"`     // "sync", "interval" or "none"
 	SyncInterval time.Duration `json:"sync_interval"`
@@ -20,9 +20,12 @@ type Topology struct {
 	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
 	TLS          bool          `json:"tls,omitzero"`       // the servers' listeners for clients serve TLS, with a certificate made for each start of the topology
 	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
+	Hosts        *Hosts        `json:"hosts,omitempty"`    // of "raft": what lies between the nodes; nil: all of them are on this one
 	// DefaultSettings says that the server is given no setting but where it listens and keeps its data. Durability is then what its default
 	// must be.
 	DefaultSettings bool `json:"default_settings,omitzero"`
+	// Remote says where the servers of Remote are; nil of the others.
+	Remote *RemoteServers `json:"remote,omitempty"`
 }
 
 // MarshalJSON writes durations as text.
@@ -42,11 +45,12 @@ func (t *Topology) stored() any {
 var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "tls", "coalesce", "default_settings",
-	}},
+		"token_file", "ca", "tls_name",
+	}, Blocks: []string{"hosts", "node"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -55,17 +59,18 @@ func readTopology(s *hclfile.Block) Topology {
 	b := blocks[0]
 	t := readKind(b)
 	switch t.Kind {
+	case Remote:
+		return readRemote(b, t)
 	case NoTopology:
 		refuseAttributes(b, "there is no server", topologyBlock.Names.Attributes...)
+		t.Hosts = readHosts(b, &t)
 		t.Durability = "none" // nothing is stored
 		return t
 	case Embedded:
 		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll", "tls")
 	}
-	// Durability is printed beside every number and decides what the number means: it has no default.
-	t.Durability = b.Choice("durability", hclfile.ChoiceSpec{
-		OneOf: []string{"sync", "interval", "none"}, Required: true,
-	})
+	refuseRemote(b)
+	t.Durability = readDurability(b)
 	t.Listen = b.Choice("listen", hclfile.ChoiceSpec{OneOf: []string{"tcp", "unix"}, Default: "tcp"})
 	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
 	t.Shards = readShards(b, t.Kind)
@@ -75,17 +80,9 @@ func readTopology(s *hclfile.Block) Topology {
 		t.Listen, t.Procs, t.BusyPoll, t.TLS = "", 0, false, false
 	}
 	readRaft(b, &t)
+	t.Hosts = readHosts(b, &t)
 	t.DefaultSettings = readDefaultSettings(b, t.Kind)
-	interval := b.Duration("sync_interval", hclfile.DurationSpec{
-		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
-	})
-	switch {
-	case t.Durability == "interval":
-		t.SyncInterval = interval
-	case t.Durability != "" && b.Has("sync_interval"):
-		b.AttrProblem("sync_interval", `sync_interval has a meaning only with durability = "interval"`,
-			`remove it, or write durability = "interval"`)
-	}
+	t.SyncInterval = readSyncInterval(b, t.Durability)
 	return t
 }
 

@@ -74,7 +74,7 @@ func TestFindDecayCallsFivePercent(t *testing.T) {
 }
 
 func TestFindDecayOfAStraightLine(t *testing.T) {
-	values := make([]float64, stat.DecayMinN)
+	values := make([]float64, stat.DriftMinN)
 	for i := range values {
 		values[i] = 1030 - (float64(i) + 0.5) // the line falls by 60 over the whole run; the mean is 1,000
 	}
@@ -83,7 +83,7 @@ func TestFindDecayOfAStraightLine(t *testing.T) {
 	assert.InDelta(t, 6, d.Percent, 1e-9)
 	assert.InDelta(t, 6, d.Low, 1e-6)
 	assert.InDelta(t, 6, d.High, 1e-6)
-	assert.Equal(t, stat.DecayMinN/stat.DecayBlocks, d.Block)
+	assert.Equal(t, stat.DriftMinN/stat.DriftBlocks, d.Block)
 	again, err := stat.FindDecay(values, values)
 	require.NoError(t, err)
 	assert.InDelta(t, 6, again.Percent, 1e-9, "two rounds with the same loss")
@@ -105,7 +105,7 @@ func TestFindDecayKeepsDependence(t *testing.T) {
 
 func TestFindDecayRefuses(t *testing.T) {
 	with := func(v float64) []float64 {
-		values := make([]float64, stat.DecayMinN)
+		values := make([]float64, stat.DriftMinN)
 		for i := range values {
 			values[i] = 1
 		}
@@ -114,9 +114,9 @@ func TestFindDecayRefuses(t *testing.T) {
 	}
 	for want, series := range map[string][][]float64{
 		"no values":              {},
-		"the series has 59":      {make([]float64, stat.DecayMinN-1)},
-		"the series has 10001":   {make([]float64, stat.DecayMaxN+1)},
-		"not above 0":            {make([]float64, stat.DecayMinN)},
+		"the series has 59":      {make([]float64, stat.DriftMinN-1)},
+		"the series has 10001":   {make([]float64, stat.DriftMaxN+1)},
+		"not above 0":            {make([]float64, stat.DriftMinN)},
 		"value 4 of 60 is NaN":   {with(math.NaN())},
 		"value 4 of 60 is +Inf":  {with(math.Inf(1))},
 		"value 4 of 60 is -1":    {with(-1)},
@@ -130,7 +130,7 @@ func TestFindDecayRefuses(t *testing.T) {
 
 func TestFindDecayProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float64Range(1, 1e6), stat.DecayMinN, 80).Draw(t, "values")
+		values := rapid.SliceOfN(rapid.Float64Range(1, 1e6), stat.DriftMinN, 80).Draw(t, "values")
 		d, err := stat.FindDecay(values)
 		require.NoError(t, err)
 		require.LessOrEqual(t, d.Low, d.Percent)

@@ -39,7 +39,8 @@
 // # Other statistics
 //
 // FindTrend fits the slope of Theil and Sen and tests it as Mann and Kendall do: it judges whether a load is in steady state.
-// FindDecay bounds the loss of a rate over a run by a moving-block bootstrap: it judges whether a long run keeps its rate.
+// FindDrift bounds the rise or fall of a figure over a run by a moving-block bootstrap: it judges whether a soak keeps its memory. FindDecay is
+// the same for the loss of a rate.
 // MeanDifference compares sums of sampled events, such as samples of a CPU profile, and
 // ModeratedDifferences compares many such features of a few pairs at once, with intervals that hold together. WilsonInterval is the interval of a probability.
 package stat

@@ -1,25 +1,30 @@
 package topology
 
 import (
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// arguments returns the server's command line after its name. The ports of a server that stands alone are the system's
-// to choose.
+// arguments returns the server's command line after its name. Ports that are not reserved are the system's to choose.
 func (s *Server) arguments() []string {
 	t := s.cluster.config.Topology
 	listen, http, admin := "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	data, addressFile := s.place.data, s.place.addressFile
 	switch {
-	case s.place.socket != "":
-		listen = "unix:" + s.place.socket
-	case s.ID != "":
+	case s.remote != nil:
+		listen, http, admin = s.remote.at.Address, s.remote.at.HTTP, s.remote.at.Admin
+		data, addressFile = path.Join(s.remote.folder, "data"), s.remote.addressFile()
+	case s.ports.admin.address != "":
 		listen, http, admin = s.ports.listen.address, s.ports.http.address, s.ports.admin.address
+	}
+	if s.place.socket != "" {
+		listen = "unix:" + s.place.socket
 	}
 	args := []string{
 		"serve",
-		"--data", s.place.data,
+		"--data", data,
 		"--listen", listen,
 		"--http", http,
 		"--admin", admin,
@@ -36,13 +41,34 @@ func (s *Server) arguments() []string {
 	if t.BusyPoll {
 		args = append(args, "--busy-poll")
 	}
-	if dir := s.cluster.tls; dir != "" {
+	if dir := s.tlsDir(); dir != "" {
 		args = append(args, "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile))
+	} else if s.namespace != nil {
+		args = append(args, "--insecure") // no other host than those of this run reaches it
+	}
+	if s.remote != nil && !t.TLS { // its host's other listeners need TLS, unless the scenario wants to measure without
+		args = append(args, "--insecure")
 	}
 	if s.ID != "" {
 		args = append(args, s.clusterArguments()...)
 	}
-	return append(args, "--address-file", s.place.addressFile)
+	return append(args, "--address-file", addressFile)
+}
+
+// tlsDir is the folder with the certificate that the server shows to clients, "" without TLS, on its host.
+func (s *Server) tlsDir() string {
+	if s.remote != nil && s.cluster.tls != "" {
+		return path.Join(s.remote.folder, "tls")
+	}
+	return s.cluster.tls
+}
+
+// certsDir is the folder with the certificate by which a node is known to the others, on its host.
+func (s *Server) certsDir() string {
+	if s.remote != nil {
+		return path.Join(s.remote.folder, "certs")
+	}
+	return filepath.Join(s.cluster.certs, s.ID)
 }
 
 // clusterArguments say who the other nodes are and where this one reaches them. The first start of all makes them the
@@ -60,7 +86,7 @@ func (s *Server) clusterArguments() []string {
 		"--cluster-node", s.ID,
 		"--cluster-listen", s.PeerAddress,
 		"--cluster-peers", strings.Join(peers, ","),
-		"--cluster-certs", filepath.Join(s.cluster.certs, s.ID),
+		"--cluster-certs", s.certsDir(),
 	}
 	if s.wiped && len(others) > 0 {
 		args = append(args, "--cluster-join", strings.Join(others, ","))

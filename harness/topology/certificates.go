@@ -25,9 +25,12 @@ const (
 // anyPeer stands for the peer address that 'queued cluster init' wants of each node: a certificate does not have it.
 const anyPeer = "127.0.0.1:1"
 
-// makeCertificates has the server's program make the certificates by which the nodes of a cluster know each other.
-func (c *Cluster) makeCertificates(ctx context.Context) error {
+// makeCertificates has the server's program make the certificates by which the nodes of a cluster know each other, unless they were kept.
+func (c *Cluster) makeCertificates(ctx context.Context, kept bool) error {
 	c.certs = filepath.Join(c.root, "certs")
+	if kept {
+		return nil
+	}
 	nodes := make([]string, len(c.servers))
 	for i, s := range c.servers {
 		nodes[i] = s.ID + "=" + s.PeerAddress
@@ -40,14 +43,17 @@ func (c *Cluster) makeCertificates(ctx context.Context) error {
 
 // makeServerCertificate has the server's program make a CA for the clients of this cluster, and the certificate that all servers show.
 // No server gets the CA's key, which is removed: nothing else is ever signed with it. The nodes' certificates have another CA, so that
-// this certificate does not make a node.
-func (c *Cluster) makeServerCertificate(ctx context.Context) error {
+// this certificate does not make a node. What was kept is used again.
+func (c *Cluster) makeServerCertificate(ctx context.Context, kept bool) error {
 	dir := filepath.Join(c.root, "tls")
-	err := c.initCertificates(ctx, dir, clienttls.ServerName+"="+anyPeer)
-	if err == nil {
-		err = os.Remove(filepath.Join(dir, caKeyFile))
-	}
 	c.tls = filepath.Join(dir, clienttls.ServerName)
+	var err error
+	if !kept {
+		err = c.initCertificates(ctx, dir, clienttls.ServerName+"="+anyPeer)
+		if err == nil {
+			err = os.Remove(filepath.Join(dir, caKeyFile))
+		}
+	}
 	for _, path := range []string{filepath.Join(dir, caFile), filepath.Join(c.tls, caFile), filepath.Join(c.tls, certFile), filepath.Join(c.tls, keyFile)} {
 		if err == nil {
 			err = os.Chmod(path, 0o600)
@@ -60,7 +66,7 @@ func (c *Cluster) makeServerCertificate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the certificate that the servers show to clients with %s: %w", c.config.Binary, err)
 	}
-	c.CA = clienttls.CA(ca)
+	c.CA = clienttls.Made(string(ca))
 	return nil
 }
 

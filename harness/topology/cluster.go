@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster is all servers of a topology: one of "single", "sharded" and "embedded", as many as it has nodes of "raft", and
-// none of "none". Its methods may be called from any goroutine.
+// Cluster is all servers of a topology: one of "single", "sharded" and "embedded", as many as it has nodes of "raft"
+// and "remote", and none of "none". Its methods may be called from any goroutine.
 type Cluster struct {
 	// Token is what the servers want to be asked with; "" where they want none.
 	Token string
-	// CA is the authority of the servers' certificate; "" without TLS. It is known before a server starts, and does not change.
+	// CA is the authority of the servers' certificate; zero without TLS. It is known before a server starts, and does not change.
 	CA clienttls.CA
 
 	config  Config
@@ -31,64 +32,106 @@ type Cluster struct {
 	tls     string // the folder with the certificate that servers show to clients; "" without TLS
 	servers []*Server
 
+	served bool // all servers were ready once, which stateFile says; set before the first load
+
 	watchers sync.WaitGroup
-	failOnce sync.Once
-	failed   chan struct{}
-	failure  error // written before failed is closed, read only after that
+	failing  sync.Mutex    // guards the two
+	failed   chan struct{} // closed when failure is set
+	failure  error
 
 	stopped atomic.Bool
 	stop    sync.Once
 	stopErr error
 }
 
-// newCluster makes the folders and takes the ports of all servers. When it fails nothing of them is left.
-func newCluster(ctx context.Context, config Config) (_ *Cluster, err error) {
+// newCluster makes the folders and takes the ports of all servers, or those that were kept. When it fails nothing of them is left, but for
+// what is kept.
+func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, err error) {
 	c := &Cluster{config: config, failed: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.remove())
 		}
 	}()
-	dir, err := filepath.Abs(config.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if c.root, err = os.MkdirTemp(dir, "topology-"); err != nil {
+	if err := c.makeRoot(kept); err != nil {
 		return nil, fmt.Errorf("make the servers' folder: %w", err)
 	}
-	ids := []string{""}
-	switch config.Topology.Kind {
-	case scenario.NoTopology:
-		ids = nil
-	case scenario.Raft:
-		ids = nil
-		for i := range config.Topology.Nodes {
-			ids = append(ids, "n"+strconv.Itoa(i+1))
-		}
+	if config.Topology.Kind == scenario.Remote {
+		return c, c.newRemote(ctx)
 	}
-	for _, id := range ids {
+	for i, id := range config.ids() {
 		s := &Server{ID: id, cluster: c, logPath: logOf(config.LogPath, id)}
 		c.servers = append(c.servers, s)
-		if s.place, err = makeFolders(c.root, config.Topology.Listen == "unix"); err != nil {
+		if s.place, err = makeFolders(filepath.Join(c.root, "server-"+cmp.Or(id, "alone")), config.Topology.Listen == "unix"); err != nil {
 			return nil, err
 		}
-		if id != "" {
-			if err := s.reservePorts(); err != nil {
-				return nil, err
-			}
+		if network := config.Network; network != nil {
+			s.placeOn(network.Address(i), network.Namespace(i))
+			continue
 		}
-	}
-	if config.Topology.Kind == scenario.Raft {
-		if err := c.makeCertificates(ctx); err != nil {
-			return nil, err
+		var ports keptServer
+		if kept != nil {
+			ports = kept.Servers[i]
 		}
-	}
-	if config.Topology.TLS {
-		if err := c.makeServerCertificate(ctx); err != nil {
+		if err := s.reservePorts(ctx, ports); err != nil {
 			return nil, err
 		}
 	}
-	return c, c.connectPeers()
+	if err := c.certify(ctx, kept != nil); err != nil {
+		return nil, err
+	}
+	if err := c.connectPeers(); err != nil || kept != nil {
+		return c, err
+	}
+	return c, c.saveState(false)
+}
+
+// ids are those of the servers.
+func (c *Config) ids() []string {
+	switch c.Topology.Kind {
+	case scenario.NoTopology:
+		return nil
+	case scenario.Raft:
+		var ids []string
+		for i := range c.Topology.Nodes {
+			ids = append(ids, "n"+strconv.Itoa(i+1))
+		}
+		return ids
+	}
+	return []string{""}
+}
+
+// makeRoot makes the folder that holds all others, or finds the one that was kept.
+func (c *Cluster) makeRoot(kept *state) error {
+	if kept != nil {
+		if len(kept.Servers) != len(c.config.ids()) {
+			return fmt.Errorf("%s is damaged: it names %d servers", stateFile, len(kept.Servers))
+		}
+		c.root, c.Token, c.served = filepath.Join(c.config.Keep, KeptDir), kept.Token, kept.Served
+		return nil
+	}
+	if c.config.Keep != "" {
+		return c.makeKeptRoot()
+	}
+	dir, err := filepath.Abs(c.config.Dir)
+	if err != nil {
+		return err
+	}
+	c.root, err = os.MkdirTemp(dir, "topology-")
+	return err
+}
+
+// certify makes the certificates, or finds those that were kept.
+func (c *Cluster) certify(ctx context.Context, kept bool) error {
+	if c.config.Topology.Clustered() {
+		if err := c.makeCertificates(ctx, kept); err != nil {
+			return err
+		}
+	}
+	if c.config.Topology.TLS {
+		return c.makeServerCertificate(ctx, kept)
+	}
+	return nil
 }
 
 // connectPeers sets where each node reaches the others.
@@ -111,6 +154,9 @@ func (c *Cluster) connectPeers() error {
 
 // Servers returns all servers, in the order of their ids. The slice is the caller's.
 func (c *Cluster) Servers() []*Server { return append([]*Server(nil), c.servers...) }
+
+// OnHosts reports whether the servers are on hosts of their own, which nobody but this run reaches.
+func (c *Cluster) OnHosts() bool { return c.config.Network != nil }
 
 // Server returns the server of that id.
 func (c *Cluster) Server(id string) (*Server, bool) {
@@ -155,33 +201,37 @@ func (c *Cluster) Began() time.Time {
 	return began
 }
 
-// Failed is closed when a server has ended unasked, or with an error.
-func (c *Cluster) Failed() <-chan struct{} { return c.failed }
+// Failed is closed when a server has ended unasked, or with an error. After Revive there is another channel.
+func (c *Cluster) Failed() <-chan struct{} {
+	c.failing.Lock()
+	defer c.failing.Unlock()
+	return c.failed
+}
 
 // Failure is why Failed was closed, a *ServerError; nil while it is not.
 func (c *Cluster) Failure() error {
-	select {
-	case <-c.failed:
-		return c.failure
-	default:
-		return nil
-	}
+	c.failing.Lock()
+	defer c.failing.Unlock()
+	return c.failure
 }
 
 // watch notes it if a process ends and should not have.
 func (c *Cluster) watch(n *Node) {
 	c.watchers.Go(func() {
 		<-n.Exited()
-		if err := n.ExitError(); err != nil {
-			c.failOnce.Do(func() {
-				c.failure = err
-				close(c.failed)
-			})
+		n.endedAt = time.Now()
+		err := n.ExitError()
+		c.failing.Lock()
+		defer c.failing.Unlock()
+		if err != nil && c.failure == nil {
+			c.failure = err
+			close(c.failed)
 		}
+		close(n.noted)
 	})
 }
 
-// Stop ends all servers at once, each as Server.Stop says, and removes their folders. A server that ended before by
+// Stop ends all servers at once, each as Server.Stop says, and removes their folders, unless Config.Keep keeps them. A server that ended before by
 // itself or with an error is an error too. It must be called once for each Cluster; further calls return what the first
 // one did. The logs are kept.
 func (c *Cluster) Stop(ctx context.Context) error {
@@ -248,7 +298,9 @@ func (c *Cluster) restart(ctx context.Context, how Ending) error {
 }
 
 // startAll starts the servers for the first time.
-func (c *Cluster) startAll(ctx context.Context) error { return c.resume(ctx, os.O_TRUNC) }
+func (c *Cluster) startAll(ctx context.Context) error {
+	return c.resume(ctx, os.O_TRUNC|os.O_APPEND) // appending, so that a log that is emptied meanwhile begins anew
+}
 
 // resume starts all servers and returns when they serve. When it fails nothing but the logs is left.
 func (c *Cluster) resume(ctx context.Context, logMode int) error {
@@ -257,7 +309,11 @@ func (c *Cluster) resume(ctx context.Context, logMode int) error {
 			return errors.Join(err, c.discard())
 		}
 	}
-	if err := c.waitUntilReady(ctx); err != nil {
+	err := c.waitUntilReady(ctx)
+	if err == nil {
+		err = c.saveState(true)
+	}
+	if err != nil {
 		return errors.Join(err, c.discard())
 	}
 	return nil
@@ -291,13 +347,17 @@ func (c *Cluster) each(do func(*Server) error) error {
 	return errors.Join(errs...)
 }
 
-// remove deletes the servers' folders and gives their ports back.
+// remove deletes the servers' folders, unless they are kept, and gives their ports back.
 func (c *Cluster) remove() error {
 	var errs []error
 	for _, s := range c.servers {
-		errs = append(errs, s.place.remove(), s.releasePorts())
+		if s.remote != nil {
+			errs = append(errs, s.remote.remove())
+			continue
+		}
+		errs = append(errs, s.place.removeSocket(), s.releasePorts())
 	}
-	if c.root != "" {
+	if c.root != "" && c.config.Keep == "" {
 		if err := os.RemoveAll(c.root); err != nil {
 			errs = append(errs, fmt.Errorf("remove the servers' folder: %w", err))
 		}

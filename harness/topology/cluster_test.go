@@ -297,7 +297,7 @@ func TestClusterThatFails(t *testing.T) {
 
 // The kernel gives a reserved port to nobody who asks for any, and the server that it is for gets it.
 func TestReservedPort(t *testing.T) {
-	r, err := reserve()
+	r, err := reserve(0)
 	require.NoError(t, err)
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)

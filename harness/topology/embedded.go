@@ -63,6 +63,7 @@ func startEmbedded(s *Server, log *os.File) (*Node, error) {
 	return &Node{
 		Address: opened.Addresses()[0], HTTP: opened.HTTP(), Admin: opened.Admin(), Dial: pipe.DialContext,
 		PID: os.Getpid(), Began: began, server: s, command: []string{"(inside this process)"}, process: e,
+		noted: make(chan struct{}),
 	}, nil
 }
 

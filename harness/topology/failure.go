@@ -13,7 +13,7 @@ type ServerError struct {
 	Problem string
 	Command []string
 	Status  string   // its exit status, or that it was running
-	LogPath string   // the whole log
+	LogPath string   // the whole log; "" of an attached server, whose log is not here
 	Lines   []string // the log's last lines, oldest first, at most 20
 	Err     error    // the cause where there is one
 }
@@ -26,7 +26,9 @@ func (e *ServerError) Error() string {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
 	fmt.Fprintf(&b, "\n  command: %s\n  status: %s", strings.Join(e.Command, " "), e.Status)
-	b.WriteString("\n" + proc.LogText(e.LogPath, e.Lines))
+	if e.LogPath != "" {
+		b.WriteString("\n" + proc.LogText(e.LogPath, e.Lines))
+	}
 	return b.String()
 }
 
@@ -41,6 +43,10 @@ func (n *Node) fail(problem string, cause error) *ServerError {
 	e := &ServerError{Problem: problem, Command: n.command, Status: n.process.Status(), LogPath: n.server.logPath, Err: cause}
 	if err := n.process.Err(); err != nil {
 		e.Err = errors.Join(e.Err, err)
+	}
+	if n.server.cluster.config.Topology.Attached() {
+		e.LogPath = ""
+		return e
 	}
 	lines, err := n.LastLines(proc.ErrorLines)
 	e.Lines = lines

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,18 +19,13 @@ type folders struct {
 // its final zero byte).
 const socketPathBytesMax = 107
 
-// makeFolders makes a server's folders below dir. If it fails, it returns those that it made, beside the error.
-func makeFolders(dir string, unix bool) (folders, error) {
-	var f folders
-	var err error
-	if f.root, err = os.MkdirTemp(dir, "server-"); err != nil {
-		return f, fmt.Errorf("make the server's folder: %w", err)
-	}
-	f.data = filepath.Join(f.root, "data")
-	if err := os.Mkdir(f.data, 0o755); err != nil {
+// makeFolders makes a server's folders, or finds those that were kept. If it fails, it returns those that it made, beside the error.
+func makeFolders(root string, unix bool) (folders, error) {
+	f := folders{root: root, data: filepath.Join(root, "data"), addressFile: filepath.Join(root, "address.json")}
+	if err := os.MkdirAll(f.data, 0o755); err != nil {
 		return f, fmt.Errorf("make the server's data folder: %w", err)
 	}
-	f.addressFile = filepath.Join(f.root, "address.json")
+	var err error
 	if !unix {
 		return f, nil
 	}
@@ -46,16 +40,21 @@ func makeFolders(dir string, unix bool) (folders, error) {
 	return f, nil
 }
 
-// remove deletes the folders and all that the server left in them.
-func (f folders) remove() error {
-	var errs []error
-	for _, dir := range []string{f.root, f.socketDir} {
-		if dir == "" {
-			continue
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			errs = append(errs, fmt.Errorf("remove the server's folder: %w", err))
-		}
+// wipe deletes all that the server stores.
+func (f folders) wipe() error {
+	if err := os.RemoveAll(f.data); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return os.Mkdir(f.data, 0o755)
+}
+
+// removeSocket deletes the folder of the socket, which is not below the others.
+func (f folders) removeSocket() error {
+	if f.socketDir == "" {
+		return nil
+	}
+	if err := os.RemoveAll(f.socketDir); err != nil {
+		return fmt.Errorf("remove the folder of the server's socket: %w", err)
+	}
+	return nil
 }

@@ -31,7 +31,7 @@ var errForeignShards = errors.New("the routes are of another cluster")
 // returns one "" for each shard.
 func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	leaders := make([]string, max(1, c.config.Topology.Shards))
-	if c.config.Topology.Kind != "raft" {
+	if !c.config.Topology.Clustered() {
 		return leaders, nil
 	}
 	answers := make([]*routesAnswer, len(c.servers))
@@ -91,7 +91,7 @@ func fetchRoutes(ctx context.Context, node adminhttp.Client) (*routesAnswer, err
 
 // waitForLeaders waits until every shard of a cluster has a leader.
 func (c *Cluster) waitForLeaders(ctx context.Context) error {
-	if c.config.Topology.Kind != "raft" {
+	if !c.config.Topology.Clustered() {
 		return nil
 	}
 	return c.servers[0].Node().poll(ctx, func() (bool, error) {

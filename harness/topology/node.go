@@ -19,10 +19,12 @@ import (
 // Node is one process of a server, from its start to its end. Its methods may be called from any goroutine. Its addresses
 // are known once it has been waited for; those of a cluster's node from the start, and each of its processes has the same.
 type Node struct {
-	Address string // where clients connect: "127.0.0.1:port" or "unix:/path", as driver.Target wants it
+	Address string // where clients connect: "127.0.0.1:port", with hosts the host's address and a port, or "unix:/path", as driver.Target wants it
 	HTTP    string // where REST is served: "127.0.0.1:port"; "" where the server has none
 	Admin   string // the admin listener: "127.0.0.1:port"
-	PID     int    // of a server that is a part of this process, this one's
+	PID     int    // of a server that is a part of this process, this one's; 0 of a server on another host
+	// Remote is set of a server on another host, which has no process here to look at.
+	Remote bool
 	// Dial connects to a server that is a part of this process; nil of any other.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Began is when the process was started, with monotonic reading.
@@ -33,8 +35,10 @@ type Node struct {
 	server    *Server
 	command   []string
 	process   life
-	killed    atomic.Bool // SIGKILL was sent by kill, so an end by it is no failure
-	ending    atomic.Bool // SIGTERM was sent by end, so an end with status 0 is no failure
+	noted     chan struct{} // closed when the cluster knows of its end
+	endedAt   time.Time     // set before noted is closed
+	killed    atomic.Bool   // SIGKILL was sent by kill, so an end by it is no failure
+	ending    atomic.Bool   // SIGTERM was sent by end, so an end with status 0 is no failure
 }
 
 // startNode starts a server's process and does not wait for it to serve.
@@ -42,6 +46,9 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	log, err := os.OpenFile(s.logPath, os.O_WRONLY|os.O_CREATE|logMode, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("make the server's log: %w", err)
+	}
+	if s.remote != nil {
+		return s.remote.start(s, log)
 	}
 	config := s.cluster.config
 	if config.Topology.Kind == scenario.Embedded {
@@ -53,7 +60,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", procs))
 	}
 	began := time.Now()
-	child, err := startProcess(command, env, config.CPUs, log)
+	child, err := startProcess(command, env, config.CPUs, s.namespace, log)
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {
@@ -63,7 +70,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	}
 	return &Node{
 		Address: s.ports.listen.address, HTTP: s.ports.http.address, Admin: s.ports.admin.address,
-		PID: child.PID(), Began: began, server: s, command: command, process: child,
+		PID: child.PID(), Began: began, server: s, command: command, process: child, noted: make(chan struct{}),
 	}, nil
 }
 

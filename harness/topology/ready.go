@@ -103,8 +103,11 @@ func (e *notYetError) Error() string { return e.why.Error() }
 
 // waitForAddresses waits until the server has written its addresses. Those of an embedded server are known.
 func (n *Node) waitForAddresses(ctx context.Context) error {
-	if n.Dial != nil {
+	switch {
+	case n.Dial != nil:
 		return nil
+	case n.Remote:
+		return n.waitForIntroduction(ctx)
 	}
 	return n.poll(ctx, func() (bool, error) {
 		at, err := readAddresses(n.server.place.addressFile)
@@ -119,9 +122,13 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 		}
 		n.tokenFile = at.TokenFile
 		n.settings = withoutPlaces(at.Settings)
-		if n.server.ID == "" {
-			n.Address, n.HTTP, n.Admin = at.Listen[0], at.HTTP, at.Admin
-		} else if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
+		if n.Address == "" {
+			n.Address = at.Listen[0]
+		}
+		if n.Admin == "" {
+			n.HTTP, n.Admin = at.HTTP, at.Admin
+		}
+		if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
 			return true, n.fail("the server does not listen where it should", fmt.Errorf("it listens at %s, %s and %s, not at %s, %s and %s",
 				at.Listen[0], at.HTTP, at.Admin, n.Address, n.HTTP, n.Admin))
 		}
@@ -132,8 +139,13 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 // waitUntilReady waits until the server, whose addresses are known, says that it is ready.
 func (n *Node) waitUntilReady(ctx context.Context) error {
 	return n.poll(ctx, func() (bool, error) {
-		err := callReady(ctx, n.server.cluster.Client(n.Admin))
-		return err == nil, err
+		if err := callReady(ctx, n.server.cluster.Client(n.Admin)); err != nil {
+			return false, err
+		}
+		if n.Remote {
+			return true, n.server.describe(ctx, n)
+		}
+		return true, nil
 	})
 }
 
@@ -146,7 +158,13 @@ func (c *Cluster) waitForToken(ctx context.Context) error {
 	return c.servers[0].Node().poll(ctx, func() (bool, error) {
 		for _, s := range c.servers {
 			n := s.Node()
-			token, err := readToken(n.tokenFile)
+			var token string
+			var err error
+			if s.remote != nil {
+				token, err = s.remote.readToken(ctx, n.tokenFile)
+			} else {
+				token, err = readToken(n.tokenFile)
+			}
 			switch {
 			case err == nil:
 				c.Token = token
@@ -212,6 +230,11 @@ func readToken(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return tokenOf(path, data)
+}
+
+// tokenOf returns the secret that a token file holds.
+func tokenOf(path string, data []byte) (string, error) {
 	token := strings.TrimSuffix(string(data), "\n")
 	if token == "" || len(token) > tokenBytesMax || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("%s does not hold a token: one line of at most %d printable characters", path, tokenBytesMax)

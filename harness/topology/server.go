@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,14 +20,18 @@ import (
 type Server struct {
 	// ID is the node's: "n1", "n2" and so on; "" of a server that stands alone.
 	ID string
-	// PeerAddress is where the server listens for the other nodes, "127.0.0.1:port"; "" of one that stands alone.
+	// PeerAddress is where the server listens for the other nodes, "127.0.0.1:port", or with hosts the address of its host; "" of one that
+	// stands alone.
 	PeerAddress string
 
 	cluster *Cluster
-	place   folders
+	place   folders // of one on this host
+	remote  *remote // nil of one on this host
 	logPath string
 	ports   ports
-	peers   map[string]string // the nodes' ids, this one's too → where this one reaches them
+	// namespace is the network namespace of its host, which is the network's; nil: that of this process.
+	namespace *os.File
+	peers     map[string]string // the nodes' ids, this one's too → where this one reaches them
 
 	act   sync.Mutex // held by what starts, ends or signals the process
 	wiped bool       // the data is gone, and no process has started since; guarded by act
@@ -35,18 +41,50 @@ type Server struct {
 	spent time.Duration // CPU time of the processes before node
 }
 
-// ports are those of a node, kept for its whole life.
+// ports are those of a server, kept for its whole life; without an address where the system chooses one at each start.
 type ports struct{ listen, http, admin, peer reservation }
 
 func (p *ports) all() []*reservation { return []*reservation{&p.listen, &p.http, &p.admin, &p.peer} }
 
-func (s *Server) reservePorts() error {
-	for _, p := range s.ports.all() {
-		r, err := reserve()
+// placeOn puts the server on a host, where all ports are its own.
+func (s *Server) placeOn(host string, namespace *os.File) {
+	s.namespace = namespace
+	for i, p := range s.ports.all() {
+		*p = reservation{descriptor: none, address: net.JoinHostPort(host, strconv.Itoa(hostPort+i))}
+	}
+	s.PeerAddress = s.ports.peer.address
+}
+
+// hostPort is the first port of a server on a host of its own, below those that the kernel gives to connections.
+const hostPort = 7420
+
+// reservePorts takes the ports of a node, and of any server that is kept, those that it had where they are given. The system chooses
+// those of others at each start.
+func (s *Server) reservePorts(ctx context.Context, kept keptServer) error {
+	if s.ID == "" && s.cluster.config.Keep == "" {
+		return nil
+	}
+	for _, port := range []struct {
+		of     *reservation
+		had    string
+		wanted bool
+	}{
+		{&s.ports.listen, kept.Listen, s.place.socket == ""},
+		{&s.ports.http, kept.HTTP, true},
+		{&s.ports.admin, kept.Admin, true},
+		{&s.ports.peer, kept.Peer, s.ID != ""},
+	} {
+		var err error
+		switch {
+		case !port.wanted:
+		case port.had != "":
+			*port.of, err = reserveAgain(ctx, port.had)
+		default:
+			*port.of, err = reserve(0)
+		}
 		if err != nil {
 			return err
 		}
-		*p = r
 	}
 	s.PeerAddress = s.ports.peer.address
 	return nil
@@ -80,7 +118,7 @@ func (s *Server) CPUOfEnded() time.Duration {
 	return s.spent + s.node.CPU()
 }
 
-// DataDir is the folder that holds all that the server stores.
+// DataDir is the folder that holds all that the server stores, of one on this host.
 func (s *Server) DataDir() string { return s.place.data }
 
 // Kill ends the process with SIGKILL, as a crash would, and returns when it is gone. The data stays.
@@ -126,6 +164,9 @@ func (s *Server) Start(ctx context.Context) error {
 
 // forgetAddresses removes what the last process said of itself, which would be taken for what the next one says.
 func (s *Server) forgetAddresses() error {
+	if s.remote != nil {
+		return nil // a server removes it before it listens
+	}
 	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("start the server again: %w", err)
 	}
@@ -159,10 +200,11 @@ func (s *Server) Wipe() error {
 	if s.Running() {
 		return s.problem("its data can't be wiped while it runs")
 	}
-	if err := os.RemoveAll(s.place.data); err != nil {
-		return fmt.Errorf("wipe the server's data: %w", err)
+	wipe := s.place.wipe
+	if s.remote != nil {
+		wipe = s.remote.wipe
 	}
-	if err := os.Mkdir(s.place.data, 0o755); err != nil {
+	if err := wipe(); err != nil {
 		return fmt.Errorf("wipe the server's data: %w", err)
 	}
 	s.wiped = true

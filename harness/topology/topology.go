@@ -2,23 +2,33 @@ package topology
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"github.com/pronybench/prony/harness/hosts"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 // Config says what to start and where.
 type Config struct {
 	Binary   string            // the queued binary, see FindServer
-	Dir      string            // an existing folder, in which the topology's own is made
+	Dir      string            // an existing folder, in which the topology's own is made; unused with Keep
 	LogPath  string            // where the servers' stdout and stderr go; of a cluster's node its id comes before the extension. Kept. An existing file is replaced
 	Topology scenario.Topology // what to start
 	Env      []string          // "NAME=value", added to this process's environment
-	CPUs     []int             // that the server processes may use, all of them together; without any all that this process may
+	// Keep is an existing folder in which the servers' data, ports and certificates stay after Stop and after the death of this process, for
+	// Resume; "" keeps nothing.
+	Keep string
+	CPUs []int // that the server processes may use, all of them together; without any all that this process may
 
 	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
 	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s
+
+	// Network is the hosts that the nodes of a cluster are on, one each, for a topology with hosts; else nil. It stays the caller's, and must
+	// live as long as the cluster.
+	Network *hosts.Network
 
 	// PeerAddress returns where one node of a cluster is to reach another; nil means at its own address. It is asked
 	// once for each ordered pair before any server starts, with the ids of both and the other's own address, which is
@@ -32,22 +42,19 @@ const (
 )
 
 // Start brings the topology up, with empty data folders, and returns when it is ready to serve: of a cluster, when all
-// of its nodes are and every shard has a leader. When it fails, also because ctx was cancelled, nothing but the logs is
-// left. A failure of a server is a *ServerError.
+// of its nodes are and every shard has a leader. When it fails, also because ctx was cancelled, nothing but the logs and
+// what is in Config.Keep is left. A failure of a server is a *ServerError.
 //
 // The servers' life does not depend on ctx afterwards: the caller must call Stop. They end by themselves only when this
 // process dies. The server of topology "embedded" is a part of this process; topology "none" has no server.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
-	if config.StartTimeout <= 0 {
-		config.StartTimeout = startTimeoutDefault
-	}
-	if config.StopTimeout <= 0 {
-		config.StopTimeout = stopTimeoutDefault
-	}
-	if err := check(config.Topology); err != nil {
+	if err := config.prepare(); err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
-	c, err := newCluster(ctx, config)
+	if (config.Topology.Hosts != nil) != (config.Network != nil) {
+		return nil, errors.New("start topology: hosts are for a topology that says what lies between them, and for no other: give both or neither")
+	}
+	c, err := newCluster(ctx, config, nil)
 	if err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
@@ -55,6 +62,28 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
 	return c, nil
+}
+
+// prepare sets what is left out, and checks the rest.
+func (c *Config) prepare() error {
+	if c.StartTimeout <= 0 {
+		c.StartTimeout = startTimeoutDefault
+	}
+	if c.StopTimeout <= 0 {
+		c.StopTimeout = stopTimeoutDefault
+	}
+	if c.Keep == "" {
+		return check(c.Topology)
+	}
+	switch c.Topology.Kind {
+	case scenario.Embedded, scenario.NoTopology:
+		return fmt.Errorf("topology %q has no server process to keep", c.Topology.Kind)
+	}
+	var err error
+	if c.Keep, err = filepath.Abs(c.Keep); err != nil {
+		return err
+	}
+	return check(c.Topology)
 }
 
 func check(t scenario.Topology) error {
@@ -76,13 +105,15 @@ func check(t scenario.Topology) error {
 		if t.Kind == "raft" && t.Listen == "unix" {
 			return fmt.Errorf("topology %q listens on TCP", t.Kind)
 		}
+	case scenario.Remote: // topology "remote" { durability = "sync"  node "n1" { address = "10.0.0.1:7070"  admin = "10.0.0.1:7071" } }
+		return checkRemote(t)
 	case scenario.Embedded: // topology "embedded" { durability = "none" }
 		if t.Procs > 0 || t.BusyPoll || t.Listen == "unix" {
 			return fmt.Errorf("topology %q has no process and no connection of its own: procs, busy_poll and listen don't apply", t.Kind)
 		}
 	case scenario.NoTopology:
 	default:
-		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Embedded, scenario.NoTopology)
+		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Remote, scenario.Embedded, scenario.NoTopology)
 	}
 	return nil
 }

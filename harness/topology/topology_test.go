@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/pronybench/prony/harness/hosts"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -146,6 +147,17 @@ func TestStartAndStop(t *testing.T) {
 	assert.Equal(t, []string{"closed"}, lines, "the server was asked to end, and did so in order")
 }
 
+// A log that grew too large may be emptied while the server runs: what it writes then is at the log's begin.
+func TestLogThatIsEmptied(t *testing.T) {
+	s := newSite(t, "good")
+	c := s.start(t)
+	require.NoError(t, os.Truncate(s.config.LogPath, 0))
+	require.NoError(t, c.Stop(t.Context()))
+	log, err := os.ReadFile(s.config.LogPath)
+	require.NoError(t, err)
+	assert.Equal(t, "closed\n", string(log))
+}
+
 func TestServersOnSomeCPUs(t *testing.T) {
 	s := newSite(t, "good")
 	cpus, err := observe.CPUs()
@@ -159,6 +171,16 @@ func TestServersOnSomeCPUs(t *testing.T) {
 }
 
 // What has no listener of its own, or one that is not encrypted, has no TLS.
+// A topology with hosts is started on them, and no other topology is.
+func TestHostsNeedANetwork(t *testing.T) {
+	cluster := scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Hosts: &scenario.Hosts{}}
+	_, err := Start(t.Context(), Config{Dir: t.TempDir(), Topology: cluster})
+	require.ErrorContains(t, err, "hosts are for a topology that says what lies between them")
+	cluster.Hosts = nil
+	_, err = Start(t.Context(), Config{Dir: t.TempDir(), Topology: cluster, Network: &hosts.Network{}})
+	require.ErrorContains(t, err, "hosts are for a topology that says what lies between them")
+}
+
 func TestTLSNeedsTCP(t *testing.T) {
 	for kind, listen := range map[string]string{"single": "unix", scenario.Embedded: "", scenario.NoTopology: ""} {
 		_, err := Start(t.Context(), Config{Dir: t.TempDir(), Topology: scenario.Topology{Kind: kind, Shards: 1, Durability: "none", Listen: listen, TLS: true}})

@@ -90,6 +90,14 @@ func Signals(s *result.Signals, v scenario.Validity) (j Judgement) {
 	return j
 }
 
+// Reasoned is the judgement of something that is wrong for these reasons, or right without any.
+func Reasoned(reasons []string, v scenario.Validity) Judgement {
+	if v.Warn {
+		return Judgement{Warnings: reasons}
+	}
+	return Judgement{Reasons: reasons}
+}
+
 // Add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit; %s stands
 // for the value with its unit.
 func (j *Judgement) Add(name string, value float64, v scenario.Validity, happened, unit string) {

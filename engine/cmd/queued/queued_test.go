@@ -359,6 +359,12 @@ func TestServeWritesItsSettings(t *testing.T) {
 		assert.Equal(t, want, found[want.Name])
 	}
 	assert.NotEmpty(t, found["runtime.gomemlimit_bytes"].Value)
+
+	var page struct {
+		Settings []settingDocument `json:"settings"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.get("/settings")), &page))
+	assert.Equal(t, p.Settings, page.Settings, "the admin listener says the same")
 }
 
 func TestAnOldAddressFileDoesNotOutliveTheStart(t *testing.T) {

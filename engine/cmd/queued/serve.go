@@ -108,6 +108,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	if err := limitGo(c, log); err != nil {
 		return loaded.Explain(err)
 	}
+	c.Node.Settings = running(loaded)
 	n, err := node.Open(c.Node)
 	if err != nil {
 		return loaded.Explain(err)

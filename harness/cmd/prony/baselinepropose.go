@@ -35,7 +35,8 @@ The limits are those of the scenario's baseline, and those of the "limit" blocks
 one of a scenario whose file is not here.
 
 ARCHIVE is a .zip or .tar.gz with runs in it, as a CI service hands out what a job has uploaded: the artifacts
-perf-smoke and soak of the workflows, or a runs folder that somebody packed. Arms of comparisons are left out.
+perf-smoke of the workflows, or a runs folder that somebody packed. Arms of comparisons are left out, and so are soaks,
+which have no limits.
 
 Each baseline names the configuration that its limits were set for: a hash of the scenario's topology,
 workloads, phases and other settings that change what is measured. "prony check" refuses a run whose hash
@@ -144,6 +145,11 @@ func readRuns(arg string) (runs []*result.Result, err error) {
 		}
 	}
 	for _, folder := range folders {
+		if soaked, err := result.IsSoak(folder); err != nil {
+			return nil, fmt.Errorf("%s: %w", arg, err)
+		} else if soaked {
+			continue // a soak has no limits
+		}
 		r, _, err := result.Read(folder)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", arg, err)

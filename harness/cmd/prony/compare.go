@@ -309,7 +309,7 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 			return nil, err
 		}
 	}
-	scenarios, err := f.vars.load([]string{file})
+	scenarios, err := f.vars.loadFor("prony compare", []string{file})
 	if err != nil {
 		return nil, err
 	}
@@ -317,6 +317,9 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 		return nil, fmt.Errorf("%s has %d scenarios, and a comparison is of one", file, len(scenarios))
 	}
 	s := scenarios[0]
+	if err := refuseHosts(s); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	for _, p := range s.Plan() {
 		if kind := p.Topology.Kind; kind == scenario.Embedded || kind == scenario.NoTopology {
 			return nil, fmt.Errorf("%s: scenario %q has no server process of its own (topology %q), so there are no two builds to compare", file, s.Name, kind)

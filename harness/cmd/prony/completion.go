@@ -60,7 +60,7 @@ func completeScenarioFiles(_ *cobra.Command, args []string, begun string) ([]cob
 // completeRuns completes the folders of runs: those below runs/ that begin so, or else any folder.
 func completeRuns(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var runs []cobra.Completion
-	for _, file := range []string{result.ResultFile, result.ComparisonFile} {
+	for _, file := range []string{result.ResultFile, result.ComparisonFile, result.SoakFile} {
 		found, _ := filepath.Glob(filepath.Join(defaultOut, "*", file)) // the pattern is valid
 		for _, path := range found {
 			if dir := filepath.Dir(path); strings.HasPrefix(dir, begun) && !slices.Contains(args, dir) && !slices.Contains(runs, dir) {

@@ -17,7 +17,7 @@ import (
 const doctorWindowMax = time.Minute
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, dedicated bool
 	var dir string
 	var window time.Duration
 	c := &cobra.Command{
@@ -25,8 +25,12 @@ func doctorCommand() *cobra.Command {
 		Short: "Say what this host can do for measuring",
 		Long: `Measures what the load generator reaches by itself here, how late it sends tasks, and how long an fsync takes in the
 folder for data, and says which of the host's signals can be read. It takes a few seconds. A check that is unfit makes
-the exit code 3. A check that is unknown does not, but no scenario can judge its signal.`,
+the exit code 3. A check that is unknown does not, but no scenario can judge its signal.
+
+With --dedicated the host is also judged as one that does nothing but measure: governor, turbo, SMT, huge pages, swap, NUMA, clock source, interrupts,
+disk, limits and other load, each with what is advised and why. harness/DEDICATED.md says how to set them.`,
 		Example: `  prony doctor
+  prony doctor --dedicated --dir /var/lib/prony
   prony doctor --json --dir /mnt/data`,
 		Args: noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -35,7 +39,7 @@ the exit code 3. A check that is unknown does not, but no scenario can judge its
 			}
 			var d *doctor.Report
 			err := during(c.ErrOrStderr(), "examining the host", func(*activity) (err error) {
-				d, err = doctor.Examine(c.Context(), doctor.Options{Dir: dir, Window: window})
+				d, err = doctor.Examine(c.Context(), doctor.Options{Dir: dir, Window: window, Dedicated: dedicated})
 				return err
 			})
 			if err != nil {
@@ -54,6 +58,7 @@ the exit code 3. A check that is unknown does not, but no scenario can judge its
 	}
 	c.Flags().StringVar(&dir, "dir", ".", "folder in which servers would keep their data")
 	c.Flags().DurationVar(&window, "window", time.Second, "how long each load lasts; the one that measures the slip lasts twice that")
+	c.Flags().BoolVar(&dedicated, "dedicated", false, "judge the host as one that does nothing but measure")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -84,6 +89,25 @@ func writeDoctor(to io.Writer, d *doctor.Report) error {
 		}
 		t.Rows = append(t.Rows, []string{string(c.State), c.Name, value, limit, c.About})
 	}
-	_, err := fmt.Fprintf(to, "%s\n%s: %d checks, %d unfit, %d unknown\n", t.Text(""), d.Verdict, len(d.Checks), unfit, unknown)
+	settings := ""
+	if len(d.Dedicated) > 0 {
+		settings = "\nas a dedicated host:\n\n" + dedicatedTable(d.Dedicated, &unfit, &unknown)
+	}
+	_, err := fmt.Fprintf(to, "%s%s\n%s: %d checks, %d unfit, %d unknown\n", t.Text(""), settings, d.Verdict, len(d.Checks)+len(d.Dedicated), unfit, unknown)
 	return err
+}
+
+// dedicatedTable writes the settings of a dedicated host, and counts those that are unfit and unknown.
+func dedicatedTable(settings []doctor.Setting, unfit, unknown *int) string {
+	t := render.Table{Header: make([]string, 5)}
+	for _, s := range settings {
+		switch s.State {
+		case doctor.Unfit:
+			*unfit++
+		case doctor.Unknown:
+			*unknown++
+		}
+		t.Rows = append(t.Rows, []string{string(s.State), s.Name, cmp.Or(s.Value, "unknown"), "advised: " + s.Advised, s.Why})
+	}
+	return t.Text("")
 }

@@ -57,3 +57,33 @@ unknown  steal      unknown                               taken
 invalid: 3 checks, 1 unfit, 1 unknown
 `, text.String())
 }
+
+// A dedicated host has a second table.
+func TestDoctorOfADedicatedHostInWords(t *testing.T) {
+	var text strings.Builder
+	require.NoError(t, writeDoctor(&text, &doctor.Report{
+		Verdict: result.Invalid, Host: result.Host{CPUModel: "CPU", CPUs: 2, GOMAXPROCS: 2, GOMAXPROCSSource: "cpus", OS: "linux", Kernel: "6.1"},
+		Checks: []doctor.Check{{Name: "steal", State: doctor.Unknown, Unit: "%", About: "taken"}},
+		Dedicated: []doctor.Setting{
+			{Name: "SMT", State: doctor.Unfit, Value: "on", Advised: "off", Why: "shared"},
+			{Name: "turbo", State: doctor.Unknown, Advised: "off", Why: "warm"},
+			{Name: "swap", State: doctor.Fit, Value: "none", Advised: "no swap", Why: "late"},
+		},
+	}))
+	_, tables, _ := strings.Cut(text.String(), "\n\n")
+	assert.Equal(t, `unknown  steal  unknown    taken
+
+as a dedicated host:
+
+unfit    SMT    on       advised: off      shared
+unknown  turbo  unknown  advised: off      warm
+fit      swap   none     advised: no swap  late
+
+invalid: 4 checks, 1 unfit, 2 unknown
+`, tables)
+	got := prony(t, "doctor", "--json", "--dedicated", "--window", "50ms", "--dir", t.TempDir())
+	var d doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &d), got.stdout)
+	assert.NotEmpty(t, d.Dedicated)
+	assert.Equal(t, d.Verdict.ExitCode(), got.code)
+}

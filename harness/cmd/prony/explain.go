@@ -21,6 +21,7 @@ type explanation struct {
 type explained struct {
 	Scenario        *scenario.Scenario `json:"scenario"` // as in a run's manifest
 	Points          []explainedPoint   `json:"points"`
+	SoakWindows     int                `json:"soak_windows,omitempty"` // of a soak, which has no rounds
 	RoundsTimed     int                `json:"rounds_timed"`
 	RoundsProfiled  int                `json:"rounds_profiled"`
 	RoundsCalibrate int                `json:"rounds_calibrating"`
@@ -116,6 +117,10 @@ func explain(s *scenario.Scenario) explained {
 		point.TasksPerWindow, _ = p.Offered(s.Phases.Window) // 0 where it is not known
 		least = min(least, point.TasksPerWindow*float64(s.Rounds))
 		e.Points = append(e.Points, point)
+	}
+	if s.Soak != nil {
+		e.SoakWindows, e.RoundsTimed = s.SoakWindows(s.Soak.For), 0
+		return e
 	}
 	for _, p := range percentilesExplained {
 		n := scenario.IntervalCycles(p)

@@ -32,8 +32,14 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	for _, w := range s.Workloads {
 		line("workload", "%s", workloadInWords(w))
 	}
-	line("round", "a fresh start, %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
-		hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
+	if s.Soak == nil {
+		start := "a fresh start"
+		if s.Topology.Attached() {
+			start = "the same servers"
+		}
+		line("round", start+", %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
+			hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
+	}
 	if l := s.Backlog; l != nil {
 		line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
 	}
@@ -67,10 +73,38 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	if s.Score != nil {
 		line("score", "%s", scoreInWords(*s.Score))
 	}
+	if s.Soak != nil {
+		writeSoak(line, s)
+		return
+	}
 	line("rounds", "%s", roundsInWords(s))
 	line("time", "about %s, at most %s and the starts: a start and a stop of %s, and a drain of %s, are assumed of each round", roughly(s.Expected()),
 		roughly(s.Duration()), hclfile.FormatDuration(s.StartExpected()), hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
 	writeLimits(b, s, e)
+}
+
+// writeSoak writes what a soak does, how long it takes and by what it is judged.
+func writeSoak(line func(key, format string, args ...any), s *scenario.Scenario) {
+	soak := s.Soak
+	windows := s.SoakWindows(soak.For)
+	line("soak", "%s of measured time: one start, %s of warm-up, %s of %s, each with a drain of %s at most", hclfile.FormatDuration(soak.For),
+		warmupText(s.Phases), render.Plural(windows, "window"), hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
+	judged := windows
+	if soak.FaultsEvery > 0 {
+		judged -= windows / soak.FaultsEvery
+		line("", "the faults in each window whose number is a multiple of %d: in %s", soak.FaultsEvery, render.Plural(windows/soak.FaultsEvery, "window"))
+	}
+	line("keep", "the results of single windows for %s, at most %s of them", hclfile.FormatDuration(soak.Keep.Age), scenario.FormatDiskSize(soak.Keep.Bytes))
+	var limits []string
+	for _, figure := range scenario.SoakFigures {
+		limits = append(limits, fmt.Sprintf("%s %s %%", figure, strconv.FormatFloat(soak.Drift(figure), 'f', -1, 64)))
+	}
+	line("drift", "from begin to end less than: %s", strings.Join(limits, ", "))
+	if judged < stat.DriftMinN {
+		line("", "judged from %d windows without faults on, and there are %d: the verdict will be inconclusive", stat.DriftMinN, judged)
+	}
+	line("time", "about %s, at most %s and the start: a drain of %s is assumed of each window", roughly(s.Expected()), roughly(s.Duration()),
+		hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
 }
 
 // writeLimits writes what the rounds can show.
@@ -134,7 +168,30 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
+	if t.Hosts != nil {
+		words = append(words, t.Hosts.String())
+	}
+	if t.Remote != nil {
+		words = append(words, remoteInWords(t))
+	}
 	return strings.Join(words, ", ")
+}
+
+// remoteInWords says where servers on other hosts are.
+func remoteInWords(t scenario.Topology) string {
+	var nodes []string
+	for _, n := range t.Remote.Nodes {
+		at := n.Name + " at " + n.Address
+		if n.SSH != "" {
+			at += " by ssh " + n.SSH
+		}
+		nodes = append(nodes, at)
+	}
+	does := "started: "
+	if t.Attached() {
+		does = "attached, which are not started afresh: "
+	}
+	return does + strings.Join(nodes, ", ")
 }
 
 func workloadInWords(w scenario.Workload) string {

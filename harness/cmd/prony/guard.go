@@ -18,7 +18,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/topology"
 )
 
 type guardFlags struct {
@@ -70,7 +69,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	if f.within < 0 {
 		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
 	}
-	scenarios, err := f.vars.load(files)
+	scenarios, err := f.vars.loadFor("prony guard", files)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +80,11 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	if misfits := limits.Misfits(scenarios); len(misfits) > 0 {
 		return nil, errors.New(strings.Join(misfits, "\n"))
 	}
-	server, err := topology.FindServer()
+	server, err := findServer(scenarios)
 	if err != nil {
+		return nil, err
+	}
+	if err := enterForHosts(scenarios, stderr); err != nil {
 		return nil, err
 	}
 	g := &guard{

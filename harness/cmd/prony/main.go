@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/attack"
+	"github.com/pronybench/prony/harness/hosts"
 )
 
 // gcPercent keeps the collector from taking part in the measurement more than it must: the generator's heap is
@@ -18,6 +19,9 @@ import (
 const gcPercent = 400
 
 func main() {
+	if hosts.IsChild(os.Args) {
+		os.Exit(hosts.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -42,6 +46,7 @@ completed exactly once, and says what it measured, where the time went, and whet
   prony run scenarios/smoke.hcl   measure: the result and its page go to runs/<id>/
   prony check                     judge the newest run by baselines/
   prony guard scenarios/smoke.hcl measure and judge, as CI does
+  prony soak scenarios/soak/steady.hcl  leave servers up for hours: does any figure drift
   prony report                    write the newest run's page again
 
 Each command prints one JSON document on stdout with --json, also where it fails; everything for people is on stderr.
@@ -54,7 +59,7 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 	args = recorded(args)
 	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(), reportCommand(), convertCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
-	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args))
+	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), hostsCommand(), k6Command())
 	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand())
 	return root
 }

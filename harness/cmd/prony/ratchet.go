@@ -168,7 +168,7 @@ func (t *ratchetTask) prepare(c *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	scenarios, err := f.vars.load([]string{file})
+	scenarios, err := f.vars.loadFor("prony ratchet", []string{file})
 	if err != nil {
 		return err
 	}

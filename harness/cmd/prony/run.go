@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -55,15 +56,18 @@ incorrect and no figure is published.`,
 }
 
 func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
-	scenarios, err := f.vars.load(files)
+	scenarios, err := f.vars.loadFor("prony run", files)
 	if err != nil {
 		return nil, err
 	}
 	if f.override && (f.rounds < 1 || f.rounds > scenario.RoundsMax) {
 		return nil, fmt.Errorf("--rounds %d is not 1 to %d", f.rounds, scenario.RoundsMax)
 	}
-	server, err := topology.FindServer()
+	server, err := findServer(scenarios)
 	if err != nil {
+		return nil, err
+	}
+	if err := enterForHosts(scenarios, stderr); err != nil {
 		return nil, err
 	}
 	var outcomes []result.Outcome
@@ -90,4 +94,12 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		outcomes = append(outcomes, outcome)
 	}
 	return result.NewDocument(outcomes...), nil
+}
+
+// findServer returns the path of the queued binary, and "" if all scenarios are of servers that run already.
+func findServer(scenarios []*scenario.Scenario) (string, error) {
+	if !slices.ContainsFunc(scenarios, func(s *scenario.Scenario) bool { return !s.Topology.Attached() }) {
+		return "", nil
+	}
+	return topology.FindServer()
 }

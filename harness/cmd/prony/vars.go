@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -16,6 +17,18 @@ type vars struct{ given []string }
 // flag adds --var to a command.
 func (v *vars) flag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.given, "var", nil, "value of a variable of the files, as NAME=VALUE; may be repeated")
+}
+
+// loadFor is load for a command that measures rounds: it refuses soaks, which have none.
+func (v *vars) loadFor(command string, files []string) ([]*scenario.Scenario, error) {
+	scenarios, err := v.load(files)
+	for _, s := range scenarios {
+		err = errors.Join(err, s.SoakProblem(command))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return scenarios, nil
 }
 
 // load reads scenario files with those values, and checks their limits.

@@ -28,6 +28,7 @@ var documents = []struct {
 	{"comparison", "comparison.json of a comparison's folder: a change against its base", reflect.TypeFor[result.Comparison]()},
 	{"duet", "duet.json of a comparison's folder: what two builds measured beside each other", reflect.TypeFor[result.Duet]()},
 	{"ratchet", "ratchet.json of a ratchet's folder: whether a change is kept", reflect.TypeFor[result.Ratchet]()},
+	{"soak", "soak.json of a soak's folder: servers that stayed up while one window followed the other", reflect.TypeFor[result.Soak]()},
 	{"document", "what prony run, check and report print with --json", reflect.TypeFor[result.Document]()},
 }
 

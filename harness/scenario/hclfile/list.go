@@ -152,7 +152,7 @@ type replacement struct {
 	value                  Value
 }
 
-// Replace makes v the value of an attribute of the inner blocks of a kind, those with that label, or of any if it
+// Replace makes v the value of an attribute of the blocks of a kind inside this one, at any depth, those with that label, or of any if it
 // is "", until Restore. What is wrong with v there is noted where v is written.
 func (b *Block) Replace(kind, label, attribute string, v Value) {
 	b.replaced = append(b.replaced, replacement{kind, label, attribute, v})
@@ -163,6 +163,7 @@ func (b *Block) Restore() { b.replaced = nil }
 
 // replaceIn gives an inner block the values that stand for its own.
 func (b *Block) replaceIn(inner *Block) {
+	inner.replaced = b.replaced
 	for _, r := range b.replaced {
 		if r.kind == inner.kind && (r.label == "" || r.label == inner.Label()) {
 			inner.attrs[r.attribute] = r.value.expr

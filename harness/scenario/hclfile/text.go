@@ -133,6 +133,16 @@ func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []by
 	return "", nil
 }
 
+// Path returns the path of a file that an attribute names, "" without one. A path that is not absolute is relative to the file that it is
+// written in. The file need not exist.
+func (b *Block) Path(name string, spec TextSpec) string {
+	text := b.Text(name, spec)
+	if text == "" || filepath.IsAbs(text) {
+		return text
+	}
+	return filepath.Join(filepath.Dir(b.attrs[name].Range().Filename), filepath.FromSlash(text))
+}
+
 // NameRule says what IsName accepts.
 const NameRule = "a name is 1 to 64 of the characters a-z, 0-9 and -"
 

@@ -1,6 +1,6 @@
 # What the design has and this build does not is refused, never ignored.
 scenario "not-built" {
-  topology "remote" {
+  topology "regional" {
     durability = "sync"
   }
   workload "main" {

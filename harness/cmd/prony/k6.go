@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/fold"
+	"github.com/pronybench/prony/harness/k6run"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+func k6Command() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "k6",
+		Short:   "Work on what k6 processes measured on their own",
+		Long:    `Works on the outcomes of k6 processes that ran on their own, each on a load host. A scenario with driver = "k6" needs none of this.`,
+		Example: `  prony k6 fold i0.json i1.json`,
+	}
+	c.AddCommand(k6FoldCommand())
+	return c
+}
+
+func k6FoldCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "fold FILE...",
+		Short: "Make one result of several k6 processes that shared a load",
+		Long: `Reads the file of each k6 process, which the process wrote because ` + k6run.OutcomeEnv + ` named it, and makes one result: the accounts are added up and held
+against each other, and the histograms are merged, so that no percentile is averaged. The processes must have the whole load together, with the
+same phases and arrivals. An account that does not balance is the verdict incorrect, and failed calls are invalid.
+
+The windows are taken for the same time, as the processes were started together: the clocks of their hosts are not compared.`,
+		Example: `  prony k6 fold i0.json i1.json
+  prony k6 fold --json i0.json i1.json i2.json`,
+		Args: arguments{what: "file of a k6 process", least: 1}.check,
+		RunE: func(c *cobra.Command, files []string) error {
+			var all []*k6run.Instance
+			for _, file := range files {
+				i, err := fold.Read(file)
+				if err != nil {
+					return err
+				}
+				all = append(all, i)
+			}
+			f, err := fold.Fold(all)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(c, f)
+			} else if _, err = fmt.Fprint(c.OutOrStdout(), report.FoldedText(f)); err != nil {
+				err = fmt.Errorf("write the result: %w", err)
+			}
+			if err == nil && f.Verdict != result.Pass {
+				err = verdictError{f.Verdict}
+			}
+			return err
+		},
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}

@@ -1,0 +1,167 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	gonum "gonum.org/v1/gonum/stat"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+const (
+	// soakAlpha is how often all figures of a soak together may be called worse by chance. The bootstrap makes the p of noise that lasts for many
+	// windows too small: with an autocorrelation of 0.8 from one window to the next, soaks of 120 windows have some three times as many false alarms.
+	soakAlpha = 0.01
+	// soakValidShare is the least part of the windows without faults that must be valid: otherwise the host was not fit for the soak.
+	soakValidShare = 0.5
+)
+
+// SoakSeries is one figure of a soak over its judged windows.
+type SoakSeries struct {
+	Figure, Unit string
+	FallIsWorse  bool // else a rise is
+	Values       []float64
+	// First and Last are the figure at the begin and at the end, each over Span.
+	First, Last  float64
+	Span         time.Duration
+	LimitPercent float64
+}
+
+// JudgeSoak judges the drift of each figure and fills in the drifts, the verdict and its reasons. every is the measured time from one value of
+// a series to the next.
+//
+// A figure passes if the upper bound of its change for the worse is below its limit; a soak passes only if all figures do, which needs no
+// correction. A figure is worse if its change is at least the limit and is above 0 beyond chance, at a level of 1 % over all figures (Holm).
+// The condition that the change itself is at least the limit
+// keeps a soak that is long enough to see a change of half the limit from being called. All other figures are inconclusive.
+func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
+	s.Drifts, s.Reasons = nil, nil
+	found := make([]*stat.Drift, len(series))
+	ps := make([]float64, len(series))
+	for i, of := range series {
+		d := result.SoakDrift{
+			Figure: of.Figure, Unit: of.Unit, First: of.First, Last: of.Last, SpanS: of.Span.Seconds(), Values: len(of.Values),
+			LimitPercent: of.LimitPercent, Verdict: result.Inconclusive,
+		}
+		if len(of.Values) > 0 {
+			d.Mean = gonum.Mean(of.Values, nil)
+		}
+		ps[i] = 1
+		drift, err := stat.FindDrift(of.Values)
+		switch {
+		case len(of.Values) < stat.DriftMinN:
+			left := time.Duration(stat.DriftMinN-len(of.Values)) * every
+			d.Sentence = fmt.Sprintf("%s has %s; a slope takes %d: measure for %s more, and longer where windows are invalid or have faults",
+				of.Figure, render.Plural(len(of.Values), "judged value"), stat.DriftMinN, left.Round(time.Second))
+			d.NeedsS = s.MeasuredS + left.Seconds()
+		case err != nil:
+			d.Sentence = fmt.Sprintf("%s has no slope: %v", of.Figure, err)
+		default:
+			if of.FallIsWorse {
+				drift.Center = 0 - drift.Center
+			}
+			found[i], ps[i] = &drift, drift.PAbove(0)
+		}
+		s.Drifts = append(s.Drifts, d)
+	}
+	corrected := stat.Holm(ps)
+	for i, drift := range found {
+		if drift != nil {
+			judgeDrift(&s.Drifts[i], drift, corrected[i], len(series), series[i].FallIsWorse, s.MeasuredS)
+		}
+	}
+	soakVerdict(s)
+}
+
+// judgeDrift judges one of several figures whose change for the worse is known. p is corrected for their number.
+func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallIsWorse bool, measuredS float64) {
+	low, high := drift.Lower(1-stat.Level), drift.Upper(1-stat.Level)
+	d.WorsePercent, d.LowPercent, d.HighPercent, d.P = &drift.Center, &low, &high, &p
+	limit := soakPercent(d.LimitPercent)
+	if drift.Center == 0 && drift.StdErr == 0 {
+		d.Verdict, d.Sentence = result.Pass, fmt.Sprintf("%s did not change; the limit is %s %%", d.Figure, limit)
+		return
+	}
+	verb := "rose"
+	if fallIsWorse != (drift.Center < 0) {
+		verb = "fell"
+	}
+	change := fmt.Sprintf("%s %s by %s %% of its mean over the soak; the change for the worse is from %s to %s %% (one-sided 95 %% bounds)",
+		d.Figure, verb, soakPercent(math.Abs(drift.Center)), soakPercent(low), soakPercent(high))
+	switch {
+	case high < d.LimitPercent:
+		d.Verdict = result.Pass
+		d.Sentence = fmt.Sprintf("%s, which is below the limit of %s %%", change, limit)
+	case drift.Center >= d.LimitPercent && p <= soakAlpha:
+		d.Verdict = result.Regressed
+		d.Sentence = fmt.Sprintf("%s, and the limit is %s %%: a change beyond chance (%s over all figures)", change, limit, pText(p))
+	default:
+		d.Sentence = fmt.Sprintf("%s, which does not exclude the limit of %s %%", change, limit)
+		// The error of the change over a whole soak falls with the square root of its length.
+		reach, room := high-drift.Center, d.LimitPercent-max(0, drift.Center)
+		if room <= 0 {
+			reach, room = drift.Center-drift.Lower(soakAlpha/float64(of)), drift.Center
+		}
+		d.NeedsS = measuredS * reach / room * reach / room
+		d.Sentence += fmt.Sprintf("; with such noise it takes %s of measured time to tell", soakTime(d.NeedsS))
+	}
+}
+
+// soakVerdict takes the worst of what the soak found. The drifts and the totals are known.
+func soakVerdict(s *result.Soak) {
+	verdict := result.Pass
+	say := func(v result.Verdict, format string, args ...any) {
+		verdict = result.Worst(verdict, v)
+		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
+	}
+	t := s.Totals
+	if n := t.Ledger.AtFault(); n > 0 || t.Incorrect > 0 {
+		is := "is"
+		if t.Incorrect != 1 {
+			is = "are"
+		}
+		say(result.Incorrect, "%s %s incorrect, with %s at fault: %s", render.Plural(t.Incorrect, "window"), is, render.Plural(int(n), "task"),
+			cmp.Or(strings.Join(t.IncorrectReasons, "; "), "the ledger does not balance"))
+	}
+	if without := t.Windows - t.WithFaults - t.Cut; without > 0 && float64(t.Judged) < soakValidShare*float64(without) {
+		say(result.Invalid, "%d of %s without faults are valid, and at least half of them must be: the host was not fit", t.Judged, render.Plural(without, "window"))
+	}
+	if t.ServerEnds > 0 {
+		say(result.Regressed, "a server ended by itself %s, and was started again", render.Plural(t.ServerEnds, "time"))
+	}
+	for _, d := range s.Drifts {
+		if d.Verdict != result.Pass {
+			say(d.Verdict, "%s", d.Sentence)
+		}
+	}
+	if t.Windows == 0 {
+		verdict = result.Inconclusive
+	}
+	s.Verdict = verdict
+}
+
+// percent writes a number of percent with one decimal, or two where it is below 1.
+func soakPercent(v float64) string {
+	if math.Abs(v) < 1 {
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+// soakTime writes a length of time that may be far beyond that of any soak.
+func soakTime(seconds float64) string {
+	const day = 24 * 3600
+	switch {
+	case seconds > 365*day:
+		return "more than a year"
+	case seconds >= 2*day:
+		return fmt.Sprintf("%.0f days", math.Ceil(seconds/day))
+	}
+	return time.Duration(math.Ceil(seconds/60) * float64(time.Minute)).String()
+}

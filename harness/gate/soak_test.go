@@ -1,0 +1,165 @@
+package gate_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// simulatedSoak is a soak's figures of so many windows. Each has noise of sd percent, autocorrelated by phi from one window to the next, and the
+// one called by leak changes for the worse by a part of its mean from begin to end.
+func simulatedSoak(random *rand.Rand, windows int, sd, phi float64, leak string, part float64) []gate.SoakSeries {
+	var all []gate.SoakSeries
+	for i, name := range scenario.SoakFigures {
+		of := gate.SoakSeries{Figure: name, Unit: "x", FallIsWorse: i == 0, LimitPercent: 2, Values: make([]float64, windows)}
+		noise := random.NormFloat64()
+		change := 0.0
+		if name == leak {
+			change = part
+			if of.FallIsWorse {
+				change = -part
+			}
+		}
+		for k := range of.Values {
+			of.Values[k] = 100 * (1 + sd/100*noise + change*((float64(k)+0.5)/float64(windows)-0.5))
+			noise = phi*noise + math.Sqrt(1-phi*phi)*random.NormFloat64()
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+func judgedSoak(series []gate.SoakSeries) *result.Soak {
+	windows := len(series[0].Values)
+	s := &result.Soak{MeasuredS: 10 * float64(windows), Totals: result.SoakTotals{Windows: windows, Judged: windows}}
+	gate.JudgeSoak(s, series, 10*time.Second)
+	return s
+}
+
+// Twenty minutes in windows of ten seconds: figures that hold pass, and do so as well with noise that lasts for several windows. A false alarm
+// of any of the seven is rarer than one in twenty.
+func TestASoakThatHoldsPasses(t *testing.T) {
+	const trials = 200
+	for _, c := range []struct {
+		phi, sd float64
+		passes  int // at least
+	}{{0, 1, 190}, {0.5, 1, 120}, {0.8, 1, 0}, {0.8, 3, 0}} {
+		random := rand.New(rand.NewPCG(21, uint64(10*c.phi)))
+		passed, alarms := 0, 0
+		for range trials {
+			switch s := judgedSoak(simulatedSoak(random, 120, c.sd, c.phi, "", 0)); s.Verdict {
+			case result.Pass:
+				passed++
+			case result.Regressed:
+				alarms++
+			}
+		}
+		assert.GreaterOrEqual(t, passed, c.passes, "phi %v, sd %v", c.phi, c.sd)
+		assert.LessOrEqual(t, alarms, trials*5/100, "phi %v, sd %v", c.phi, c.sd)
+	}
+}
+
+// A leak and a decay of 5 % are called by their figure, and never pass.
+func TestASoakThatDriftsIsCalled(t *testing.T) {
+	const trials = 20
+	for _, leak := range []string{scenario.SoakRate, scenario.SoakRSS} {
+		random := rand.New(rand.NewPCG(31, 1))
+		called := 0
+		for range trials {
+			s := judgedSoak(simulatedSoak(random, 120, 1, 0.3, leak, 0.05))
+			require.NotEqual(t, result.Pass, s.Verdict)
+			for _, d := range s.Drifts {
+				if d.Verdict == result.Regressed {
+					require.Equal(t, leak, d.Figure)
+					called++
+				}
+			}
+		}
+		assert.GreaterOrEqual(t, called, trials*9/10, leak)
+	}
+}
+
+// A change of half the limit is no regression, however surely it is one: a soak that is long enough passes it.
+func TestASoakThatDriftsBelowTheLimit(t *testing.T) {
+	random := rand.New(rand.NewPCG(41, 1))
+	for range 10 {
+		s := judgedSoak(simulatedSoak(random, 400, 0.5, 0, scenario.SoakDisk, 0.01))
+		require.Equal(t, result.Pass, s.Verdict, "%v", s.Reasons)
+		s = judgedSoak(simulatedSoak(random, 70, 2, 0, scenario.SoakDisk, 0.01))
+		require.NotEqual(t, result.Regressed, s.Drifts[5].Verdict)
+	}
+}
+
+// A soak that does not tell says how long one would have to be, and one of that length tells.
+func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
+	random := rand.New(rand.NewPCG(51, 1))
+	s := judgedSoak(simulatedSoak(random, 60, 4, 0, "", 0))
+	require.Equal(t, result.Inconclusive, s.Verdict)
+	needs := 0.0
+	for _, d := range s.Drifts {
+		if d.Verdict == result.Inconclusive {
+			assert.Greater(t, d.NeedsS, s.MeasuredS, d.Sentence)
+			assert.Contains(t, d.Sentence, "with such noise it takes ")
+			needs = max(needs, d.NeedsS)
+		}
+	}
+	longer := judgedSoak(simulatedSoak(random, min(9000, int(2*needs/10)), 4, 0, "", 0))
+	told := 0
+	for _, d := range longer.Drifts {
+		if d.Verdict == result.Pass {
+			told++
+		}
+	}
+	assert.GreaterOrEqual(t, told, len(longer.Drifts)-1)
+}
+
+func TestSentencesOfASoak(t *testing.T) {
+	flat := simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, "", 0)
+	flat[1] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakLatency, 0.05)[1]
+	flat[0] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakRate, 0.01)[0]
+	s := judgedSoak(flat)
+	assert.Equal(t, "cycles_per_s fell by 1.0 % of its mean over the soak; the change for the worse is from 1.0 to 1.0 % (one-sided 95 % bounds), which is below the limit of 2.0 %",
+		s.Drifts[0].Sentence)
+	assert.Equal(t, []string{
+		"cycle_latency_ms_p99 rose by 5.0 % of its mean over the soak; the change for the worse is from 5.0 to 5.0 % (one-sided 95 % bounds), and the limit is 2.0 %: a change beyond chance (p < 0.0001 over all figures)",
+	}, s.Reasons)
+	assert.Equal(t, "server_rss_mb did not change; the limit is 2.0 %", s.Drifts[2].Sentence)
+	flat[2].Values = flat[2].Values[:59]
+	s = judgedSoak(flat)
+	assert.Equal(t, result.Inconclusive, s.Drifts[2].Verdict)
+	assert.Equal(t, "server_rss_mb has 59 judged values; a slope takes 60: measure for 10s more, and longer where windows are invalid or have faults", s.Drifts[2].Sentence)
+	flat[2].Values = make([]float64, 60)
+	flat[2].Values[3] = math.NaN()
+	assert.Equal(t, result.Inconclusive, judgedSoak(flat).Drifts[2].Verdict, "what is no number is no pass")
+}
+
+// A figure passes only if its bound is below the limit, and is called worse only if its change is at least the limit: between the two, also a
+// change that is certain is inconclusive.
+func TestASoakBetweenPassAndRegressed(t *testing.T) {
+	random := rand.New(rand.NewPCG(71, 1))
+	certain, open := 0, 0
+	for range 30 {
+		for _, d := range judgedSoak(simulatedSoak(random, 120, 1, 0, scenario.SoakRSS, 0.017)).Drifts {
+			require.Equal(t, *d.HighPercent < d.LimitPercent, d.Verdict == result.Pass, d.Sentence)
+			if d.Verdict == result.Regressed {
+				require.GreaterOrEqual(t, *d.WorsePercent, d.LimitPercent, d.Sentence)
+			}
+			if d.Verdict == result.Inconclusive && *d.WorsePercent < d.LimitPercent {
+				open++
+				if *d.P < 0.001 {
+					certain++
+				}
+			}
+		}
+	}
+	assert.Positive(t, certain)
+	assert.Greater(t, open, certain)
+}

@@ -1,0 +1,175 @@
+package hosts
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// command is the first argument of the forwarder's process; the number of hosts is the second.
+	command = "forward"
+	// childEnv is set for the forwarder's process alone, so that the argument is no command of users.
+	childEnv = "PRONY_HOSTS_FORWARDER"
+	// firstDevice is the descriptor of the first host's device; those of the others follow.
+	firstDevice = 3
+)
+
+// request is what the parent wants, a line of JSON. Each is answered by a report, which is a line too.
+type request struct {
+	DelayNs int64 `json:"delay_ns"`
+	Begin   bool  `json:"begin"` // counts begin at 0 after the answer
+}
+
+// requestMax bounds a line.
+const requestMax = 4 << 10
+
+// IsChild reports whether a command line is that of the forwarder's process.
+func IsChild(args []string) bool {
+	return len(args) == 3 && args[1] == command && os.Getenv(childEnv) != ""
+}
+
+// Main runs the forwarder's process and returns its exit code: 0 if the parent ended it.
+func Main(args []string, stdin *os.File, stdout, stderr io.Writer) int {
+	if err := forward(args, stdin, stdout); err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// forward moves packets until stdin ends.
+func forward(args []string, stdin *os.File, stdout io.Writer) error {
+	hosts, err := strconv.Atoi(args[2])
+	if err != nil || hosts < 2 {
+		return fmt.Errorf("%q is not a number of hosts", args[2])
+	}
+	runtime.LockOSThread()      // all of it is one thread
+	debug.SetGCPercent(-1)      // the loop allocates nothing
+	realTime := prefer() == nil // without the right to it, the result says so
+	p := &poller{stdin: int32(stdin.Fd())}
+	var devices []device
+	for i := range hosts {
+		if err := unix.SetNonblock(firstDevice+i, true); err != nil {
+			return fmt.Errorf("use the device of host %d: %w", i+1, err)
+		}
+		devices = append(devices, descriptor(firstDevice+i))
+		p.fds = append(p.fds, unix.PollFd{Fd: int32(firstDevice + i), Events: unix.POLLIN})
+	}
+	p.fds = append(p.fds, unix.PollFd{Fd: p.stdin, Events: unix.POLLIN})
+	f := newForwarder(devices, packetsMax)
+	began := time.Now()
+	f.now, f.wait = func() time.Duration { return time.Since(began) }, p.wait
+	if f.lead, err = lateness(f.now); err != nil {
+		return err
+	}
+	lines := bufio.NewReaderSize(stdin, requestMax)
+	answers := json.NewEncoder(stdout)
+	return f.run(func() (bool, error) {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		var r request
+		if err == nil {
+			err = json.Unmarshal(line, &r)
+		}
+		if err != nil {
+			return false, fmt.Errorf("read a request: %w", err)
+		}
+		answer := f.counts.report()
+		answer.RealTime = realTime
+		f.line.delay = time.Duration(r.DelayNs)
+		if r.Begin {
+			f.counts = newCounts()
+		}
+		return true, answers.Encode(answer)
+	})
+}
+
+// prefer has the calling thread run before all that do not ask for it, and its timers be precise: a packet on its way must not wait for
+// the CPU of those who sent it.
+func prefer() error {
+	return errors.Join(
+		unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0),
+		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0))
+}
+
+// leadMax bounds how long before a packet is due the forwarder begins to look at its clock.
+const leadMax = 200 * time.Microsecond
+
+// lateness returns how late this thread wakes up from a sleep, in nine cases of ten. The sleep is long enough for an idle CPU to halt, which
+// takes it longer to wake up from.
+func lateness(now func() time.Duration) (time.Duration, error) {
+	const sleeps, sleep = 50, time.Millisecond
+	var late []time.Duration
+	for range sleeps {
+		due := now() + sleep
+		limit := unix.NsecToTimespec(int64(sleep))
+		if _, err := unix.Ppoll(nil, &limit, nil); err != nil && !errors.Is(err, unix.EINTR) {
+			return 0, fmt.Errorf("measure how late a sleep ends: %w", err)
+		}
+		late = append(late, now()-due)
+	}
+	slices.Sort(late)
+	return max(0, min(leadMax, late[sleeps*9/10])), nil
+}
+
+// descriptor is a TUN device.
+type descriptor int
+
+func (d descriptor) read(into []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(d), into)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+func (d descriptor) write(packet []byte) error {
+	for {
+		_, err := unix.Write(int(d), packet)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// poller waits for devices and for stdin.
+type poller struct {
+	stdin int32
+	fds   []unix.PollFd // the hosts' devices, and stdin last
+}
+
+func (p *poller) wait(most time.Duration, readable []bool) (told bool, err error) {
+	var limit *unix.Timespec
+	if most >= 0 {
+		of := unix.NsecToTimespec(int64(most))
+		limit = &of
+	}
+	_, err = unix.Ppoll(p.fds, limit, nil)
+	if errors.Is(err, unix.EINTR) {
+		err = nil
+		for i := range p.fds {
+			p.fds[i].Revents = 0
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("wait for packets: %w", err)
+	}
+	for i := range readable {
+		readable[i] = p.fds[i].Revents != 0
+	}
+	return p.fds[len(readable)].Revents != 0, nil
+}

@@ -1,0 +1,50 @@
+package hosts
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+)
+
+// Counted is what passed between the hosts up to some moment.
+type Counted struct {
+	at        time.Time
+	cpu       time.Duration // of the forwarder
+	received  uint64        // packets, those that were lost included; 0 without loss
+	lost      uint64
+	untaken   uint64 // packets that the forwarder did not take from a device
+	shaped    uint64 // packets that a token bucket dropped
+	sentBytes []uint64
+	forwarder report
+}
+
+// Count reads all counters. begin has the forwarder's own begin at 0 afterwards.
+func (n *Network) Count(begin bool) (c Counted, err error) {
+	if c.cpu, err = observe.ProcessCPU(n.ForwarderPID()); err != nil {
+		return c, fmt.Errorf("count what passed between hosts: %w", err)
+	}
+	c.at = time.Now()
+	err = n.each(func(int) error {
+		bytes, untaken, err := sent()
+		c.sentBytes, c.untaken = append(c.sentBytes, bytes), c.untaken+untaken
+		if err == nil && n.config.Want.LossPercent > 0 {
+			var all, lost uint64
+			all, lost, err = received()
+			c.received, c.lost = c.received+all, c.lost+lost
+		}
+		if err == nil && n.config.Want.Bandwidth > 0 {
+			var dropped uint64
+			dropped, err = shaped()
+			c.shaped += dropped
+		}
+		return err
+	})
+	if err == nil {
+		c.forwarder, err = n.forwarder.ask(request{DelayNs: int64(n.delay), Begin: begin})
+	}
+	if err != nil {
+		return c, fmt.Errorf("count what passed between hosts: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,159 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+)
+
+// device is one host's end of a forwarder: a packet for each read and each write. Neither waits: both return unix.EAGAIN where they would.
+type device interface {
+	read(into []byte) (int, error)
+	write(packet []byte) error
+}
+
+// forwarder moves packets between hosts, each half a round trip after it was read. It is one loop on one thread.
+type forwarder struct {
+	hosts []device
+	line  *delayLine
+	now   func() time.Duration // any monotonic clock
+	// lead is how much earlier than a packet is due the wait for it ends: a thread wakes up late. From then on the forwarder looks at its
+	// clock again and again.
+	lead time.Duration
+	// wait returns after most, or earlier if a device can be read: those that can are true. most below 0 is for ever. told reports whether
+	// a request of the parent is there.
+	wait func(most time.Duration, readable []bool) (told bool, err error)
+
+	readable []bool
+	spare    [mtu]byte // for a packet that finds the line full
+	counts   counts
+}
+
+// readsInTurn is how many packets of one host are read before those of the next, and before packets that are due are delivered.
+const readsInTurn = 16
+
+// counts is what a forwarder did since the counts were begun.
+type counts struct {
+	forwarded  uint64
+	overflowed uint64 // packets that found the line full
+	unwritten  uint64 // packets that the device of their host did not take
+	late       *hdrhistogram.Histogram
+}
+
+// lateMost is the largest lateness that is told apart, in nanoseconds.
+const lateMost = int64(10 * time.Second)
+
+func newCounts() counts { return counts{late: hdrhistogram.New(1, lateMost, 3)} }
+
+func newForwarder(hosts []device, packets int) *forwarder {
+	return &forwarder{hosts: hosts, line: newDelayLine(packets, 0), readable: make([]bool, len(hosts)), counts: newCounts()}
+}
+
+// run forwards until told returns false, which is called for each request of the parent.
+func (f *forwarder) run(told func() (goOn bool, err error)) error {
+	for {
+		if err := f.deliver(); err != nil {
+			return err
+		}
+		asked, err := f.wait(f.pause(), f.readable)
+		if err != nil {
+			return err
+		}
+		for i, is := range f.readable {
+			if is {
+				if err := f.take(i); err != nil {
+					return err
+				}
+			}
+		}
+		if asked {
+			if goOn, err := told(); !goOn || err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// pause is how long the forwarder may sleep; below 0 without a packet.
+func (f *forwarder) pause() time.Duration {
+	due, held := f.line.due()
+	if !held {
+		return -1
+	}
+	return max(0, due-f.now()-f.lead)
+}
+
+// deliver writes the packets that are due.
+func (f *forwarder) deliver() error {
+	for {
+		due, held := f.line.due()
+		if !held {
+			return nil
+		}
+		late := f.now() - due
+		if late < 0 {
+			return nil
+		}
+		packet, to := f.line.pop()
+		switch err := f.hosts[to].write(packet); {
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENOBUFS):
+			f.counts.unwritten++
+			continue
+		case err != nil:
+			return fmt.Errorf("deliver a packet to host %d: %w", to+1, err)
+		}
+		f.counts.forwarded++
+		_ = f.counts.late.RecordValue(min(int64(late), lateMost)) // within its bounds
+	}
+}
+
+// take reads packets of a host.
+func (f *forwarder) take(from int) error {
+	for range readsInTurn {
+		into := f.line.free()
+		full := into == nil
+		if full {
+			into = f.spare[:]
+		}
+		size, err := f.hosts[from].read(into)
+		if errors.Is(err, unix.EAGAIN) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read a packet of host %d: %w", from+1, err)
+		}
+		to, known := indexOf(into[:size], len(f.hosts))
+		switch {
+		case !known: // the kernel announces IPv6 to nobody
+		case full:
+			f.counts.overflowed++
+		default:
+			f.line.push(size, to, f.now())
+		}
+	}
+	return nil
+}
+
+// report is what the forwarder says of itself.
+type report struct {
+	Forwarded  uint64  `json:"forwarded"`
+	Overflowed uint64  `json:"overflowed"`
+	Unwritten  uint64  `json:"unwritten"`
+	LateUsP50  float64 `json:"late_us_p50"`
+	LateUsP99  float64 `json:"late_us_p99"`
+	LateUsMax  float64 `json:"late_us_max"`
+	RealTime   bool    `json:"real_time"`
+	Error      string  `json:"error,omitempty"`
+}
+
+func (c *counts) report() report {
+	us := func(ns int64) float64 { return math.Round(float64(ns)/100) / 10 }
+	return report{
+		Forwarded: c.forwarded, Overflowed: c.overflowed, Unwritten: c.unwritten,
+		LateUsP50: us(c.late.ValueAtPercentile(50)), LateUsP99: us(c.late.ValueAtPercentile(99)), LateUsMax: us(c.late.Max()),
+	}
+}

@@ -1,0 +1,79 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/binaryutil"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+)
+
+// lossParts is how many parts a probability of loss is counted in.
+const lossParts = 1_000_000
+
+const (
+	lossTable = "hosts"
+	lossChain = "loss"
+)
+
+// lose has the host in the namespace of the calling thread lose some of the packets that it receives from the others, at random: an
+// nftables rule with numgen. The packets are lost on arrival, because a sender whose kernel drops a packet knows it. A rule before it
+// counts all packets.
+func lose(percent float64) error {
+	c, err := nftables.New()
+	if err != nil {
+		return fmt.Errorf("lose packets: %w", err)
+	}
+	table := c.AddTable(&nftables.Table{Family: nftables.TableFamilyIPv4, Name: lossTable})
+	chain := c.AddChain(&nftables.Chain{
+		Name: lossChain, Table: table, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookPrerouting, Priority: nftables.ChainPriorityRaw,
+	})
+	device := make([]byte, 16) // as the kernel compares it
+	copy(device, tunName)
+	fromOthers := []expr.Any{
+		&expr.Meta{Key: expr.MetaKeyIIFNAME, Register: 1},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: device},
+	}
+	c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(fromOthers[:2:2], &expr.Counter{})})
+	c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(fromOthers[:2:2],
+		&expr.Numgen{Register: 1, Type: unix.NFT_NG_RANDOM, Modulus: lossParts},
+		// The kernel compares bytes, the highest first.
+		&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
+		&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binaryutil.BigEndian.PutUint32(uint32(math.Round(percent / 100 * lossParts)))},
+		&expr.Counter{},
+		&expr.Verdict{Kind: expr.VerdictDrop},
+	)})
+	if err := c.Flush(); err != nil {
+		return fmt.Errorf("lose packets by nftables with numgen (nf_tables and nft_numgen of the kernel): %w", err)
+	}
+	return nil
+}
+
+// received returns how many packets from the others have arrived at the host in the namespace of the calling thread, those included that
+// were then lost, and how many were lost.
+func received() (all, lost uint64, err error) {
+	c, err := nftables.New()
+	if err != nil {
+		return 0, 0, fmt.Errorf("count lost packets: %w", err)
+	}
+	table := &nftables.Table{Family: nftables.TableFamilyIPv4, Name: lossTable}
+	rules, err := c.GetRules(table, &nftables.Chain{Name: lossChain, Table: table})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count lost packets: %w", err)
+	}
+	var counted []uint64
+	for _, r := range rules {
+		for _, e := range r.Exprs {
+			if counter, is := e.(*expr.Counter); is {
+				counted = append(counted, counter.Packets)
+			}
+		}
+	}
+	if len(counted) != 2 {
+		return 0, 0, errors.New("count lost packets: the rules that count them are gone")
+	}
+	return counted[0], counted[1], nil
+}

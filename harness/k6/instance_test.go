@@ -1,0 +1,59 @@
+package k6
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/k6/k6api/k6test"
+	"github.com/pronybench/prony/harness/k6run"
+)
+
+// Each process of a test writes what its part of the load was.
+func TestInstancesWriteTheirOutcomes(t *testing.T) {
+	server := startServer(t)
+	const init = `const c = queue.connect(), l = queue.load({window: '1h', drain: '1s'});`
+	for name, segment := range map[string]string{"i0:1/4": "0:1/4", "i1/4:1": "1/4:1"} {
+		env := server.env()
+		env[k6run.OutcomeEnv] = filepath.Join(t.TempDir(), "outcome.json")
+		module := New()
+		vu := read(t, module, env, init)
+		vu.RunAs(1, k6test.Segment(t, segment))
+		vu.must(`await l.next(); await c.produce({queue: 'q-' + queue.instance().replace(/[^a-z0-9]/g, '-'), size: 64, count: 3});`)
+		require.NoError(t, module.process.finish())
+		text, err := os.ReadFile(env[k6run.OutcomeEnv])
+		require.NoError(t, err)
+		var got k6run.Instance
+		require.NoError(t, json.Unmarshal(text, &got))
+		assert.Equal(t, k6run.Version, got.Version)
+		assert.Equal(t, name, got.Name)
+		assert.InDelta(t, map[string]float64{"i0:1/4": 0.25, "i1/4:1": 0.75}[name], got.Share, 1e-9)
+		assert.Equal(t, time.Hour, got.Phases.Window)
+		assert.Positive(t, got.Outcome.Ledger.Enqueued)
+		assert.Contains(t, got.Outcome.Histograms, "cycle")
+		assert.False(t, got.Outcome.Drained, "nobody completed the tasks")
+	}
+}
+
+// A script without a load has no window that others could share, and a file that can't be written is an error.
+func TestAnInstanceNeedsALoadAndAFile(t *testing.T) {
+	server := startServer(t)
+	env := server.env()
+	env[k6run.OutcomeEnv] = filepath.Join(t.TempDir(), "outcome.json")
+	module := New()
+	vu := run(t, env, `const c = queue.connect();`)
+	vu.must(`await c.produce({queue: 'q', size: 64});`)
+	require.ErrorContains(t, vu.module.process.finish(), "PRONY_OUTCOME is set, and the script has no load")
+	assert.NoFileExists(t, env[k6run.OutcomeEnv])
+
+	env[k6run.OutcomeEnv] = filepath.Join(t.TempDir(), "missing", "outcome.json")
+	vu = read(t, module, env, `const c = queue.connect(), l = queue.load({window: '1h'});`)
+	vu.RunAs(1, k6test.Segment(t, "0:1"))
+	vu.must(`await l.next();`)
+	require.ErrorContains(t, module.process.finish(), "write the outcome, as PRONY_OUTCOME says")
+}

@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// journal is where the tasks are written whose completion is about to be asked for.
+type journal struct {
+	kept atomic.Bool // whether there is one
+
+	mu     sync.Mutex // locked after an account's, never before
+	w      io.Writer
+	record []byte
+	err    error // the first
+}
+
+// journalMagic begins a journal, with the version of its layout. The ledger's round follows in 8 bytes, little-endian, and then records:
+// the length of the tasks in 4 bytes, their CRC-32 in 4, and the tasks, each as two varints: its producer and its sequence number.
+const journalMagic = "PRONYLJ\x01"
+
+const (
+	journalHeadBytes = len(journalMagic) + 8
+	recordHeadBytes  = 8
+	// recordBytesMax is more than the tasks of one call take.
+	recordBytesMax = 64 << 20
+)
+
+// Journal makes the ledger write to w, from now on and before each completion is asked for, which tasks it is asked for: see Completing.
+// Nothing is written to an earlier journal once Journal has returned, which then may be closed. It may be called while the load runs.
+//
+// A caller that begins a journal, then takes a checkpoint and then removes the journals before that one always has a checkpoint and all
+// journals that Restore needs for it. What was written must outlive the process: a file does, also without fsync.
+func (l *Ledger) Journal(w io.Writer) error {
+	head := binary.LittleEndian.AppendUint64([]byte(journalMagic), l.round)
+	if _, err := w.Write(head); err != nil {
+		return fmt.Errorf("begin a journal of the ledger: %w", err)
+	}
+	l.journal.mu.Lock()
+	l.journal.w = w
+	l.journal.mu.Unlock()
+	l.journal.kept.Store(true)
+	return nil
+}
+
+// note writes tasks to the journal. An error is returned by the next checkpoint.
+func (j *journal) note(ids []Identity) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var head [recordHeadBytes]byte
+	j.record = append(j.record[:0], head[:]...)
+	for _, id := range ids {
+		j.record = binary.AppendUvarint(j.record, uint64(id.Producer))
+		j.record = binary.AppendUvarint(j.record, id.Sequence)
+	}
+	tasks := j.record[recordHeadBytes:]
+	binary.LittleEndian.PutUint32(j.record, uint32(len(tasks)))
+	binary.LittleEndian.PutUint32(j.record[4:], crc32.ChecksumIEEE(tasks))
+	if _, err := j.w.Write(j.record); err != nil && j.err == nil {
+		j.err = fmt.Errorf("write the ledger's journal: %w", err)
+	}
+}
+
+func (j *journal) failure() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// readJournal calls visit for each task in a journal of a round. A record that is cut at the end is left out: its completions were never
+// asked for.
+func readJournal(r io.Reader, round uint64, visit func(producer, sequence uint64)) error {
+	in := bufio.NewReader(r)
+	var head [journalHeadBytes]byte
+	if _, err := io.ReadFull(in, head[:]); cut(err) {
+		return nil // the process died before it had begun
+	} else if err != nil {
+		return err
+	}
+	if string(head[:len(journalMagic)]) != journalMagic {
+		return errors.New("the file is no journal of this version")
+	}
+	if of := binary.LittleEndian.Uint64(head[len(journalMagic):]); of != round {
+		return fmt.Errorf("the journal is of round %016x, the checkpoint of round %016x", of, round)
+	}
+	for {
+		var record [recordHeadBytes]byte
+		if _, err := io.ReadFull(in, record[:]); cut(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		size := binary.LittleEndian.Uint32(record[:])
+		if size > recordBytesMax {
+			return errors.New("the journal is damaged")
+		}
+		tasks := make([]byte, size)
+		if _, err := io.ReadFull(in, tasks); cut(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if crc32.ChecksumIEEE(tasks) != binary.LittleEndian.Uint32(record[4:]) {
+			return errors.New("the journal is damaged")
+		}
+		d := decoder{left: tasks}
+		for len(d.left) > 0 && !d.bad {
+			if producer, sequence := d.number(), d.number(); !d.bad {
+				visit(producer, sequence)
+			}
+		}
+		if d.bad {
+			return errors.New("the journal is damaged")
+		}
+	}
+}
+
+func cut(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// hostsSection shows what lay between the hosts of the nodes in each round, as it was asked for and as it was measured.
+func hostsSection(p *page, r *result.Result) {
+	var trips, passed [][]string
+	loss, bandwidth := false, false
+	for _, round := range r.Rounds {
+		if h := round.Hosts; h != nil {
+			loss, bandwidth = loss || h.LossPercent > 0, bandwidth || h.Mbit > 0
+		}
+	}
+	for _, round := range r.Rounds {
+		h := round.Hosts
+		if h == nil {
+			continue
+		}
+		trips = append(trips, []string{
+			roundName(r, round), render.Number(h.RoundTripMs), render.Number(h.TripMsP50), render.Number(h.TripMsP99), render.Number(h.FloorMsP50),
+			fmt.Sprint(h.Pings), fmt.Sprint(h.PingsLost),
+		})
+		realTime := "yes"
+		if !h.RealTime {
+			realTime = "no"
+		}
+		row := []string{
+			roundName(r, round), render.Number(float64(h.Packets) / round.WindowSeconds), render.Number(h.ForwarderCores), realTime,
+			render.Number(h.LateUsP50), render.Number(h.LateUsP99), render.Number(h.LateUsMax), render.Count(h.Overflowed),
+		}
+		if loss {
+			row = append(row, render.Number(h.LossPercent), render.Number(h.LostPercent()), render.Count(h.Lost))
+		}
+		if bandwidth {
+			limit := none
+			if h.Mbit > 0 {
+				limit = render.Number(h.Mbit)
+			}
+			row = append(row, limit, render.Count(h.Shaped))
+		}
+		passed = append(passed, append(row, render.Number(h.SentMbitMax)))
+	}
+	if len(trips) == 0 {
+		return
+	}
+	p.heading(2, "Between the hosts, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("Each node is on a host of its own: a network namespace with its own address on the one machine. The load generator is on"+
+		" another one, and reaches each node without added delay, loss or limit. Round trips are of packets of 84 bytes between each two"+
+		" hosts, measured before the servers start, and before there is loss and a limit of bandwidth: first without added delay, which is"+
+		" the floor, then with what the forwarder adds to it. A round is invalid if the median is off by more than %.0f %% of the"+
+		" round trip that the scenario asks for.", 100*result.HostsTolerance)
+	p.table([]string{">round", ">round trip, ms", ">measured p50, ms", ">p99, ms", ">floor p50, ms", ">answers", ">unanswered"}, trips)
+	p.paragraph("In the windows, all packets between hosts passed the forwarder, a process that holds each of them for half a round trip. Late is" +
+		" how much longer than that it held a packet, one way: it delivers one after the other, and packets of a burst wait for each other, as on" +
+		" a link. CPUs is what the forwarder used of the machine, which the servers and the generator did not have. With real-time priority it waits for none of" +
+		" them. Dropped are packets that it had no room for, which make the round invalid. Sent is of the host that sent most.")
+	header := []string{">round", ">packets/s", ">forwarder, CPUs", "real-time", ">late p50, µs", ">p99, µs", ">at most, µs", ">dropped"}
+	if loss {
+		header = append(header, ">loss, %", ">measured, %", ">packets lost")
+	}
+	if bandwidth {
+		header = append(header, ">bandwidth, Mbit/s", ">packets without room")
+	}
+	p.table(append(header, ">sent, Mbit/s"), passed)
+}
+
+// notMeasured lists the points that were left out, with the reasons.
+func notMeasured(p *page, r *result.Result) {
+	if len(r.NotMeasured) == 0 {
+		return
+	}
+	var all []string
+	for _, left := range r.NotMeasured {
+		all = append(all, left.String())
+	}
+	listed(p, "Not measured on this machine:", all)
+}

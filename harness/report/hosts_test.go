@@ -1,0 +1,49 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// What was asked for and what was measured between hosts stand side by side, and what was left out is named.
+func TestPageOfHosts(t *testing.T) {
+	r, hists := raftFixture(t)
+	r.Manifest.Scenario.Sweeps = nil
+	r.Manifest.Scenario.Topology.Hosts = &scenario.Hosts{RoundTrip: 2 * time.Millisecond, LossPercent: 0.5, Bandwidth: 1e8}
+	r.NotMeasured = []result.NotMeasured{{Point: 3, Name: "shards=4, workers=8", Why: "loss: no nftables"}}
+	r.Rounds[0].WindowSeconds = 2
+	r.Rounds[0].Hosts = &result.Hosts{
+		RoundTripMs: 2, LossPercent: 0.5, Mbit: 100, FloorMsP50: 0.0625, TripMsP50: 2.03125, TripMsP99: 2.5, Pings: 299, PingsLost: 1,
+		Packets: 20000, LateUsP50: 3, LateUsP99: 17, LateUsMax: 250, ForwarderCores: 0.125, RealTime: true,
+		Received: 20000, Lost: 110, Shaped: 7, SentMbitMax: 64,
+	}
+	page := rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{
+		"Not measured on this machine:\n\n- shards=4, workers=8 is not measured: loss: no nftables\n",
+		"## Between the hosts, durability `none`",
+		"reaches each node without added delay, loss or limit",
+		"off by more than 20 % of the round trip",
+		"| 1, `shards=1, workers=8` | 2.00 | 2.03 | 2.50 | 0.0625 | 299 | 1 |",
+		"| 1, `shards=1, workers=8` | 10,000 | 0.125 | yes | 3.00 | 17.0 | 250 | 0 | 0.500 | 0.550 | 110 | 100 | 7 | 64.0 |",
+		"| round trip between hosts | `2ms` |",
+		"| loss between hosts, % | `0.5` |",
+		"| bandwidth of each host | `100Mbit` |",
+		"A network's hardware.",
+	} {
+		assert.Contains(t, page, says)
+	}
+	assert.NotContains(t, page, "no packet leaves it")
+	r.Rounds[0].Hosts = &result.Hosts{TripMsP50: 1}
+	r.NotMeasured = nil
+	page = rendered(t, r, hists)["fixture.md"]
+	assert.NotContains(t, page, "packets lost")
+	assert.NotContains(t, page, "bandwidth, Mbit/s")
+	assert.NotContains(t, page, "Not measured")
+	r.Rounds[0].Hosts = nil
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "Between the hosts")
+}

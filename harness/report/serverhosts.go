@@ -1,0 +1,49 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// serverHostsSection shows what is known of the hosts of servers that do not run on the generator's host.
+func serverHostsSection(p *page, r *result.Result) {
+	if len(r.Manifest.Hosts) == 0 {
+		return
+	}
+	p.heading(3, "Hosts of the servers")
+	p.paragraph("The table above is the generator's host. The servers have hosts of their own, of which this is known: by commands over SSH," +
+		" before the first round, or by what the server itself says.")
+	var rows [][]string
+	for _, h := range r.Manifest.Hosts {
+		for _, f := range hostFigures(h) {
+			rows = append(rows, []string{code(h.Node), f[0], text(orUnknown(f[1]))})
+		}
+	}
+	p.table([]string{"node", "what", "value"}, rows)
+}
+
+// hostFigures returns what is known of a server's host, in the order of the page. A value of "" is unknown.
+func hostFigures(h result.ServerHost) [][2]string {
+	load := ""
+	if h.Load != nil {
+		load = render.Number(*h.Load)
+	}
+	return [][2]string{
+		{"said by", h.From},
+		{"operating system", strings.TrimSpace(h.OS + " " + h.Arch)},
+		{"kernel", h.Kernel},
+		{"CPU", h.CPUModel},
+		{"CPUs", known(float64(h.CPUs), "")},
+		{"memory", known(h.MemoryMB, "MB")},
+		{"load over a minute before the start", load},
+		{"file system of the data", h.Filesystem},
+		{"clock source", h.ClockSource},
+		{"cgroup CPU limit", h.CgroupCPUMax},
+		{"virtualisation", h.Virtualisation},
+		{"server's GOMAXPROCS", known(float64(h.GOMAXPROCS), "")},
+		{"server's version", h.Version},
+		{"server's commit", h.Commit},
+	}
+}

@@ -1,0 +1,276 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// renderSoak writes the page and the plots of the soak in the folder in, as Render does those of a run.
+func renderSoak(in, out string) ([]string, error) {
+	s, err := result.ReadSoak(in)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	name := result.Slug(s.Scenario)
+	plots, err := soakFigures(s, name)
+	if err != nil {
+		return nil, fmt.Errorf("report on %s: %w", in, err)
+	}
+	same, err := sameFolder(in, out)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	pageName := name + ".md"
+	if same {
+		pageName = RunPage
+	}
+	return writeFiles(out, pageName, plots, soakMarkdown(s, plots))
+}
+
+// publishSoak copies the result of a soak to the published data, and renders its page from there.
+func publishSoak(dir, reportsDir string) ([]string, error) {
+	s, err := result.ReadSoak(dir)
+	if err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	reasons := soakUnpublishable(s)
+	if len(reasons) > 0 {
+		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
+	}
+	data := filepath.Join(reportsDir, dataDir, result.Slug(s.Scenario))
+	if err := copyFiles(dir, data, []string{result.SoakFile}); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	return renderSoak(data, reportsDir)
+}
+
+// soakUnpublishable says why a soak is below the standard of published figures.
+func soakUnpublishable(s *result.Soak) []string {
+	reasons := s.Manifest.Unpublishable()
+	if soak := s.Manifest.Scenario.Soak; soak != nil && s.ForS < soak.For.Seconds() {
+		reasons = append(reasons, fmt.Sprintf("a soak of %s instead of the %s of the scenario's file", soakSpan(s.ForS), soak.For))
+	}
+	return reasons
+}
+
+func soakMarkdown(s *result.Soak, plots []figure) string {
+	p := &page{}
+	durability := s.Manifest.Durability()
+	p.heading(1, "%s", text(s.Title))
+	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: one start of the servers and %s of %s, one after the other, %s of measured time together.",
+		text(string(s.Verdict)), code(s.Scenario), code(durability), render.Plural(s.Totals.Windows, "window"), soakSpan(s.WindowS), soakSpan(s.MeasuredS))
+	if reasons := soakUnpublishable(s); len(reasons) > 0 {
+		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
+	}
+	listed(p, "Reasons for the verdict:", s.Reasons)
+	listed(p, "Warnings:", s.Warnings)
+	if s.Verdict == result.Incorrect {
+		p.paragraph("The ledger of this soak does not balance, so no figure of it is published. The account of the tasks follows.")
+	} else {
+		soakSummary(p, s, durability)
+		soakDrifts(p, s, durability)
+		soakPlots(p, plots, durability)
+		soakProcesses(p, s, durability)
+	}
+	soakWindows(p, s)
+	soakLedger(p, s, durability)
+	soakEvents(p, s)
+	like := &result.Result{Run: s.Scenario, Scenario: s.Scenario, Manifest: s.Manifest, Started: s.Started, Finished: s.Finished}
+	scenarioSection(p, like)
+	provenanceTable(p, like, []string{"windows", fmt.Sprintf("%s of %s", render.Count(s.Totals.Windows), soakSpan(s.WindowS))})
+	p.heading(2, "What this page does not measure")
+	p.list([]string{
+		"Whether a figure changes within a window: each window is one value.",
+		"Changes that take longer than the soak, or that a restart of the servers undoes.",
+		"Another day and another host.",
+		"The time between two windows, in which the load drains.",
+	})
+	return p.String()
+}
+
+// soakSpan writes a length of time in seconds.
+func soakSpan(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
+}
+
+func soakSummary(p *page, s *result.Soak, durability string) {
+	var rows [][]string
+	for _, spec := range result.Specs() {
+		if value, has := s.Totals.Metrics[spec.Name]; has {
+			rows = append(rows, []string{code(spec.Name), render.Number(value), unit(spec.Unit)})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Summary, durability %s", code(durability))
+	p.table([]string{"metric", ">value", "unit"}, rows)
+	p.paragraph("Over all %s that are judged, together: the percentiles are those of their merged latencies. All values: durability %s, revision %s, %s.",
+		render.Plural(s.Totals.Judged, "window"), code(durability), code(s.Manifest.Build.Revision()), machine(s.Manifest.Host))
+}
+
+func soakDrifts(p *page, s *result.Soak, durability string) {
+	if len(s.Drifts) == 0 {
+		return
+	}
+	p.heading(2, "Drift, durability %s", code(durability))
+	var rows [][]string
+	for _, d := range s.Drifts {
+		change := []string{"", "", "", ""}
+		if d.WorsePercent != nil {
+			change = []string{soakPercent(*d.WorsePercent), soakPercent(*d.LowPercent), soakPercent(*d.HighPercent), soakP(*d.P)}
+		}
+		row := []string{code(d.Figure), text(d.Unit), render.Number(d.Mean), render.Number(d.First), render.Number(d.Last)}
+		rows = append(rows, append(append(row, change...), render.Digits(d.LimitPercent, 3), text(string(d.Verdict))))
+	}
+	p.table([]string{"figure", "unit", ">mean", ">first", ">last", ">change for the worse, %", ">low, %", ">high, %", ">p", ">limit, %", "verdict"}, rows)
+	p.paragraph("First and last are over the first and the last %s of judged windows. The change for the worse is that of a line through %s, in percent of"+
+		" the mean; below 0 the figure became better. Low and high are its one-sided 95 %% bounds by a moving-block bootstrap. p is how often chance alone"+
+		" gives such a change, corrected for %d figures (Holm). A figure passes if the high bound is below the limit.",
+		soakSpan(s.Drifts[0].SpanS), render.Plural(s.Drifts[0].Values, "value"), len(s.Drifts))
+}
+
+// soakP writes a probability that may be far below what matters.
+func soakP(p float64) string {
+	if p < 0.001 {
+		return "below 0.001"
+	}
+	return render.Digits(p, 2)
+}
+
+func soakPercent(v float64) string {
+	if text := fmt.Sprintf("%.2f", v); text != "-0.00" {
+		return text
+	}
+	return "0.00"
+}
+
+func soakPlots(p *page, plots []figure, durability string) {
+	var drawn []figure
+	for _, f := range plots {
+		if f.svg != nil {
+			drawn = append(drawn, f)
+		}
+	}
+	if len(drawn) == 0 {
+		return
+	}
+	p.heading(2, "Over the measured time, durability %s", code(durability))
+	for _, f := range drawn {
+		p.paragraph("![%s](%s)", f.caption, f.file)
+	}
+}
+
+// soakProcesses shows what each process held in the first and in the last judged windows.
+func soakProcesses(p *page, s *result.Soak, durability string) {
+	var first, last *result.SoakPoint
+	for i := range s.Points {
+		if point := &s.Points[i]; point.Judged > 0 {
+			if first == nil {
+				first = point
+			}
+			last = point
+		}
+	}
+	if first == nil {
+		return
+	}
+	var rows [][]string
+	for _, of := range []struct {
+		name  string
+		point *result.SoakPoint
+	}{{"first", first}, {"last", last}} {
+		for _, process := range of.point.Processes {
+			disk := ""
+			if process.DiskMB > 0 {
+				disk = render.Number(process.DiskMB)
+			}
+			rows = append(rows, []string{
+				code(process.Name), of.name, render.Number(process.RSSMB), render.Number(process.FDs), render.Number(process.Goroutines), disk,
+			})
+		}
+	}
+	p.heading(2, "Processes, durability %s", code(durability))
+	p.table([]string{"process", "windows", ">resident memory, MB", ">open descriptors", ">goroutines", ">data folder, MB"}, rows)
+	p.paragraph("Means over the ends of the first and of the last judged windows, %s each.", render.Plural(first.Judged, "window"))
+}
+
+func soakWindows(p *page, s *result.Soak) {
+	t := s.Totals
+	p.heading(2, "Windows")
+	p.table([]string{"what", ">number"}, [][]string{
+		{"all", render.Count(t.Windows)},
+		{"judged: valid, without faults, and measured to their end", render.Count(t.Judged)},
+		{"invalid: the host was not fit, or a figure is missing", render.Count(t.Invalid)},
+		{"with faults", render.Count(t.WithFaults)},
+		{"cut short by the end of the harness or of a server", render.Count(t.Cut)},
+		{"with a ledger that does not balance", render.Count(t.Incorrect)},
+		{"starts of the harness", render.Count(t.Starts)},
+		{"servers that ended by themselves", render.Count(t.ServerEnds)},
+		{"results of single windows that were deleted", render.Count(t.DeletedWindows)},
+	})
+}
+
+func soakLedger(p *page, s *result.Soak, durability string) {
+	l := s.Totals.Ledger
+	p.heading(2, "Ledger of all windows, durability %s", code(durability))
+	rows := [][]string{}
+	for _, of := range []struct {
+		name  string
+		count uint64
+	}{
+		{"enqueued", l.Enqueued},
+		{"unknown whether enqueued", l.Unknown},
+		{"completed", l.Completed},
+		{"in doubt", l.InDoubt},
+		{"lost", l.Lost},
+		{"duplicated", l.Duplicated},
+		{"corrupted", l.Corrupted},
+		{"misrouted", l.Misrouted},
+		{"reordered", l.Reordered},
+		{"contested", l.Contested},
+		{"revoked", l.Revoked},
+		{"reads", l.Reads},
+		{"misread", l.Misread},
+	} {
+		rows = append(rows, []string{of.name, render.Count(of.count)})
+	}
+	p.table([]string{"tasks", ">number"}, rows)
+	listed(p, "Tasks at fault:", l.Samples)
+}
+
+func soakEvents(p *page, s *result.Soak) {
+	if len(s.Events) == 0 {
+		return
+	}
+	p.heading(2, "Events")
+	var rows [][]string
+	for _, e := range s.Events {
+		rows = append(rows, []string{moment(e.At), render.Count(e.Window), text(e.Text)})
+	}
+	p.table([]string{"at (UTC)", ">window", "what"}, rows)
+	if s.EventsOmitted > 0 {
+		p.paragraph("%s before them are left out.", render.Plural(s.EventsOmitted, "event"))
+	}
+}
+
+// soakTitles are what the plots of a soak show.
+var soakTitles = map[string]seriesLabel{
+	scenario.SoakRate:       {"cycles per second", "cycles per second (1/s)"},
+	scenario.SoakLatency:    {"99th percentile of cycle latency", "cycle latency, p99 (ms)"},
+	scenario.SoakRSS:        {"server memory", "resident memory (MB)"},
+	scenario.SoakFDs:        {"descriptors of the servers", "open descriptors"},
+	scenario.SoakGoroutines: {"goroutines of the servers", "goroutines"},
+	scenario.SoakDisk:       {"size of the data folders", "allocated on disk (MB)"},
+	scenario.SoakHarnessRSS: {"memory of the harness", "resident memory (MB)"},
+}

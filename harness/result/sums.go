@@ -1,0 +1,36 @@
+package result
+
+// Add adds the account of another generator, or of another workload. Its samples are named by it; "" leaves them as they are.
+func (l *Ledger) Add(o Ledger, name string) {
+	l.Enqueued += o.Enqueued
+	l.Unknown += o.Unknown
+	l.Completed += o.Completed
+	l.InDoubt += o.InDoubt
+	l.Lost += o.Lost
+	l.Duplicated += o.Duplicated
+	l.Corrupted += o.Corrupted
+	l.Misrouted += o.Misrouted
+	l.Reordered += o.Reordered
+	l.Contested += o.Contested
+	l.Revoked += o.Revoked
+	l.Reads += o.Reads
+	l.Misread += o.Misread
+	for _, sample := range o.Samples {
+		if name != "" {
+			sample = name + ": " + sample
+		}
+		l.Samples = append(l.Samples, sample)
+	}
+}
+
+// Add adds the account of another open load. The peak stays: it is that of all of them.
+func (a *Arrivals) Add(o Arrivals) {
+	a.PerSecond += o.PerSecond
+	a.Scheduled += o.Scheduled
+	a.Finished += o.Finished
+	a.Unfinished += o.Unfinished
+	a.Unsent += o.Unsent
+	a.Dropped += o.Dropped
+	a.Refused += o.Refused
+	a.Held += o.Held
+}

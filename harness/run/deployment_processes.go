@@ -1,0 +1,80 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/pronybench/prony/harness/observe"
+)
+
+// ProcessSample is what a process holds at the end of a window.
+type ProcessSample struct {
+	Node       string `json:"node"` // "harness" of this process, "server" of one that stands alone
+	PID        int    `json:"pid"`
+	RSSBytes   uint64 `json:"rss_bytes"`
+	FDs        int    `json:"fds"`
+	Goroutines int    `json:"goroutines"`
+	DataBytes  int64  `json:"data_bytes"` // of the files in the server's data folder; 0 of the harness
+}
+
+// processes samples this process and all servers that run.
+func (d *Deployment) processes(ctx context.Context) ([]ProcessSample, error) {
+	own := ProcessSample{Node: "harness", PID: os.Getpid(), Goroutines: runtime.NumGoroutine()}
+	if err := own.sample(); err != nil {
+		return nil, err
+	}
+	samples := []ProcessSample{own}
+	for _, s := range d.cluster.Servers() {
+		node := s.Node()
+		p := ProcessSample{Node: s.ID, PID: node.PID}
+		if p.Node == "" {
+			p.Node = "server"
+		}
+		err := p.sample()
+		if err == nil {
+			p.DataBytes, err = sizeOf(s.DataDir())
+		}
+		if err == nil {
+			var counters map[string]float64
+			counters, err = observe.Scrape(ctx, admin(d.cluster, s))
+			p.Goroutines = int(counters[observe.GoroutinesMetric])
+		}
+		switch {
+		case err == nil:
+			samples = append(samples, p)
+		case node.Running():
+			return samples, fmt.Errorf("sample the process of %s: %w", p.Node, err)
+		}
+	}
+	return samples, nil
+}
+
+func (p *ProcessSample) sample() (err error) {
+	if p.RSSBytes, err = observe.RSS(p.PID); err != nil {
+		return err
+	}
+	p.FDs, err = observe.FDs(p.PID)
+	return err
+}
+
+// sizeOf adds up the files below a folder. A store removes files meanwhile.
+func sizeOf(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = e.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return bytes, err
+}

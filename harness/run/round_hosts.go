@@ -1,0 +1,125 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pronybench/prony/harness/hosts"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
+	"github.com/pronybench/prony/harness/validity"
+)
+
+// leaveOut notes the points whose hosts this machine cannot make as they should be. probe is asked if any point has hosts.
+func (r *runner) leaveOut(probe func() hosts.Able) {
+	var able *hosts.Able
+	for i, p := range r.points {
+		want := p.Topology.Hosts
+		if want == nil {
+			continue
+		}
+		if able == nil {
+			able = new(probe())
+		}
+		missing := able.Missing(*want)
+		if missing == "" {
+			continue
+		}
+		left := result.NotMeasured{Name: p.Name, Why: missing}
+		if len(r.scenario.Points) > 0 {
+			left.Point = i + 1
+		}
+		if r.leftOut == nil {
+			r.leftOut = map[int]bool{}
+		}
+		r.leftOut[i] = true
+		r.result.NotMeasured = append(r.result.NotMeasured, left)
+	}
+}
+
+// judgeLeftOut says what was left out: as warnings, or if nothing was measured, as the reason why the run is invalid.
+func (r *runner) judgeLeftOut() {
+	all := len(r.leftOut) == len(r.points)
+	for _, left := range r.result.NotMeasured {
+		if all {
+			r.result.Verdict = result.Invalid
+			r.result.Reasons = append(r.result.Reasons, left.String())
+		} else {
+			r.result.Warnings = append(r.result.Warnings, left.String())
+		}
+	}
+}
+
+// betweenHosts is the network between the hosts of a round's nodes, and what passes there in the window. All methods do nothing on nil,
+// which stands for nodes without hosts of their own.
+type betweenHosts struct {
+	network *hosts.Network
+	from    hosts.Counted
+	passed  *result.Hosts // nil before the window's end
+}
+
+// startHosts makes the hosts of a round's point, for the topology to be started on, or returns nil if it has none.
+func (r *runner) startHosts(ctx context.Context, p plannedRound, config *topology.Config) (*betweenHosts, error) {
+	want := config.Topology.Hosts
+	if want == nil {
+		return nil, nil
+	}
+	network, err := hosts.Start(ctx, hosts.Config{
+		Hosts: config.Topology.Nodes, Want: *want,
+		Log: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("forwarder-%02d.log", p.number))),
+	})
+	if err != nil {
+		return nil, err
+	}
+	config.Network = network
+	return &betweenHosts{network: network}, nil
+}
+
+func (b *betweenHosts) close() error {
+	if b == nil {
+		return nil
+	}
+	return b.network.Close()
+}
+
+func (b *betweenHosts) windowBegins() (err error) {
+	if b == nil {
+		return nil
+	}
+	b.from, err = b.network.Count(true)
+	return err
+}
+
+func (b *betweenHosts) windowEnds() error {
+	if b == nil {
+		return nil
+	}
+	to, err := b.network.Count(false)
+	if err != nil {
+		return err
+	}
+	b.passed = b.network.Measured(b.from, to)
+	return nil
+}
+
+// watchBetween has the window count what passes between the hosts.
+func (w *windowProbe) watchBetween(between *betweenHosts) {
+	w.between = between
+	if between != nil {
+		w.beside = append(w.beside, between.network.ForwarderPID())
+	}
+}
+
+// judgeBetween takes what passed between the hosts into the round, which is invalid if that is not what the scenario asks for.
+func (r *runner) judgeBetween(w *windowProbe, m *measured) {
+	if w.between == nil || w.between.passed == nil {
+		return
+	}
+	m.round.Hosts = w.between.passed
+	j := validity.Reasoned(m.round.Hosts.Misses(), r.scenario.Validity)
+	if late := m.round.Hosts.Late(); late != "" {
+		j.Warnings = append(j.Warnings, late)
+	}
+	m.judged(j, w.kind == profiled)
+}

@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// BitRate is a rate of bits a second, which is written with its unit: "100Mbit".
+type BitRate float64
+
+// bitRates are the units, the largest first. They are those of tc(8).
+var bitRates = []struct {
+	suffix string
+	bits   float64
+}{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}}
+
+const (
+	bitRateMin, bitRateMax = BitRate(1e5), BitRate(1e11)
+	bitRateUnits           = `a rate of bits a second is a string with kbit, Mbit or Gbit, as in "100Mbit" or "2.5Gbit"`
+)
+
+// readBitRate reads bandwidth = "100Mbit"; 0 if the attribute is absent.
+func readBitRate(b *hclfile.Block, name string) BitRate {
+	text := b.Text(name, hclfile.TextSpec{MaxBytes: 40, Example: "100Mbit"})
+	if text == "" {
+		return 0
+	}
+	var rate BitRate
+	if err := rate.UnmarshalText([]byte(text)); err != nil {
+		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a rate of bits", name, text), bitRateUnits)
+		return 0
+	}
+	if rate < bitRateMin || rate > bitRateMax {
+		b.AttrProblem(name, fmt.Sprintf("%s is %q; it must be from %s to %s", name, text, bitRateMin, bitRateMax), "")
+		return 0
+	}
+	return rate
+}
+
+// String writes the rate as scenarios do.
+func (r BitRate) String() string {
+	unit := bitRates[len(bitRates)-1]
+	for _, u := range bitRates {
+		if float64(r) >= u.bits {
+			unit = u
+			break
+		}
+	}
+	return strconv.FormatFloat(float64(r)/unit.bits, 'g', 6, 64) + unit.suffix
+}
+
+// MarshalText writes the rate as String does.
+func (r BitRate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (r *BitRate) UnmarshalText(text []byte) error {
+	for _, unit := range bitRates {
+		digits, found := strings.CutSuffix(string(text), unit.suffix)
+		if n, err := strconv.ParseFloat(digits, 64); found && err == nil && n > 0 {
+			*r = BitRate(n * unit.bits)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not a rate of bits such as 100Mbit", text)
+}

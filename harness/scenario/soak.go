@@ -1,0 +1,237 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// Soak is a long measurement of servers that stay up: one window after the other until For is measured. `prony soak` measures it.
+type Soak struct {
+	For time.Duration `json:"for"` // of measured time: the windows, without the drains between them
+	// FaultsEvery puts the scenario's faults into each so-many-th window: 10 is the 10th, the 20th and so on. 0 without faults.
+	FaultsEvery int      `json:"faults_every,omitzero"`
+	Keep        SoakKeep `json:"keep"`
+	// DriftPercentMax is by how much a figure may become worse over the soak, in percent of its mean.
+	DriftPercentMax float64     `json:"drift_percent_max"`
+	Drifts          []SoakDrift `json:"drift,omitempty"` // of figures that have a bound of their own
+}
+
+// SoakKeep says how much of old windows is kept besides their rows: a window's own result is deleted when it is older than Age, and the
+// oldest ones are deleted when all of them together are larger than Bytes.
+type SoakKeep struct {
+	Age   time.Duration `json:"age"`
+	Bytes int64         `json:"size"`
+}
+
+// SoakDrift is the bound of one figure's drift.
+type SoakDrift struct {
+	Figure     string  `json:"name"`        // one of SoakFigures
+	PercentMax float64 `json:"percent_max"` // of the figure's mean
+	Because    string  `json:"because"`     // never empty
+}
+
+// The figures whose drift over a soak is judged.
+const (
+	SoakRate       = "cycles_per_s"
+	SoakLatency    = "cycle_latency_ms_p99"
+	SoakRSS        = "server_rss_mb"
+	SoakFDs        = "server_fds"
+	SoakGoroutines = "server_goroutines"
+	SoakDisk       = "disk_mb"
+	SoakHarnessRSS = "harness_rss_mb"
+)
+
+// SoakFigures are the names of the figures whose drift is judged, in the order of pages.
+var SoakFigures = []string{SoakRate, SoakLatency, SoakRSS, SoakFDs, SoakGoroutines, SoakDisk, SoakHarnessRSS}
+
+const (
+	soakWindowLeast         = time.Second
+	soakForMax              = 366 * 24 * time.Hour
+	soakFaultsEveryMax      = 10_000
+	soakKeepAgeDefault      = 7 * 24 * time.Hour
+	soakKeepBytesDefault    = 1 << 30
+	soakDriftPercentDefault = 2
+)
+
+// Drift returns by how much a figure may become worse over the soak, in percent of its mean.
+func (s Soak) Drift(figure string) float64 {
+	for _, d := range s.Drifts {
+		if d.Figure == figure {
+			return d.PercentMax
+		}
+	}
+	return s.DriftPercentMax
+}
+
+// HasFaults reports whether a window has the scenario's faults. The first window is number 1.
+func (s Soak) HasFaults(window int) bool { return s.FaultsEvery > 0 && window%s.FaultsEvery == 0 }
+
+// SoakWindows returns how many windows a soak has that measures for so long.
+func (s *Scenario) SoakWindows(measured time.Duration) int {
+	return int((measured + s.Phases.Window - 1) / s.Phases.Window)
+}
+
+// SoakProblem returns an error if s is a soak: what names the command that can't measure one.
+func (s *Scenario) SoakProblem(what string) error {
+	if s.Soak == nil {
+		return nil
+	}
+	return fmt.Errorf("scenario %q of %s has a soak block, which %s does not measure: use prony soak %s", s.Name, s.File, what, s.File)
+}
+
+// MarshalJSON writes durations as text.
+func (s Soak) MarshalJSON() ([]byte, error) { return json.Marshal(s.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Soak) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, s.stored()) }
+
+func (s *Soak) stored() any {
+	type plain Soak
+	return &struct {
+		*plain
+		For *duration `json:"for"`
+	}{(*plain)(s), (*duration)(&s.For)}
+}
+
+// MarshalJSON writes the age and the size as text.
+func (k SoakKeep) MarshalJSON() ([]byte, error) { return json.Marshal(k.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (k *SoakKeep) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, k.stored()) }
+
+func (k *SoakKeep) stored() any {
+	return &struct {
+		Age   *duration `json:"age"`
+		Bytes *diskSize `json:"size"`
+	}{(*duration)(&k.Age), (*diskSize)(&k.Bytes)}
+}
+
+var (
+	soakBlock = hclfile.Inner{
+		Names:   hclfile.Names{Attributes: []string{"for", "faults_every", "drift_percent_max"}, Blocks: []string{"keep", "drift"}},
+		Example: `soak { for = "20m" }`, Once: true,
+	}
+	soakKeepBlock = hclfile.Inner{
+		Names:   hclfile.Names{Attributes: []string{"age", "size"}},
+		Example: `keep { age = "168h"  size = "1GiB" }`, Once: true,
+	}
+	soakDriftBlock = hclfile.Inner{
+		Names: hclfile.Names{Attributes: []string{"percent_max", "because"}},
+		Label: "figure", Example: `drift "disk_mb" { percent_max = 5  because = "..." }`,
+	}
+)
+
+// readSoak reads soak { for faults_every drift_percent_max keep { } drift "FIGURE" { } }, or returns nil without such a block. The rest of
+// the scenario is read before.
+func readSoak(b *hclfile.Block, s *Scenario) *Soak {
+	blocks := b.Blocks("soak", soakBlock)
+	if len(blocks) == 0 {
+		return nil
+	}
+	block := blocks[0]
+	soak := &Soak{
+		For:         block.Duration("for", hclfile.DurationSpec{Min: soakWindowLeast, Max: soakForMax, Required: true}),
+		FaultsEvery: block.Int("faults_every", hclfile.IntSpec{Min: 1, Max: soakFaultsEveryMax}),
+		Keep:        readSoakKeep(block),
+	}
+	soak.DriftPercentMax = soakDriftPercentDefault
+	if percent, ok := block.Number("drift_percent_max", hclfile.NumberSpec{Example: "2"}); ok {
+		soak.DriftPercentMax = percent
+	}
+	soak.Drifts = readSoakDrifts(block)
+	switch {
+	case len(s.Faults) > 0 && !block.Has("faults_every"):
+		block.Problem("the scenario has faults, and soak does not say which windows have them",
+			"add faults_every = 10 to have them in each tenth window, or faults_every = 1 to have them in all")
+	case len(s.Faults) == 0 && block.Has("faults_every"):
+		block.AttrProblem("faults_every", "the scenario has no faults", "remove faults_every, or add a fault block to the scenario")
+	}
+	if window := s.Phases.Window; window > 0 && window < soakWindowLeast {
+		block.Problem(fmt.Sprintf("the window of %s is too short for a soak, which has one window after the other", hclfile.FormatDuration(window)),
+			fmt.Sprintf("write phases.window = %q or more", hclfile.FormatDuration(soakWindowLeast)))
+	} else if soak.For > 0 && window > soak.For {
+		block.AttrProblem("for", fmt.Sprintf("for is %s, which is less than one window of %s", hclfile.FormatDuration(soak.For), hclfile.FormatDuration(window)),
+			"measure for longer, or shorten phases.window")
+	}
+	checkSoak(b, s)
+	return soak
+}
+
+// checkSoak refuses what a soak does not measure.
+func checkSoak(b *hclfile.Block, s *Scenario) {
+	for _, part := range []struct{ name, why string }{
+		{"sweep", "the servers of a soak keep their settings"},
+		{"zip", "the servers of a soak keep their settings"},
+		{"backlog", "a soak has one window after the other and nothing between them"},
+		{"series", "the windows of a soak are its series"},
+		{"capture", "no window of a soak is profiled"},
+		{"attack", "the windows of a soak have no hostile clients"},
+		{"limit", "a soak is judged by the drift of its figures"},
+	} {
+		if b.HasBlock(part.name) {
+			b.Problem(fmt.Sprintf("%s has a soak, which takes no %s: %s", b, part.name, part.why), "remove the "+part.name+", or the soak")
+		}
+	}
+	if b.Has("rounds") {
+		b.AttrProblem("rounds", "a soak has windows and no rounds: soak.for says how many", "remove rounds")
+	}
+	if len(s.References) > 0 {
+		b.AttrProblem("references", "no references are measured beside a soak", "remove references")
+	}
+	if s.Topology.Kind == Embedded || s.Topology.Kind == NoTopology {
+		b.Problem("a soak needs servers in processes of their own", `write topology "single", "sharded" or "raft"`)
+	}
+	if Any(s.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
+		b.Problem("a soak does not find the peak, which the arrivals of a workload are a part of", `write a rate, as in arrivals = rate("2k/s")`)
+	}
+	if Any(s.Workloads, Workload.ReadsTasks) {
+		b.Problem("a soak does not read tasks, whose account ends with its process", "remove reads from the workload")
+	}
+	if Any(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
+		b.Problem("a soak can't have its load from k6, whose account of tasks ends with its process", "take another driver, such as stream")
+	}
+}
+
+func readSoakKeep(soak *hclfile.Block) SoakKeep {
+	keep := SoakKeep{Age: soakKeepAgeDefault, Bytes: soakKeepBytesDefault}
+	for _, b := range soak.Blocks("keep", soakKeepBlock) {
+		keep.Age = b.Duration("age", hclfile.DurationSpec{Min: time.Minute, Max: soakForMax, Default: soakKeepAgeDefault})
+		text := b.Text("size", hclfile.TextSpec{MaxBytes: 40, Example: "1GiB"})
+		var size diskSize
+		switch err := size.UnmarshalText([]byte(text)); {
+		case text == "":
+		case err != nil:
+			b.AttrProblem("size", fmt.Sprintf("size is %q, which is not a size on a disk", text), `the units are MiB and GiB, as in "512MiB" or "10GiB"`)
+		case size < 1<<20 || size > 1<<44:
+			b.AttrProblem("size", fmt.Sprintf("size is %q; it must be from 1MiB to 16384GiB", text), "")
+		default:
+			keep.Bytes = int64(size)
+		}
+	}
+	return keep
+}
+
+func readSoakDrifts(soak *hclfile.Block) (drifts []SoakDrift) {
+	for _, b := range soak.Blocks("drift", soakDriftBlock) {
+		d := SoakDrift{
+			Figure:  b.Label(),
+			Because: b.Text("because", hclfile.TextSpec{MaxBytes: 500, Required: true, Example: "why the bound is what it is"}),
+		}
+		d.PercentMax, _ = b.Number("percent_max", hclfile.NumberSpec{Example: "2"})
+		if !b.Has("percent_max") {
+			b.Problem(fmt.Sprintf("%s has no percent_max", b), "add percent_max = 5, for example")
+		}
+		if !slices.Contains(SoakFigures, d.Figure) {
+			b.LabelProblem(fmt.Sprintf("a soak has no figure %.80q", d.Figure), hclfile.Suggest(d.Figure, SoakFigures))
+		}
+		if slices.ContainsFunc(drifts, func(other SoakDrift) bool { return other.Figure == d.Figure }) {
+			b.LabelProblem(fmt.Sprintf("the drift of %s has two bounds", d.Figure), "keep one of the two")
+		}
+		drifts = append(drifts, d)
+	}
+	return drifts
+}

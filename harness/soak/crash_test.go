@@ -1,0 +1,145 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// childFolder has this test program measure a soak of made-up windows in a folder instead of its tests.
+const childFolder = "PRONY_SOAK_TEST_FOLDER"
+
+// crashWindows is how long that soak is, and crashWindow how long each of its windows really takes.
+const (
+	crashWindows = 60
+	crashWindow  = 5 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(childFolder); folder != "" {
+		os.Exit(child(folder))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func child(folder string) int {
+	b := newBench(&testing.B{}, folder, crashWindows)
+	b.Deploy = func(_ context.Context, dir string) (Stand, error) {
+		stand := newFakeStand(dir)
+		stand.takes = crashWindow
+		return stand, nil
+	}
+	b.every = time.Nanosecond
+	b.Step = func(s Status) { fmt.Println(s.Soak.Totals.Windows) }
+	if _, err := Run(context.Background(), b.Options); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// Whenever the process is killed, the next one goes on: each window is counted once, and the measured time is what was asked for.
+func TestKilledAtAnyTime(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "soak")
+	program, err := os.Executable()
+	require.NoError(t, err)
+	kills := 0
+	for ; kills < 12; kills++ {
+		c := exec.CommandContext(t.Context(), program)
+		c.Env = append(os.Environ(), childFolder+"="+folder)
+		out, err := c.StdoutPipe()
+		require.NoError(t, err)
+		var stderr bytes.Buffer
+		c.Stderr = &stderr
+		require.NoError(t, c.Start())
+		_, err = out.Read(make([]byte, 1)) // the first window of this process is over, or the process has ended
+		time.Sleep(time.Duration(kills) * crashWindow / 3)
+		require.NoError(t, c.Process.Kill())
+		waitErr := c.Wait()
+		require.Empty(t, stderr.String())
+		if err != nil || waitErr == nil { // it measured all before it could be killed
+			break
+		}
+	}
+	assert.GreaterOrEqual(t, kills, 3)
+	if has, err := result.IsSoak(folder); err != nil || has {
+		t.Skip("the host was so slow that the soak ended before the last kill")
+	}
+	soak, err := Run(t.Context(), newBench(t, folder, crashWindows).Options)
+	require.NoError(t, err)
+	totals := soak.Totals
+	assert.Equal(t, kills+1, totals.Starts)
+	assert.InDelta(t, 10*crashWindows, soak.MeasuredS, 1e-6)
+	assert.Equal(t, crashWindows, totals.Windows-totals.Cut)
+	assert.LessOrEqual(t, totals.Cut, kills, "each kill cut one window at most")
+	assert.EqualValues(t, totals.Cut, totals.Ledger.InDoubt, "what a cut window leaves is in the account")
+	assert.Equal(t, totals.Cycles+uint64(6*totals.Cut), totals.Ledger.Completed)
+	assert.Equal(t, result.Pass, soak.Verdict, "%v", soak.Reasons)
+	for _, pattern := range []string{".*", filepath.Join(windowsDir, ".*")} {
+		rest, err := filepath.Glob(filepath.Join(folder, pattern))
+		require.NoError(t, err)
+		assert.Empty(t, rest, "no file that was not finished")
+	}
+}
+
+// A kill between the whole result of a window and its row leaves nothing out.
+func TestAWindowWithoutItsRow(t *testing.T) {
+	folder := t.TempDir()
+	b := newBench(t, folder, 5)
+	before, err := Run(b.stopAfter(t, 3), b.Options)
+	require.ErrorIs(t, err, context.Canceled)
+	path := filepath.Join(folder, rowsFile)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for name, cut := range map[string]int{"whole": 0, "in the middle": 30, "a byte": 1} {
+		lines := bytes.SplitAfter(data, []byte("\n"))
+		require.Len(t, lines, 4)
+		torn := bytes.Join(lines[:2], nil)
+		if cut > 0 {
+			torn = append(torn, lines[2][:len(lines[2])-cut]...)
+		}
+		require.NoError(t, os.WriteFile(path, torn, 0o600))
+		b = newBench(t, folder, 3)
+		f, err := openFolder(folder, b.Scenario, time.Now())
+		require.NoError(t, err, name)
+		assert.Equal(t, cut > 0, f.rows.torn, name)
+		assert.Equal(t, 2, f.rows.last(), name)
+		restored, err := f.restore()
+		require.NoError(t, err, name)
+		assert.True(t, restored, name)
+		restored, err = f.restore()
+		require.NoError(t, err, name)
+		assert.False(t, restored, name)
+		soak, err := f.account(b.Scenario, b.For)
+		require.NoError(t, err, name)
+		assert.Equal(t, before.Totals.Ledger, soak.Totals.Ledger, name)
+		require.NoError(t, f.close())
+		now, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(data), string(now), name)
+	}
+}
+
+// A kill between a window's row and the end of the Stand's own account of it does not count the window twice.
+func TestAWindowThatWasRecordedIsNotRecovered(t *testing.T) {
+	folder := t.TempDir()
+	b := newBench(t, folder, 5)
+	_, err := Run(b.stopAfter(t, 3), b.Options)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, serversDir, fakeWindow), []byte("3"), 0o600))
+	soak, err := Run(t.Context(), newBench(t, folder, 5).Options)
+	require.NoError(t, err)
+	assert.Equal(t, 5, soak.Totals.Windows)
+	assert.Zero(t, soak.Totals.Cut)
+}

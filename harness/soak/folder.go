@@ -1,0 +1,309 @@
+package soak
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Files and folders of a soak's folder.
+const (
+	lockFile   = "lock"
+	stateFile  = "state.json"
+	rowsFile   = "rows.jsonl"
+	windowsDir = "windows"
+	serversDir = "servers"
+	// PageFile is the page that shows a soak while it goes on.
+	PageFile = "report.html"
+)
+
+// stateVersion is the version of state.json.
+const stateVersion = 1
+
+// state is what is known of a soak besides its rows.
+type state struct {
+	Version       int             `json:"version"`
+	Scenario      string          `json:"scenario"`
+	Configuration string          `json:"configuration"`       // scenario.Configuration: what is measured
+	Manifest      result.Manifest `json:"manifest"`            // of the first start of the servers; before, of the scenario alone
+	Described     bool            `json:"described,omitempty"` // Manifest is whole
+	Started       time.Time       `json:"started"`
+	Starts        int             `json:"starts"` // of the harness
+	// Of results of single windows.
+	DeletedWindows int   `json:"deleted_windows,omitempty"`
+	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
+}
+
+// folder is a soak's folder, open and locked.
+type folder struct {
+	path  string
+	lock  *os.File
+	state state
+	rows  *rows
+	// resumed is whether the folder held a soak that was begun before.
+	resumed bool
+}
+
+// openFolder opens the folder of a soak of s and locks it: a new one if the path is empty or does not exist, or an unfinished one of the same
+// configuration.
+func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, err error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the soak: %w", err)
+	}
+	f := &folder{path: path}
+	if f.lock, err = lockFolder(path); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	if err := f.checkUnfinished(s.Name); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(f.file(stateFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		err = f.begin(s, now)
+	case err == nil:
+		err = f.resume(data, s)
+	default:
+		err = fmt.Errorf("read the state of the soak: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{windowsDir, serversDir} {
+		if err := os.MkdirAll(f.file(dir), 0o755); err != nil {
+			return nil, fmt.Errorf("make a folder of the soak: %w", err)
+		}
+	}
+	if err := f.removeRest(); err != nil {
+		return nil, err
+	}
+	f.state.Starts++
+	if err := f.storeState(); err != nil {
+		return nil, err
+	}
+	f.rows, err = openRows(f.file(rowsFile), rowsMax)
+	return f, err
+}
+
+// lockFolder keeps other processes out of a folder until the file is closed, which the end of this process does too.
+func lockFolder(path string) (*os.File, error) {
+	name := filepath.Join(path, lockFile)
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the folder of the soak: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		owner, _ := os.ReadFile(name) // it only makes the error clearer
+		err = errors.Join(fmt.Errorf("the folder %s is in use by another prony (process %s): wait for its end, or name another folder", path,
+			strings.TrimSpace(string(owner))), file.Close())
+		return nil, err
+	}
+	if err := file.Truncate(0); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the folder of the soak: %w", err), file.Close())
+	}
+	if _, err := fmt.Fprintln(file, os.Getpid()); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the folder of the soak: %w", err), file.Close())
+	}
+	return file, nil
+}
+
+// checkUnfinished refuses a folder with a soak that is finished.
+func (f *folder) checkUnfinished(name string) error {
+	has, err := result.IsSoak(f.path)
+	if err != nil || !has {
+		return err
+	}
+	done, err := result.ReadSoak(f.path)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the folder %s holds a soak of %q that is finished, verdict %s: name another folder for a soak of %q", f.path, done.Scenario, done.Verdict, name)
+}
+
+// begin starts a soak in an empty folder.
+func (f *folder) begin(s *scenario.Scenario, now time.Time) error {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		return fmt.Errorf("read the folder of the soak: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), "."+stateFile) { // what a kill left of the state's first writing
+			return fmt.Errorf("the folder %s holds %s and no soak: name an empty folder, or one that does not exist", f.path, e.Name())
+		}
+	}
+	f.state = state{
+		Version: stateVersion, Scenario: s.Name, Configuration: s.Configuration(), Manifest: result.Manifest{Scenario: *s}, Started: now.UTC(),
+	}
+	return nil
+}
+
+// resume goes on with a soak that was begun before.
+func (f *folder) resume(data []byte, s *scenario.Scenario) error {
+	path := f.file(stateFile)
+	if err := json.Unmarshal(data, &f.state); err != nil {
+		return fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	switch {
+	case f.state.Version > stateVersion:
+		return fmt.Errorf("read %s: it has version %d and this program reads %d: use a newer prony", path, f.state.Version, stateVersion)
+	case f.state.Scenario != s.Name:
+		return fmt.Errorf("the folder %s holds a soak of %q, not of %q: name another folder", f.path, f.state.Scenario, s.Name)
+	case f.state.Configuration != s.Configuration():
+		differences := scenario.Differences(&f.state.Manifest.Scenario, s)
+		what := "its settings changed"
+		if len(differences) > 0 {
+			what = differences[0].String()
+		}
+		return fmt.Errorf("the folder %s holds a soak of %q with another configuration: %s: name another folder, or undo the change", f.path, s.Name, what)
+	}
+	f.resumed = true
+	return nil
+}
+
+func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
+
+func (f *folder) storeState() error {
+	data, err := json.MarshalIndent(f.state, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the state of the soak: %w", err)
+	}
+	return result.WriteFile(f.file(stateFile), append(data, '\n'))
+}
+
+// describe keeps the manifest of the first start of the servers.
+func (f *folder) describe(m result.Manifest) error {
+	if f.state.Described {
+		return nil
+	}
+	f.state.Manifest, f.state.Described = m, true
+	return f.storeState()
+}
+
+// close releases the folder.
+func (f *folder) close() (err error) {
+	if f.rows != nil {
+		err = f.rows.close()
+	}
+	return errors.Join(err, f.lock.Close())
+}
+
+// windowFile is where the whole result of a window is stored.
+func (f *folder) windowFile(number int) string {
+	return filepath.Join(f.file(windowsDir), fmt.Sprintf("%08d.json", number))
+}
+
+// store keeps a window: its whole result first, and then its row, so that a row can be made again and a window is never counted twice.
+func (f *folder) store(w *Window) error {
+	w.Version = windowVersion
+	row, err := newRow(w)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(w)
+	if err != nil {
+		return fmt.Errorf("encode window %d: %w", w.Number, err)
+	}
+	if err := result.WriteFile(f.windowFile(w.Number), append(data, '\n')); err != nil {
+		return err
+	}
+	return f.rows.add(row)
+}
+
+// restore appends the row of a window whose whole result was stored when the harness ended, and returns whether there was one.
+func (f *folder) restore() (bool, error) {
+	number := f.rows.last() + 1
+	path := f.windowFile(number)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read window %d: %w", number, err)
+	}
+	var w Window
+	if err := json.Unmarshal(data, &w); err != nil {
+		return false, fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	if w.Number != number || w.Version != windowVersion {
+		return false, fmt.Errorf("read %s: corrupt: it is window %d in version %d", path, w.Number, w.Version)
+	}
+	row, err := newRow(&w)
+	if err != nil {
+		return false, fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	return true, f.rows.add(row)
+}
+
+// prune deletes the results of single windows that are older than keep says, and the oldest ones while all together are too large. The newest
+// is never deleted: restore needs it.
+func (f *folder) prune(keep scenario.SoakKeep, now time.Time) error {
+	entries, err := os.ReadDir(f.file(windowsDir)) // sorted by name, which is by number
+	if err != nil {
+		return fmt.Errorf("read the results of windows: %w", err)
+	}
+	type stored struct {
+		path  string
+		bytes int64
+		at    time.Time
+	}
+	var all []stored
+	sum := int64(0)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return fmt.Errorf("read the results of windows: %w", err)
+		}
+		all = append(all, stored{filepath.Join(f.file(windowsDir), e.Name()), info.Size(), info.ModTime()})
+		sum += info.Size()
+	}
+	deleted := 0
+	for _, s := range all[:max(0, len(all)-1)] {
+		if sum <= keep.Bytes && now.Sub(s.at) <= keep.Age {
+			break
+		}
+		if err := os.Remove(s.path); err != nil {
+			return fmt.Errorf("delete an old window: %w", err)
+		}
+		sum -= s.bytes
+		deleted++
+		f.state.DeletedWindows++
+		f.state.DeletedBytes += s.bytes
+	}
+	if deleted == 0 {
+		return nil
+	}
+	return f.storeState()
+}
+
+// removeRest deletes what a killed writer may have left in the folder: files that were not renamed yet.
+func (f *folder) removeRest() error {
+	for _, dir := range []string{f.path, f.file(windowsDir)} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("read the folder of the soak: %w", err)
+		}
+		for _, e := range slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !isRest(e.Name()) }) {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("remove a file that was not finished: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// isRest reports whether result.WriteFile gives such a name to a file before it renames it.
+func isRest(name string) bool { return strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-") }

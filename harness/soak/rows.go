@@ -1,0 +1,179 @@
+package soak
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// rowsMax is how many rows a soak keeps. When there are as many, neighbours are added up in pairs.
+const rowsMax = 1024
+
+// rows are the rows of a soak, in memory and in a file with one row a line. One goroutine uses it.
+//
+// All rows in memory are of width windows each; the last one may be of fewer. A new window is appended to the file as a row of its own, since
+// an appended line leaves the others alone. The file therefore has more lines than there are rows, and is written again when there are twice as
+// many as rowsMax, or when the width doubles.
+type rows struct {
+	path  string
+	max   int // rows in memory, even
+	all   []Row
+	width int // a power of two
+	lines int // of the file
+	file  *os.File
+	// torn is whether the file ended in a row that was cut, which is dropped.
+	torn bool
+}
+
+// openRows reads the rows of a file, which it makes if need be. A last line that was cut is removed from the file.
+func openRows(path string, most int) (_ *rows, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the rows: %w", err)
+	}
+	r := &rows{path: path, max: most, width: 1, file: file}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the rows: %w", err)
+	}
+	whole, stored := 0, []Row(nil)
+	for whole < len(data) {
+		end := bytes.IndexByte(data[whole:], '\n')
+		if end < 0 {
+			break // the writer was ended in the middle
+		}
+		var row Row
+		if err := json.Unmarshal(data[whole:whole+end], &row); err != nil {
+			if whole+end+1 == len(data) {
+				break // blocks of the last row reached the disk in another order
+			}
+			return nil, fmt.Errorf("read %s: line %d is corrupt: %w", path, len(stored)+1, err)
+		}
+		if n := len(stored); row.Windows < 1 || n > 0 && row.First <= stored[n-1].Last {
+			return nil, fmt.Errorf("read %s: corrupt: line %d is of windows %d to %d, which do not follow those before", path, n+1, row.First, row.Last)
+		}
+		stored = append(stored, row)
+		whole += end + 1
+	}
+	if whole < len(data) {
+		r.torn = true
+		if err := errors.Join(file.Truncate(int64(whole)), file.Sync()); err != nil {
+			return nil, fmt.Errorf("remove the cut row of %s: %w", path, err)
+		}
+	}
+	r.lines = len(stored)
+	for _, row := range stored {
+		for r.width < row.Windows {
+			r.width *= 2
+		}
+	}
+	for _, row := range stored {
+		if err := row.derive(); err != nil {
+			return nil, fmt.Errorf("read %s: corrupt: windows %d to %d: %w", path, row.First, row.Last, err)
+		}
+		if err := r.take(row); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	return r, r.bound()
+}
+
+// add appends the row of one more window. The row is on the disk when add returns.
+func (r *rows) add(row Row) error {
+	line, err := encodeRow(row)
+	if err != nil {
+		return err
+	}
+	if _, err := r.file.Write(line); err != nil {
+		return fmt.Errorf("append the row of window %d: %w", row.First, err)
+	}
+	if err := r.file.Sync(); err != nil {
+		return fmt.Errorf("append the row of window %d: %w", row.First, err)
+	}
+	r.lines++
+	if err := r.take(row); err != nil {
+		return err
+	}
+	return r.bound()
+}
+
+func encodeRow(row Row) ([]byte, error) {
+	line, err := json.Marshal(row)
+	if err != nil {
+		return nil, fmt.Errorf("encode the row of windows %d to %d: %w", row.First, row.Last, err)
+	}
+	return append(line, '\n'), nil
+}
+
+// take adds a row to those in memory.
+func (r *rows) take(row Row) error {
+	if n := len(r.all); n > 0 && r.all[n-1].Windows+row.Windows <= r.width {
+		return r.all[n-1].add(row)
+	}
+	r.all = append(r.all, row)
+	return nil
+}
+
+// bound adds up neighbours while there are too many rows, and writes the file again if that was so or if the file has too many lines.
+func (r *rows) bound() error {
+	rewrite := r.lines >= 2*r.max
+	for len(r.all) >= r.max {
+		r.width *= 2
+		rewrite = true
+		before := r.all
+		r.all = make([]Row, 0, r.max)
+		for _, row := range before {
+			if err := r.take(row); err != nil {
+				return err
+			}
+		}
+	}
+	if !rewrite {
+		return nil
+	}
+	var text bytes.Buffer
+	for _, row := range r.all {
+		line, err := encodeRow(row)
+		if err != nil {
+			return err
+		}
+		text.Write(line)
+	}
+	if err := result.WriteFile(r.path, text.Bytes()); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(r.path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("open the rows: %w", err)
+	}
+	before := r.file
+	r.file, r.lines = file, len(r.all)
+	return before.Close()
+}
+
+// last is the number of the last window; 0 without one.
+func (r *rows) last() int {
+	if len(r.all) == 0 {
+		return 0
+	}
+	return r.all[len(r.all)-1].Last
+}
+
+// measuredS is how long the windows were together.
+func (r *rows) measuredS() (sum float64) {
+	for i := range r.all {
+		sum += r.all[i].MeasuredS
+	}
+	return sum
+}
+
+func (r *rows) close() error { return r.file.Close() }

@@ -1,0 +1,161 @@
+package topology
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// attached is a server that runs already. Its end here is that the harness does not use it any more.
+type attached struct {
+	once  sync.Once
+	freed chan struct{}
+}
+
+func newAttached() *attached { return &attached{freed: make(chan struct{})} }
+
+var errNotStarted = errors.New("the server runs without the harness, which sends it no signal: start it by SSH")
+
+func (a *attached) free() { a.once.Do(func() { close(a.freed) }) }
+
+func (a *attached) Done() <-chan struct{} { return a.freed }
+
+// Signal frees the server where a process would be asked to end.
+func (a *attached) Signal(sig os.Signal) error {
+	switch sig {
+	case syscall.SIGTERM:
+		a.free()
+		return nil
+	case syscall.SIGCONT:
+		return nil
+	}
+	return errNotStarted
+}
+
+// Kill frees the server, which goes on.
+func (a *attached) Kill() error {
+	a.free()
+	return nil
+}
+
+func (*attached) Status() string     { return "attached" }
+func (*attached) Orderly() bool      { return true }
+func (*attached) Err() error         { return nil }
+func (*attached) CPU() time.Duration { return 0 }
+
+// settingsBytesMax is more than all settings take, and than a server says of itself and its cluster.
+const settingsBytesMax = 1 << 20
+
+// introduce has an attached server say what it is, and holds that against the scenario. done is false while another try may help.
+func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) {
+	admin := s.cluster.Client(n.Admin)
+	var page struct {
+		Settings []result.ServerSetting `json:"settings"`
+	}
+	err = ask(ctx, admin, "/settings", &page)
+	var status adminhttp.StatusError
+	switch {
+	case errors.As(err, &status) && status.Code == http.StatusNotFound:
+		return true, s.problem("it does not say its settings, so that nothing shows with which durability it acknowledges: use a newer server")
+	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
+		return true, s.problem(fmt.Sprintf("it wants the access token of an operator: name a file that holds one as topology.token_file: %v", err))
+	case err != nil:
+		return false, err
+	}
+	t := s.cluster.config.Topology
+	for name, want := range map[string]string{"durability": t.Durability, "shards": strconv.Itoa(t.Shards)} {
+		if err := s.agrees(page.Settings, name, want); err != nil {
+			return true, err
+		}
+	}
+	if err := s.checkMembers(ctx, admin); err != nil {
+		return true, err
+	}
+	n.settings = withoutPlaces(page.Settings)
+	s.remote.host = result.ServerHost{Node: s.remote.at.Name, From: result.HostFromServer}
+	return true, nil
+}
+
+// agrees holds a setting of the server against the scenario's.
+func (s *Server) agrees(settings []result.ServerSetting, name, want string) error {
+	for _, setting := range settings {
+		switch {
+		case setting.Name != name:
+			continue
+		case setting.Value == want:
+			return nil
+		}
+		return s.problem(fmt.Sprintf("it runs with %s %s (%s), where the scenario says %s: correct the scenario, or start the server with --%s %s",
+			name, setting.Value, setting.Origin, want, name, want))
+	}
+	return s.problem("it does not say its " + name + ": use a newer server")
+}
+
+// checkMembers fails if the scenario names other nodes than those of the server's cluster.
+func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) error {
+	var cluster struct {
+		Node    string `json:"node"`
+		Members []struct {
+			Node string `json:"node"`
+		} `json:"members"`
+	}
+	if err := ask(ctx, admin, "/v1/cluster", &cluster); err != nil {
+		return s.problem(err.Error())
+	}
+	var members []string
+	for _, m := range cluster.Members {
+		members = append(members, m.Node)
+	}
+	named := s.cluster.config.Topology.NodeNames()
+	switch {
+	case cluster.Node != s.ID && s.ID != "":
+		return s.problem(fmt.Sprintf("the server at %s says that it is node %q: give each node of the scenario the name that it has in its cluster", admin.Address, cluster.Node))
+	case len(members) > 1 && len(members) != max(1, len(named)):
+		return s.problem(fmt.Sprintf("its cluster has the nodes %q, and the scenario names %d: name all of them", members, max(1, len(named))))
+	}
+	return nil
+}
+
+// describe adds what the server says of itself to what is known of its host.
+func (s *Server) describe(ctx context.Context, n *Node) error {
+	var status struct {
+		Version string `json:"version"`
+		Build   struct {
+			Commit string `json:"commit"`
+		} `json:"build"`
+	}
+	if err := ask(ctx, s.cluster.Client(n.Admin), "/v1/status", &status); err != nil {
+		return s.problem(err.Error())
+	}
+	h := &s.remote.host
+	h.Version, h.Commit = status.Version, status.Build.Commit
+	for _, setting := range n.settings {
+		if setting.Name == "runtime.gomaxprocs" {
+			h.GOMAXPROCS, _ = strconv.Atoi(setting.Value) // 0 is unknown
+		}
+	}
+	h.NoteUnknown()
+	return nil
+}
+
+// ask reads a page of JSON of an admin listener.
+func ask(ctx context.Context, admin adminhttp.Client, path string, into any) error {
+	body, err := admin.Get(ctx, path, requestTimeout, settingsBytesMax)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("GET %s of %s: %w: %.200q", path, admin.Address, err, body)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package topology
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// keep makes a site's servers stay in a folder.
+func (s *site) keep(t *testing.T) *site {
+	t.Helper()
+	s.config.Keep = t.TempDir()
+	return s
+}
+
+func (s *site) resume(t *testing.T) *Cluster {
+	t.Helper()
+	c, err := Resume(t.Context(), s.config)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Stop(context.Background()) })
+	return c
+}
+
+func addressesOf(c *Cluster) (all [][3]string) {
+	for _, s := range c.Servers() {
+		n := s.Node()
+		all = append(all, [3]string{n.Address, n.HTTP, n.Admin})
+	}
+	return all
+}
+
+// Data, ports and the token outlive a cluster, whether its servers were stopped or killed.
+func TestKeptServersAreResumed(t *testing.T) {
+	for _, listen := range []string{"tcp", "unix"} {
+		t.Run(listen, func(t *testing.T) {
+			s := newSite(t, "token").keep(t)
+			s.config.Topology.Listen = listen
+			there, err := Kept(s.config.Keep)
+			require.NoError(t, err)
+			assert.False(t, there)
+			first := s.start(t)
+			was := addressesOf(first)
+			require.NoError(t, first.Stop(t.Context()))
+			s.assertEmpty(t)
+			there, err = Kept(s.config.Keep)
+			require.NoError(t, err)
+			assert.True(t, there)
+			_, err = Start(t.Context(), s.config)
+			require.ErrorContains(t, err, "holds servers: resume them, or use another folder")
+
+			for _, how := range []string{"stopped", "killed"} {
+				c := s.resume(t)
+				is := addressesOf(c)
+				if listen == "unix" {
+					is[0][0] = was[0][0] // the socket's folder is a temporary one
+				}
+				assert.Equal(t, was, is)
+				assert.Equal(t, "secret", c.Token)
+				lines, err := only(t, c).Node().LastLines(1)
+				require.NoError(t, err)
+				assert.Equal(t, []string{"found records"}, lines)
+				if how == "killed" {
+					require.NoError(t, only(t, c).Node().process.Kill())
+					require.ErrorContains(t, c.Stop(t.Context()), "ended by itself")
+				} else {
+					require.NoError(t, c.Stop(t.Context()))
+				}
+				s.assertEmpty(t)
+			}
+			s.resume(t)
+		})
+	}
+}
+
+func TestKeptNodesAreResumed(t *testing.T) {
+	s := newClusterSite(t, "good").keep(t)
+	c := s.start(t)
+	was := addressesOf(c)
+	peers := said(t, c.Servers()[0], "peers")
+	require.NoError(t, c.Servers()[2].Kill())
+	require.NoError(t, c.Servers()[2].Wipe())
+	require.NoError(t, c.Stop(t.Context()))
+	s.assertAllEmpty(t)
+
+	c = s.resume(t)
+	assert.Equal(t, was, addressesOf(c))
+	assert.Equal(t, peers, said(t, c.Servers()[0], "peers"))
+	assert.Empty(t, said(t, c.Servers()[0], "join"))
+	assert.NotEmpty(t, said(t, c.Servers()[2], "join"), "a node without data does not start a cluster of its own")
+}
+
+// A start that failed, before the servers were ready or before they could be started, leaves what can be started.
+func TestAStartThatFailedLeavesNoStateBehind(t *testing.T) {
+	s := newSite(t, "never ready").keep(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := Start(ctx, s.config)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	s.config.Env[0] = helperMode + "=good"
+	c := s.resume(t)
+	require.NoError(t, c.Stop(t.Context()))
+
+	require.NoError(t, os.Remove(filepath.Join(s.config.Keep, KeptDir, stateFile)))
+	_, err = Resume(t.Context(), s.config)
+	require.ErrorContains(t, err, "resume topology: read how the servers are started: ")
+	c = s.start(t)
+	lines, err := only(t, c).Node().LastLines(1)
+	require.NoError(t, err)
+	assert.NotContains(t, lines[0], "found records", "it begins anew")
+}
+
+func TestResumeSaysWhatIsWrong(t *testing.T) {
+	portWait = 100 * time.Millisecond
+	defer func() { portWait = 5 * time.Second }()
+	s := newSite(t, "token").keep(t)
+	c := s.start(t)
+	admin := only(t, c).Node().Admin
+	require.NoError(t, c.Stop(t.Context()))
+
+	taken, err := net.Listen("tcp", admin)
+	require.NoError(t, err)
+	_, err = Resume(t.Context(), s.config)
+	require.ErrorContains(t, err, "another process has the port "+admin+", which the servers need as before: end that process")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Resume(ctx, s.config)
+	require.ErrorIs(t, err, context.Canceled)
+	portWait = time.Minute
+	time.AfterFunc(50*time.Millisecond, func() { _ = taken.Close() }) // as the port of a server that is being killed
+	require.NoError(t, s.resume(t).Stop(t.Context()))
+
+	other := s.config
+	other.Topology.Durability = "sync"
+	_, err = Resume(t.Context(), other)
+	require.ErrorContains(t, err, "use the scenario that they were started with, or another folder")
+	other.Topology = scenario.Topology{Kind: scenario.Embedded, Durability: "none"}
+	_, err = Resume(t.Context(), other)
+	require.ErrorContains(t, err, `topology "embedded" has no server process to keep`)
+
+	path := filepath.Join(s.config.Keep, KeptDir, stateFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	write := func(from, to string) {
+		require.Contains(t, string(text), from)
+		require.NoError(t, os.WriteFile(path, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600))
+	}
+	write(`"token": "secret"`, `"token": "kept"`)
+	c = s.resume(t)
+	assert.Equal(t, "kept", c.Token, "the file with the token may be gone")
+	require.NoError(t, c.Stop(t.Context()))
+	write(`"version": 1`, `"version": 2`)
+	_, err = Resume(t.Context(), s.config)
+	require.ErrorContains(t, err, "has version 2, and must have version 1")
+	write(`"version"`, `version`)
+	_, err = Resume(t.Context(), s.config)
+	require.ErrorContains(t, err, "state.json is damaged")
+}
