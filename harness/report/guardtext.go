@@ -53,7 +53,7 @@ func GuardText(all []Guarded, took time.Duration) string {
 // margins lists the margin to each limit, in the order of the findings. The counts of tasks at fault share one entry.
 func margins(findings []gate.Finding) string {
 	var parts []string
-	clean := false
+	sound, atFault := false, false // the counts of tasks at fault
 	for _, f := range findings {
 		name := f.Metric
 		for _, of := range []string{f.Workload, f.Point} {
@@ -70,12 +70,13 @@ func margins(findings []gate.Finding) string {
 		}
 		switch {
 		case spec.OfLedger() && f.OK:
-			clean = true
+			sound = true
 		case !f.Judged:
 			parts = append(parts, name+" not judged")
 		case f.Margin == nil && f.OK:
 			parts = append(parts, name+" kept")
 		case f.Margin == nil:
+			atFault = atFault || spec.OfLedger()
 			parts = append(parts, name+" BROKEN")
 		case f.OK:
 			parts = append(parts, fmt.Sprintf("%s %.0f", name, 100**f.Margin))
@@ -83,7 +84,7 @@ func margins(findings []gate.Finding) string {
 			parts = append(parts, fmt.Sprintf("%s %.0f BROKEN", name, 100**f.Margin))
 		}
 	}
-	if clean {
+	if sound && !atFault {
 		parts = append(parts, "no task at fault")
 	}
 	return strings.Join(parts, ", ")

@@ -39,11 +39,19 @@ func TestGuardText(t *testing.T) {
 			Report: gate.Report{Scenario: "smoke-open", Verdict: result.Regressed, Reasons: []string{"slow"}},
 			Folder: "runs/4", NoProfiles: "there was no time left", Alone: "prony guard open.hcl",
 		},
+		{
+			Report: gate.Report{
+				Scenario: "smoke-sync", Verdict: result.Incorrect,
+				Findings: []gate.Finding{{Metric: result.Lost, Judged: true}, ok(result.Duplicated, nil)}, Reasons: []string{"one is lost"},
+			},
+			Folder: "runs/5", Alone: "prony guard sync.hcl",
+		},
 	}, 131*time.Second)
 	assert.Equal(t, `How far each figure is from its limit, in per cent of the limit:
   smoke        pass       cycles_per_s/cpu 17, storage_fsyncs_per_cycle (floor) 120, no task at fault
   smoke-batch  regressed  batch=64 main cycles_per_s -31 BROKEN, cpu_us_per_cycle BROKEN, cycles_per_s not judged, dropped kept
   smoke-open   regressed
+  smoke-sync   incorrect  lost BROKEN
 smoke was run twice, because the first run was invalid: round 1: the host slept; round 2: too
 
 smoke-batch: regressed
@@ -61,6 +69,11 @@ smoke-open: regressed
   run: runs/4
   again: prony guard open.hcl
 
-1 of 3 scenarios passed in 2m11s: regressed
+smoke-sync: incorrect
+  one is lost
+  run: runs/5
+  again: prony guard sync.hcl
+
+1 of 4 scenarios passed in 2m11s: incorrect
 `, text)
 }
