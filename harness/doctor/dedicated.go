@@ -89,7 +89,7 @@ func (d *Report) dedicated(root, dir string, s *result.Signals) {
 			func() (string, bool) { return percent(s.StealPercent, dedicatedStealPercentMax) },
 		},
 		{
-			"other load", fmt.Sprintf("%g %% of all CPUs at most", dedicatedForeignPercentMax), "what else runs takes CPU time and caches at moments that nobody chose",
+			"other load", fmt.Sprintf("%g %% of all CPUs at most", dedicatedForeignPercentMax), "other processes take CPU time and caches at unpredictable moments",
 			func() (string, bool) { return percent(s.ForeignCPUPercent, dedicatedForeignPercentMax) },
 		},
 	} {

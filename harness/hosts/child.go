@@ -152,7 +152,7 @@ type poller struct {
 	fds   []unix.PollFd // the hosts' devices, and stdin last
 }
 
-func (p *poller) wait(most time.Duration, readable []bool) (told bool, err error) {
+func (p *poller) wait(most time.Duration, readable []bool) (requested bool, err error) {
 	var limit *unix.Timespec
 	if most >= 0 {
 		of := unix.NsecToTimespec(int64(most))

@@ -163,7 +163,7 @@ func TestForwarderCountsWhatIsNotTaken(t *testing.T) {
 	assert.EqualValues(t, 1, f.counts.forwarded)
 }
 
-// Packets for nobody are dropped: of another version of IP, too short, and for an address that no host has.
+// The forwarder drops packets of another IP version, packets that are too short, and packets to an address that no host has.
 func TestPacketsForNobody(t *testing.T) {
 	six := packetTo(0, 1)
 	six[0] = 0x60
@@ -187,11 +187,11 @@ func TestForwarderCountsLateness(t *testing.T) {
 	f := newForwarder(hosts, 10)
 	f.now = func() time.Duration { return w.clock }
 	f.wait = func(most time.Duration, readable []bool) (bool, error) {
-		told, err := w.wait(most, readable)
+		requested, err := w.wait(most, readable)
 		if most > 0 {
 			w.clock += 250 * time.Microsecond // the thread woke up late
 		}
-		return told, err
+		return requested, err
 	}
 	f.line.delay = time.Millisecond
 	require.NoError(t, f.run(func() (bool, error) { return false, nil }))

@@ -24,9 +24,9 @@ type forwarder struct {
 	// lead is how much earlier than a packet is due the wait for it ends: a thread wakes up late. From then on the forwarder looks at its
 	// clock again and again.
 	lead time.Duration
-	// wait returns after most, or earlier if a device can be read: those that can are true. most below 0 is for ever. told reports whether
+	// wait returns after most, or earlier if a device can be read: those that can are true. most below 0 is for ever. requested reports whether
 	// a request of the parent is there.
-	wait func(most time.Duration, readable []bool) (told bool, err error)
+	wait func(most time.Duration, readable []bool) (requested bool, err error)
 
 	readable []bool
 	spare    [mtu]byte // for a packet that finds the line full
@@ -44,7 +44,7 @@ type counts struct {
 	late       *hdrhistogram.Histogram
 }
 
-// lateMost is the largest lateness that is told apart, in nanoseconds.
+// lateMost is the largest lateness that the histogram resolves, in nanoseconds.
 const lateMost = int64(10 * time.Second)
 
 func newCounts() counts { return counts{late: hdrhistogram.New(1, lateMost, 3)} }
@@ -53,8 +53,8 @@ func newForwarder(hosts []device, packets int) *forwarder {
 	return &forwarder{hosts: hosts, line: newDelayLine(packets, 0), readable: make([]bool, len(hosts)), counts: newCounts()}
 }
 
-// run forwards until told returns false, which is called for each request of the parent.
-func (f *forwarder) run(told func() (goOn bool, err error)) error {
+// run forwards until request returns false. It calls request for each request of the parent.
+func (f *forwarder) run(request func() (goOn bool, err error)) error {
 	for {
 		if err := f.deliver(); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (f *forwarder) run(told func() (goOn bool, err error)) error {
 			}
 		}
 		if asked {
-			if goOn, err := told(); !goOn || err != nil {
+			if goOn, err := request(); !goOn || err != nil {
 				return err
 			}
 		}
@@ -128,7 +128,7 @@ func (f *forwarder) take(from int) error {
 		}
 		to, known := indexOf(into[:size], len(f.hosts))
 		switch {
-		case !known: // the kernel announces IPv6 to nobody
+		case !known: // the kernel's IPv6 announcements have no receiver here
 		case full:
 			f.counts.overflowed++
 		default:

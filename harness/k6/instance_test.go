@@ -36,7 +36,7 @@ func TestInstancesWriteTheirOutcomes(t *testing.T) {
 		assert.Equal(t, time.Hour, got.Phases.Window)
 		assert.Positive(t, got.Outcome.Ledger.Enqueued)
 		assert.Contains(t, got.Outcome.Histograms, "cycle")
-		assert.False(t, got.Outcome.Drained, "nobody completed the tasks")
+		assert.False(t, got.Outcome.Drained, "no worker completed the tasks")
 	}
 }
 

@@ -79,7 +79,7 @@ func TestWhatACheckpointProves(t *testing.T) {
 	assert.EqualValues(t, 5, without.Balance().InDoubt)
 }
 
-// Whoever reads a damaged or cut file is told so, whichever byte it is.
+// Restore refuses a checkpoint with any byte damaged, or cut at any byte.
 func TestDamagedCheckpoints(t *testing.T) {
 	var journal bytes.Buffer
 	l := newLedger(2)

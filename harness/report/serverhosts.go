@@ -13,7 +13,7 @@ func serverHostsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(3, "Hosts of the servers")
-	p.paragraph("The table above is the generator's host. The servers have hosts of their own, of which this is known: by commands over SSH," +
+	p.paragraph("The table above is the generator's host. The servers run on other hosts. The table below is what is known of them: by commands over SSH," +
 		" before the first round, or by what the server itself says.")
 	var rows [][]string
 	for _, h := range r.Manifest.Hosts {

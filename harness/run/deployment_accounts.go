@@ -121,7 +121,7 @@ func (a *windowAccounts) open(w openAccount, boot func() (string, error)) (err e
 	return result.WriteFile(filepath.Join(a.dir, windowFile), append(text, '\n'))
 }
 
-// keep checkpoints until it is told to stop, or can't.
+// keep writes checkpoints until it is stopped, or until one fails.
 func (a *windowAccounts) keep() {
 	defer close(a.done)
 	ticker := time.NewTicker(checkpointEvery)

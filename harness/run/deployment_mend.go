@@ -23,7 +23,7 @@ const (
 	emptyQuiet = 500 * time.Millisecond
 )
 
-// ServerEnd is the end of a server that nobody asked to end, and its next start.
+// ServerEnd is the unplanned end of a server, and its next start.
 type ServerEnd struct {
 	Node   string        `json:"node"` // "" of a server that stands alone
 	Ended  time.Time     `json:"ended"`

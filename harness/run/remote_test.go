@@ -321,7 +321,7 @@ func TestACutConnectionEndsTheRun(t *testing.T) {
 	}
 	require.NoError(t, err)
 	assert.Equal(t, result.Incorrect, r.Verdict)
-	assert.Contains(t, strings.Join(r.Reasons, "\n"), "the connection ended, or there was none")
+	assert.Contains(t, strings.Join(r.Reasons, "\n"), "the connection ended, or could not be made")
 	require.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", s.Topology.Remote.Nodes[0].Address)
 		if err != nil {

@@ -52,7 +52,7 @@ func TestPointsThatCannotBeMeasured(t *testing.T) {
 
 	s.Points = nil
 	r = &runner{scenario: s, points: s.Plan()}
-	r.leaveOut(func() hosts.Able { panic("a scenario without hosts asks nobody") })
+	r.leaveOut(func() hosts.Able { panic("the probe was called for a scenario without hosts") })
 	assert.Empty(t, r.result.NotMeasured)
 }
 

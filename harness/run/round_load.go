@@ -136,7 +136,11 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			h.Slip, h.Service = outcome.Open.Slip, outcome.Open.Service
 			w.Arrivals = new(outcome.Open.Arrivals)
 			w.Arrivals.PeakPerSecond = r.peaks[p.point]
-			m.round.Arrivals = plus(m.round.Arrivals, w.Arrivals)
+			if m.round.Arrivals == nil {
+				m.round.Arrivals = new(*w.Arrivals)
+			} else {
+				m.round.Arrivals.Add(*w.Arrivals)
+			}
 			r.checkSlip(outcome.Open, w.Name, several, m)
 		}
 		if outcome.Reads != nil {
@@ -156,14 +160,4 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 	var err error
 	m.histograms, err = result.Union(sets...)
 	return err
-}
-
-// plus returns the account of two open loads together.
-func plus(a, b *result.Arrivals) *result.Arrivals {
-	sum := *b
-	if a != nil {
-		sum = *a
-		sum.Add(*b)
-	}
-	return &sum
 }

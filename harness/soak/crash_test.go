@@ -63,8 +63,8 @@ func TestKilledAtAnyTime(t *testing.T) {
 		var stderr bytes.Buffer
 		c.Stderr = &stderr
 		require.NoError(t, c.Start())
-		_, err = out.Read(make([]byte, 1)) // the first window of this process is over, or the process has ended
-		time.Sleep(time.Duration(kills) * crashWindow / 3)
+		_, err = out.Read(make([]byte, 1))                 // the first window of this process is over, or the process has ended
+		time.Sleep(time.Duration(kills) * crashWindow / 3) // a later moment of the soak for each kill
 		require.NoError(t, c.Process.Kill())
 		waitErr := c.Wait()
 		require.Empty(t, stderr.String())

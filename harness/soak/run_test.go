@@ -36,7 +36,7 @@ func TestASteadySoakPasses(t *testing.T) {
 		assert.InEpsilon(t, d.First, d.Last, 0.02)
 	}
 	assert.True(t, b.stand.closed)
-	assert.False(t, b.stand.kept, "nobody goes on with the servers")
+	assert.False(t, b.stand.kept, "the servers' data is not kept after a finished soak")
 	assert.Equal(t, []string{"prony", "soak", b.Folder}, soak.Manifest.Command)
 	require.NotEmpty(t, b.steps)
 	assert.Zero(t, b.steps[len(b.steps)-1].Left)

@@ -56,7 +56,7 @@ func (h Host) Start(p Program, log *os.File) (*Session, error) {
 	}
 	go func() {
 		<-process.Done()
-		_ = writer.Close() // nobody reads it any more
+		_ = writer.Close() // its reader has ended
 	}()
 	return &Session{host: h, process: process, input: writer}, nil
 }
@@ -136,7 +136,7 @@ func (s *Session) Status() string {
 	const noConnection, bySignal = 255, 128
 	switch code := s.process.ExitCode(); {
 	case code == noConnection:
-		return "the connection ended, or there was none (ssh: exit status 255)"
+		return "the connection ended, or could not be made (ssh: exit status 255)"
 	case code > bySignal:
 		return fmt.Sprintf("ended by signal %d", code-bySignal)
 	}

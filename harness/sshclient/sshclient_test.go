@@ -96,7 +96,7 @@ func TestSessionsSendSignals(t *testing.T) {
 	assert.Contains(t, said(), "TERM\n")
 	assert.Equal(t, "exit status 3", s.Status())
 	assert.False(t, s.Orderly())
-	require.NoError(t, s.Signal(syscall.SIGTERM), "which is none of an ended session")
+	require.NoError(t, s.Signal(syscall.SIGTERM), "a signal to an ended session does nothing")
 
 	s, _ = program(t, on, t.TempDir())
 	require.NoError(t, s.Kill())

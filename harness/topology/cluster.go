@@ -155,7 +155,7 @@ func (c *Cluster) connectPeers() error {
 // Servers returns all servers, in the order of their ids. The slice is the caller's.
 func (c *Cluster) Servers() []*Server { return append([]*Server(nil), c.servers...) }
 
-// OnHosts reports whether the servers are on hosts of their own, which nobody but this run reaches.
+// OnHosts reports whether the servers are on hosts that this run made, which no other process reaches.
 func (c *Cluster) OnHosts() bool { return c.config.Network != nil }
 
 // Server returns the server of that id.

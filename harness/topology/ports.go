@@ -22,7 +22,7 @@ type reservation struct {
 	address    string // "127.0.0.1:port"
 }
 
-// none is the descriptor of a port that needs no socket to keep it: nobody else is on the server's host.
+// none is the descriptor of a port that no socket reserves: no other process listens on the server's host.
 const none = -1
 
 // portWait is how long the servers of a harness that was killed may still have the ports that they had. Tests shorten it.

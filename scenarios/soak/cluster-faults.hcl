@@ -1,4 +1,4 @@
-# Three nodes that stay up under load, and whoever leads is killed in each tenth window: whether every task is accounted for over all windows, and
+# Three nodes that stay up under load, and the leader is killed in each tenth window: whether every task is accounted for over all windows, and
 # whether any figure drifts in the windows between.
 #
 #   prony soak scenarios/soak/cluster-faults.hcl --folder runs/soak-cluster-faults
