@@ -15,10 +15,24 @@ type Guarded struct {
 	gate.Report
 	Folder string // of the run, "" if it was not measured to its end
 	Alone  string // the command that runs and judges the scenario alone
-	// First are the reasons why the first run was invalid, if this is the second.
-	First []string
+	// Unsteady is whether the rate rose or fell within the windows of most rounds.
+	Unsteady bool
+	// First is the judgement of the first run, if this is that of the second; nil otherwise.
+	First *Guarded
 	// Profiles is the folder of the run that took profiles after a limit was broken, "" without one; NoProfiles says why there is none.
 	Profiles, NoProfiles string
+}
+
+// Doubt says why the scenario is worth a second run, as in "was invalid"; "" if its verdict stands. A run that broke a limit while its rate was
+// unsteady may have met a stall of the host. A task at fault is never doubted.
+func (g *Guarded) Doubt() string {
+	switch {
+	case g.Verdict == result.Invalid:
+		return "was invalid"
+	case g.Verdict == result.Regressed && g.Unsteady:
+		return "broke a limit while the rate of most rounds rose or fell within the window"
+	}
+	return ""
 }
 
 // GuardText renders the judgements of several scenarios as plain text: a line for each scenario with the margin to each limit, then for each
@@ -37,8 +51,8 @@ func GuardText(all []Guarded, took time.Duration) string {
 	}
 	b.WriteString(render.Table{Header: []string{"", "", ""}, Rows: rows}.Text("  "))
 	for _, g := range all {
-		if len(g.First) > 0 {
-			fmt.Fprintf(&b, "%s was run twice, because the first run was invalid: %s\n", g.Scenario, strings.Join(g.First, "; "))
+		if g.First != nil {
+			fmt.Fprintf(&b, "%s was run twice, because the first run %s: %s\n", g.Scenario, g.First.Doubt(), strings.Join(g.First.Reasons, "; "))
 		}
 	}
 	for _, g := range all {

@@ -25,7 +25,7 @@ func TestGuardText(t *testing.T) {
 	text := report.GuardText([]report.Guarded{
 		{
 			Report: gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{relative, fsyncs, ok(result.Lost, nil), ok(result.Duplicated, nil)}},
-			First:  []string{"round 1: the host slept", "round 2: too"},
+			First:  &report.Guarded{Report: gate.Report{Verdict: result.Invalid, Reasons: []string{"round 1: the host slept", "round 2: too"}}},
 		},
 		{
 			Report: gate.Report{

@@ -130,7 +130,7 @@ func soakDrifts(p *page, s *result.Soak, durability string) {
 		if d.WorsePercent != nil {
 			change = []string{soakPercent(*d.WorsePercent), soakPercent(*d.LowPercent), soakPercent(*d.HighPercent), soakP(*d.P)}
 		}
-		row := []string{code(d.Figure), text(d.Unit), render.Number(d.Mean), render.Number(d.First), render.Number(d.Last)}
+		row := []string{code(d.Figure), unit(d.Unit), render.Number(d.Mean), render.Number(d.First), render.Number(d.Last)}
 		rows = append(rows, append(append(row, change...), render.Digits(d.LimitPercent, 3), text(string(d.Verdict))))
 	}
 	p.table([]string{"figure", "unit", ">mean", ">first", ">last", ">change for the worse, %", ">low, %", ">high, %", ">p", ">limit, %", "verdict"}, rows)
@@ -268,6 +268,7 @@ func soakEvents(p *page, s *result.Soak) {
 var soakTitles = map[string]seriesLabel{
 	scenario.SoakRate:       {"cycles per second", "cycles per second (1/s)"},
 	scenario.SoakLatency:    {"99th percentile of cycle latency", "cycle latency, p99 (ms)"},
+	scenario.SoakServerCPU:  {"CPU time of the servers for each cycle", "server CPU (µs per cycle)"},
 	scenario.SoakRSS:        {"server memory", "resident memory (MB)"},
 	scenario.SoakFDs:        {"descriptors of the servers", "open descriptors"},
 	scenario.SoakGoroutines: {"goroutines of the servers", "goroutines"},

@@ -79,7 +79,8 @@ func TestSoakPage(t *testing.T) {
 	written, err := report.Publish(dir, reports)
 	require.NoError(t, err)
 	assert.Equal(t, []string{
-		"fixture-soak.md", "fixture-soak-cycles-per-s.svg", "fixture-soak-cycle-latency-ms-p99.svg", "fixture-soak-server-rss-mb.svg", "fixture-soak-server-fds.svg",
+		"fixture-soak.md", "fixture-soak-cycles-per-s.svg", "fixture-soak-cycle-latency-ms-p99.svg", "fixture-soak-server-cpu-us-per-cycle.svg",
+		"fixture-soak-server-rss-mb.svg", "fixture-soak-server-fds.svg",
 		"fixture-soak-server-goroutines.svg", "fixture-soak-disk-mb.svg", "fixture-soak-harness-rss-mb.svg",
 	}, bases(written))
 	again, err := report.Render(filepath.Join(reports, "data", "fixture-soak"), t.TempDir())

@@ -38,6 +38,7 @@ type SoakDrift struct {
 const (
 	SoakRate       = "cycles_per_s"
 	SoakLatency    = "cycle_latency_ms_p99"
+	SoakServerCPU  = "server_cpu_us_per_cycle"
 	SoakRSS        = "server_rss_mb"
 	SoakFDs        = "server_fds"
 	SoakGoroutines = "server_goroutines"
@@ -46,7 +47,7 @@ const (
 )
 
 // SoakFigures are the names of the figures whose drift is judged, in the order of pages.
-var SoakFigures = []string{SoakRate, SoakLatency, SoakRSS, SoakFDs, SoakGoroutines, SoakDisk, SoakHarnessRSS}
+var SoakFigures = []string{SoakRate, SoakLatency, SoakServerCPU, SoakRSS, SoakFDs, SoakGoroutines, SoakDisk, SoakHarnessRSS}
 
 const (
 	soakWindowLeast         = time.Second

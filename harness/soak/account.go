@@ -30,6 +30,7 @@ type figureOf struct {
 var figures = []figureOf{
 	{scenario.SoakRate, "1/s", true},
 	{scenario.SoakLatency, "ms", false},
+	{scenario.SoakServerCPU, "us", false},
 	{scenario.SoakRSS, "MB", false},
 	{scenario.SoakFDs, "files", false},
 	{scenario.SoakGoroutines, "goroutines", false},

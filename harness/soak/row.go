@@ -263,7 +263,9 @@ func (f *Figures) values(p99 float64) map[string]float64 {
 	if f.Windows == 0 {
 		return nil
 	}
-	values := map[string]float64{scenario.SoakRate: float64(f.Cycles) / f.Seconds, scenario.SoakLatency: p99}
+	values := map[string]float64{
+		scenario.SoakRate: float64(f.Cycles) / f.Seconds, scenario.SoakLatency: p99, scenario.SoakServerCPU: 1e6 * f.ServerCPUS / float64(f.Cycles),
+	}
 	for _, p := range f.means() {
 		if p.Name == HarnessName {
 			values[scenario.SoakHarnessRSS] = p.RSSMB

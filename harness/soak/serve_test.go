@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 func get(t *testing.T, url string) (int, string) {
@@ -60,7 +61,7 @@ func TestServe(t *testing.T) {
 	assert.Contains(t, pages, `<meta http-equiv="refresh" content="10">`)
 	assert.Contains(t, pages, "Measured 10m50s of 11m40s")
 	assert.Contains(t, pages, "a &lt;b&gt;bold&lt;/b&gt; thing", "texts of others are no markup")
-	assert.Equal(t, 7, strings.Count(pages, "<polyline"))
+	assert.Equal(t, len(scenario.SoakFigures), strings.Count(pages, "<polyline"))
 	assert.NotContains(t, pages, "http://", "the page needs nothing else")
 	for _, line := range []string{
 		`prony_soak_windows_total{kind="judged"} 64`, `prony_soak_tasks_at_fault_total{fault="lost"} 3`, `prony_soak_measured_seconds_total 650`,

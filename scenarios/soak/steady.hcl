@@ -30,7 +30,7 @@ scenario "soak-steady" {
   # The warm-up comes once, before the first window after a start of the servers. It is long enough for heap, caches and levels of the store to
   # reach their size.
   phases {
-    warmup = "30s"
+    warmup = "2m"
     window = "10s"
     drain  = "30s"
   }

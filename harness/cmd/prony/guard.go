@@ -36,9 +36,11 @@ func guardCommand(args []string) *cobra.Command {
 margin to each limit. It is for CI: what fails is named with the metric, its value, the limit, where the time went,
 and the command that runs that scenario alone.
 
-A scenario that ends invalid is run once more when all have run, since a busy host may have passed by then. A scenario
-that broke a limit and takes no profiles is run once more with them. Neither begins if it is expected to end later than
---within after the start, so that the whole takes no longer. A first run that is still going on then is stopped, and
+A scenario that ends invalid is run once more when all have run, since a busy host may have passed by then. So is one
+that broke a limit while the rate of most of its rounds rose or fell within the window, as it does in a stall of the
+host. The second verdict stands; a task at fault in either run counts. A scenario that broke a limit and takes no
+profiles is then run once more with them. None begins if it is expected to end later than --within after the start, so
+that the whole takes no longer. A first run that is still going on then is stopped, and
 is invalid, as are the scenarios that were not begun.
 
 Scenarios whose limits are for another configuration are refused before anything is measured. A folder baselines/ is not

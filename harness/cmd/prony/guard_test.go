@@ -53,7 +53,7 @@ func TestGuard(t *testing.T) {
 	assert.FileExists(t, filepath.Join("forci", "junit.xml"))
 	folders, err := filepath.Glob(filepath.Join("runs", "2*"))
 	require.NoError(t, err)
-	assert.Len(t, folders, 3)
+	assert.GreaterOrEqual(t, len(folders), 3, "a run whose rate was not steady is repeated too")
 
 	got = prony(t, "guard", "one.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)

@@ -34,9 +34,9 @@ type guard struct {
 // errTimeOver ends a run that is still going on at the end of guard.within.
 var errTimeOver = errors.New("the time for all scenarios is over")
 
-// all runs and judges each scenario. Scenarios that are not measured to their end within guard.within are invalid. Then it repeats the invalid
-// ones once, and runs those that broke a limit once more with profiles, unless their rounds had profiles already. It returns an error if a run
-// has no result for another reason than the time.
+// all runs and judges each scenario. Scenarios that are not measured to their end within guard.within are invalid. Then it repeats once those
+// that are invalid, and those that broke a limit while most rounds were unsteady. Last it runs those that broke a limit once more with profiles,
+// unless their rounds had profiles already. It returns an error if a run has no result for another reason than the time.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
 	if g.within > 0 {
@@ -56,10 +56,12 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		g.guarded, g.outcomes = append(g.guarded, judged), append(g.outcomes, outcome)
 	}
 	for i, s := range scenarios {
-		if g.guarded[i].Verdict != result.Invalid || !g.fits(s) {
+		first := g.guarded[i]
+		why := first.Doubt()
+		if why == "" || !g.fits(s) {
 			continue
 		}
-		say(g.stderr, "%s was invalid, and is run once more", s.Name)
+		say(g.stderr, "%s %s, and is run once more", s.Name, why)
 		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios)})
 		if timeOver(ctx, err) {
 			break
@@ -67,7 +69,7 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		if err != nil {
 			return err
 		}
-		judged.First = g.guarded[i].Reasons
+		judged.First = &first
 		g.guarded[i], g.outcomes[i] = judged, outcome
 	}
 	for i, s := range scenarios {
@@ -118,7 +120,7 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	if err != nil {
 		return report.Guarded{}, result.Outcome{}, err
 	}
-	judged := report.Guarded{Report: gate.Check(g.limits, r), Folder: folder, Alone: g.alone(s)}
+	judged := report.Guarded{Report: gate.Check(g.limits, r), Unsteady: r.Unsteady(), Folder: folder, Alone: g.alone(s)}
 	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
 	r.Warnings = append(r.Warnings, judged.Warnings...)
 	outcome := result.NewOutcome(r, folder)

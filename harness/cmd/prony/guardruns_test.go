@@ -69,6 +69,16 @@ func slow(r *result.Result) {
 	r.Metrics[result.CyclesPerS] = result.Metric{Median: 70, Low: 70, High: 70, N: 2}
 }
 
+// stalled is slow in rounds whose rate fell within the window: all of them, or a part.
+func stalled(unsteady int) func(*result.Result) {
+	return func(r *result.Result) {
+		slow(r)
+		for i := range r.Rounds {
+			r.Rounds[i].Warmup = &result.Warmup{Stationary: i >= unsteady}
+		}
+	}
+}
+
 func invalid(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }
 
 func wrong(r *result.Result) { r.Verdict, r.Reasons = result.Incorrect, []string{"round 1: lost"} }
@@ -84,25 +94,45 @@ func TestGuardRunsEachScenarioOnce(t *testing.T) {
 // The second run has the last word, after all others had their turn.
 func TestGuardRepeatsWhatWasInvalid(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		second  func(*result.Result)
-		verdict result.Verdict
+		name          string
+		first, second func(*result.Result)
+		verdict       result.Verdict
+		because       string
 	}{
-		{"then it passes", sound, result.Pass},
-		{"then it is invalid again", invalid, result.Invalid},
-		{"then it regressed", slow, result.Regressed},
+		{"then it passes", invalid, sound, result.Pass, "was invalid: the host slept"},
+		{"then it is invalid again", invalid, invalid, result.Invalid, "was invalid: the host slept"},
+		{"then it regressed", invalid, slow, result.Regressed, "was invalid: the host slept"},
+		{"a stall passes", stalled(2), sound, result.Pass, "broke a limit while the rate of most rounds rose or fell within the window: cycles_per_s 70 is below"},
+		{"a decay stays", stalled(2), stalled(2), result.Regressed, "broke a limit while the rate of most rounds rose or fell within the window: cycles_per_s 70 is below"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {invalid, c.second, sound}, "b": {sound}, "c": {sound}})
+			g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {c.first, c.second, sound}, "b": {sound}, "c": {sound}})
 			require.NoError(t, g.all(t.Context(), scenarios))
 			require.Greater(t, len(s.ran), 3)
 			assert.Equal(t, "a 1/3 profiles 0, 0s after", s.ran[3])
 			assert.Equal(t, c.verdict, g.document().Verdict)
 			assert.Equal(t, c.verdict, g.document().Scenarios[0].Verdict)
-			assert.Equal(t, []string{"the host slept"}, g.guarded[0].First)
+			assert.Contains(t, report.GuardText(g.guarded, time.Second), "a was run twice, because the first run "+c.because)
 			if c.verdict != result.Regressed {
 				assert.Len(t, s.ran, 4, "it is repeated once")
 			}
+		})
+	}
+}
+
+// What was slow at a steady rate, or is wrong, was not the host's doing.
+func TestGuardDoesNotRepeatWhatIsSlowOrWrong(t *testing.T) {
+	for name, first := range map[string]func(*result.Result){
+		"steady":   stalled(0),
+		"half":     stalled(1),
+		"wrong":    func(r *result.Result) { stalled(2)(r); wrong(r) },
+		"no limit": func(r *result.Result) { stalled(2)(r); r.Metrics[result.CyclesPerS] = result.Metric{Median: 170, N: 2} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {first, sound}, "b": {sound}, "c": {sound}})
+			require.NoError(t, g.all(t.Context(), scenarios))
+			assert.NotContains(t, s.ran, "a 1/3 profiles 0, 0s after")
+			assert.Nil(t, g.guarded[0].First)
 		})
 	}
 }
@@ -130,7 +160,7 @@ func TestGuardEndsInTime(t *testing.T) {
 	require.NoError(t, g.all(t.Context(), scenarios))
 	assert.Len(t, s.ran, 3)
 	assert.Equal(t, result.Invalid, g.guarded[0].Verdict)
-	assert.Empty(t, g.guarded[0].First)
+	assert.Nil(t, g.guarded[0].First)
 	assert.Equal(t, "there was no time left to take profiles", g.guarded[1].NoProfiles)
 }
 

@@ -52,12 +52,25 @@ func measuredOn(t *testing.T, got command) *result.Result {
 	return r
 }
 
+// led runs a scenario on hosts until no leader was lost. A loaded machine and lost packets may together keep heartbeats back for longer than the
+// election timeout; such a run is invalid, as it should be.
+func led(t *testing.T, args ...string) (*result.Result, command) {
+	t.Helper()
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		got := binary(t, args...)
+		r := measuredOn(t, got)
+		if attempt == attempts || r.Verdict != result.Invalid || !strings.Contains(strings.Join(r.Reasons, "\n"), "leadership") {
+			return r, got
+		}
+	}
+}
+
 // Three nodes on hosts of their own, from the file to the page: each point has the round trip, the loss and the bandwidth that it asks for.
 func TestThreeHosts(t *testing.T) {
 	inFolder(t)
 	write(t, "hosts.hcl", networked("1s", "loss_percent = 1\n bandwidth = \"100Mbit\"", `sweep "topology.hosts.round_trip" { values = ["1ms", "20ms"] }`))
-	got := binary(t, "run", "--json", "--rounds", "1", "hosts.hcl")
-	r := measuredOn(t, got)
+	r, got := led(t, "run", "--json", "--rounds", "1", "hosts.hcl")
 	require.Equal(t, result.Pass, r.Verdict, "%v\n%s", r.Reasons, got.stderr)
 	require.Len(t, r.Rounds, 2)
 	for i, round := range r.Rounds {
@@ -72,10 +85,7 @@ func TestThreeHosts(t *testing.T) {
 		assert.Len(t, round.Nodes, 3)
 	}
 	assert.Greater(t, r.Rounds[1].Hosts.TripMsP50, 10.0, "the delay is there, whatever else takes time")
-	pages, err := filepath.Glob(filepath.Join(defaultOut, "*", "report.md"))
-	require.NoError(t, err)
-	require.Len(t, pages, 2, "of the run, and of the link to the latest")
-	page, err := os.ReadFile(pages[0])
+	page, err := os.ReadFile(got.document(t).Scenarios[0].Page)
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "## Between the hosts, durability `none`")
 }
@@ -85,8 +95,8 @@ func TestThreeHostsWithTLS(t *testing.T) {
 	inFolder(t)
 	text := networked("300ms", "", "")
 	write(t, "hosts.hcl", strings.Replace(text, "procs = 1", "tls = true", 1))
-	r := measuredOn(t, binary(t, "run", "--json", "--rounds", "1", "hosts.hcl"))
-	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	r, got := led(t, "run", "--json", "--rounds", "1", "hosts.hcl")
+	require.Equal(t, result.Pass, r.Verdict, "%v\n%s", r.Reasons, got.stderr)
 	require.Len(t, r.Rounds, 1)
 	assert.Positive(t, r.Rounds[0].Cycles)
 	assert.Zero(t, r.Rounds[0].Hosts.RoundTripMs)
