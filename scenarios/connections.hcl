@@ -1,0 +1,24 @@
+# What the number of client connections costs: the same producers and workers on 1 to 64 connections.
+
+scenario "connections" {
+  title = "The same load over 1 to 64 client connections"
+  tags  = ["single-node"]
+
+  include "shared/single.hcl" {}
+
+  # connections is swept.
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 64
+    workers     = 128
+    batch       = 16
+    in_flight   = 16384
+    payload     = fixed(64)
+  }
+
+  rounds = 6
+
+  sweep "workload.main.connections" { values = [1, 4, 16, 64] }
+}

@@ -1,0 +1,38 @@
+# Whether shards pay without more load: two shards of one process with two producers against one shard with the same two. A producer's batch
+# goes to one shard, so with two shards each has about one producer at a time, and each commit has half as many tasks to share its cost.
+
+scenario "shard-writers" {
+  title = "Two producers on one shard and on two, one task a call and in batches of 64"
+  tags  = ["single-node"]
+
+  # shards is swept. Neither side is held to a number of CPUs: a second shard is for a second one.
+  topology "sharded" {
+    shards     = 1
+    durability = "none"
+  }
+
+  workload "main" {
+    driver      = "stream"
+    connections = 2
+    queues      = 2
+    producers   = 2
+    workers     = 4
+    batch       = 1
+    in_flight   = 4096
+    payload     = fixed(64)
+  }
+
+  phases {
+    warmup     = "2s"
+    warmup_max = "10s"
+    window     = "10s"
+    drain      = "30s"
+  }
+
+  rounds = 6
+
+  sweep "workload.main.batch" { values = [1, 64] }
+  sweep "topology.shards" { values = [1, 2] }
+
+  invariant "conserved" {}
+}
