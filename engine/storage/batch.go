@@ -23,6 +23,7 @@ type Batch struct {
 	key   [record.DueKeyLen]byte
 	keys  map[string]keptKey // idempotency keys put since the last Submit, by their names; reads do not see them yet
 	name  []byte             // of an idempotency key, for reuse
+	may   []int64            // buckets that may have it, for reuse
 	err   error              // the first error; Submit returns it
 
 	sets, setBytes, deletes uint64 // since the last Submit, which adds them to the store's counters
@@ -378,7 +379,7 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	b.nameKey(queueID, key)
 	count := &b.store.count
-	if b.store.filter.absent(b.name, buckets) {
+	if b.may = b.store.filter.candidates(b.may[:0], b.name, buckets); len(b.may) == 0 {
 		count.keysNew.Add(1)
 		return k, false
 	}
@@ -386,7 +387,7 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 		count.keysFound.Add(1)
 		return k.KeyRef, true
 	}
-	one, found, err := b.store.key(queueID, key, buckets)
+	one, found, err := b.store.key(queueID, key, b.may)
 	b.note(err) // the commit fails: a task whose key cannot be read must not be enqueued a second time
 	if found {
 		count.keysFound.Add(1)

@@ -20,7 +20,7 @@ import (
 const DefaultKeyFilterBytes = 64 << 20
 
 const (
-	// sectionKeysMin is the capacity of the smallest section of a filter, 28 KiB. A store's first section may exceed the bound.
+	// sectionKeysMin is the capacity of the smallest section of a filter, 28 KiB.
 	sectionKeysMin = 1 << 14
 	// sectionKeysMax bounds a section to 7 MiB: whoever adds a key waits while a new section is cleared.
 	sectionKeysMax = 1 << 22
@@ -29,7 +29,7 @@ const (
 	sectionsMin = 4
 	// falseRate is how often a section that is filled to its capacity claims to have a key that it does not have.
 	falseRate = 0.003
-	// askAgainKeys is how many keys a full section takes until it asks again whether the bound has room for the next section.
+	// askAgainKeys is how many keys a section without bits takes until it asks again whether the bound has room for the next section.
 	askAgainKeys = 1 << 10
 	// keyKeyStack is more than the store's key of an idempotency key takes.
 	keyKeyStack = 160
@@ -51,11 +51,12 @@ func NewKeyFilters(bytes int64) *KeyFilters {
 	return &KeyFilters{memory.NewBudget(bytes), min(uint64(max(0, keys)), sectionKeysMax)}
 }
 
-// keyFilter knows of most idempotency keys that are not in the store that they are not there, so that the store need not be read. It
-// never hides a key. For other keys the store is read.
+// keyFilter knows which buckets do not have an idempotency key, so that the store need not be read for them: of most new keys, no bucket has
+// them. It never hides a key.
 //
 // Keys that the store had at its opening are in its opened tables. Keys that are put later are in a list of sections. A section is a blocked Bloom
-// filter that takes keys until it is full. It goes when the last of the buckets is dropped that it has keys of. A nil filter knows nothing.
+// filter that takes keys until it is full. While the bound has no room, a section without bits takes them: it may have every key of its buckets.
+// A section goes when the last of its buckets is dropped. A nil filter knows nothing.
 type keyFilter struct {
 	bound    *KeyFilters
 	seed     maphash.Seed
@@ -67,14 +68,32 @@ type keyFilter struct {
 	keys uint64   // in all sections
 }
 
-// section has its fields but bits guarded by keyFilter.mu.
+// section has keys of some buckets.
 type section struct {
-	bits  *blobloom.SyncFilter
-	bytes int64
-	keys  uint64
-	full  uint64 // with so many keys the filter asks for the next section
-	last  int64  // the last bucket that the section has a key of
+	bits        *blobloom.SyncFilter // nil where the bound had no room
+	bytes       int64
+	first, last atomic.Int64 // the buckets that it has keys of; they change under keyFilter.mu, and readers hold no lock
+
+	// Guarded by keyFilter.mu.
+	keys uint64 // that it did not claim to have already; without bits all that were added
+	full uint64 // with so many keys the filter asks for the next section
 }
+
+// add adds a key of a bucket and reports whether it is counted.
+func (s *section) add(hash uint64, bucket int64) bool {
+	s.first.Store(min(s.first.Load(), bucket)) // before the key, so that no reader leaves the bucket out
+	s.last.Store(max(s.last.Load(), bucket))
+	if s.bits != nil {
+		if s.bits.Has(hash) {
+			return false
+		}
+		s.bits.Add(hash)
+	}
+	s.keys++
+	return true
+}
+
+func (s *section) mayHave(hash uint64) bool { return s.bits == nil || s.bits.Has(hash) }
 
 // openKeyFilter makes the filter of a store that was just opened: no key has been written since. Under a nil bound the filter has a bound of
 // DefaultKeyFilterBytes. After an error the filter can be used, and the store is read for each key that the unread tables may have.
@@ -118,26 +137,27 @@ func sectionBytes(keys uint64) int64 {
 	return int64(bits / 8)
 }
 
-// absent reports that none of the buckets of the store has a key, and that none was put. record.AppendKeyName makes names.
-func (f *keyFilter) absent(name []byte, buckets []int64) bool {
+// candidates appends to into those of the buckets that may have a key, in their order. record.AppendKeyName makes names.
+func (f *keyFilter) candidates(into []int64, name []byte, buckets []int64) []int64 {
 	if f == nil {
-		return false
+		return append(into, buckets...)
 	}
-	hash := maphash.Bytes(f.seed, name)
+	var few [4]*section // most often no section has the key
+	hash, having := maphash.Bytes(f.seed, name), few[:0]
 	for _, s := range *f.sections.Load() {
-		if s.bits.Has(hash) {
-			return false
+		if s.mayHave(hash) {
+			having = append(having, s)
 		}
 	}
-	if t := f.opened.Load(); t != nil {
-		var stack [keyKeyStack]byte
-		for _, bucket := range buckets {
-			if bucket <= t.last && t.mayHave(record.AppendKeyKey(stack[:0], bucket, name)) {
-				return false
-			}
+	opened := f.opened.Load()
+	var stack [keyKeyStack]byte
+	for _, bucket := range buckets {
+		if slices.ContainsFunc(having, func(s *section) bool { return s.first.Load() <= bucket && bucket <= s.last.Load() }) ||
+			opened != nil && bucket <= opened.last && opened.mayHave(record.AppendKeyKey(stack[:0], bucket, name)) {
+			into = append(into, bucket)
 		}
 	}
-	return true
+	return into
 }
 
 // add adds a key of a bucket, before reads of the store see it.
@@ -148,42 +168,40 @@ func (f *keyFilter) add(name []byte, bucket int64) {
 	hash := maphash.Bytes(f.seed, name)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.put; s == nil || s.keys >= s.full {
-		if next := f.growLocked(s == nil); next != nil {
-			f.put = next
-		} else { // beyond its capacity a section has more false hits
-			s.full = s.keys + askAgainKeys
-		}
+	if f.put == nil || f.put.keys >= f.put.full {
+		f.growLocked()
 	}
-	s := f.put
-	s.last = max(s.last, bucket)
-	if s.bits.Has(hash) {
-		return
+	if f.put.add(hash, bucket) && f.put.bits != nil {
+		f.keys++
 	}
-	s.bits.Add(hash)
-	s.keys++
-	f.keys++
 }
 
-// growLocked returns a new section. If the bound has no room, it returns nil, or the smallest section if there must be one. Sections
-// grow with the keys of the filter, so that they are few.
-func (f *keyFilter) growLocked(must bool) *section {
+// growLocked makes the section that takes the next keys. It has no bits if the bound has no room: it then asks again from time to time, since
+// buckets that are dropped make room. Sections grow with the keys of the filter, so that they are few.
+func (f *keyFilter) growLocked() {
 	keys := max(min(growth*f.keys, f.bound.keysMax), sectionKeysMin)
 	for !f.bound.budget.Take(sectionBytes(keys)) {
 		if keys > sectionKeysMin {
 			keys = max(keys/2, sectionKeysMin)
 			continue
 		}
-		if !must {
-			return nil
+		if f.put == nil || f.put.bits != nil {
+			f.putLocked(&section{full: askAgainKeys})
+		} else {
+			f.put.full = f.put.keys + askAgainKeys
 		}
-		f.bound.budget.Force(sectionBytes(keys))
-		break
+		return
 	}
-	s := &section{bits: blobloom.NewSync(sectionBits(keys)), bytes: sectionBytes(keys), full: keys}
+	f.putLocked(&section{bits: blobloom.NewSync(sectionBits(keys)), bytes: sectionBytes(keys), full: keys})
+}
+
+// putLocked adds a section, which takes keys from now on.
+func (f *keyFilter) putLocked(s *section) {
+	s.first.Store(math.MaxInt64)
+	s.last.Store(math.MinInt64)
 	with := append(slices.Clone(*f.sections.Load()), s)
 	f.sections.Store(&with)
-	return s
+	f.put = s
 }
 
 // drop forgets the keys of all buckets up to one, which reads of the store do not see any more.
@@ -194,11 +212,13 @@ func (f *keyFilter) drop(bucket int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kept := slices.DeleteFunc(slices.Clone(*f.sections.Load()), func(s *section) bool {
-		if s.last > bucket {
+		if s.last.Load() > bucket {
 			return false
 		}
 		f.bound.budget.Give(s.bytes)
-		f.keys -= s.keys
+		if s.bits != nil {
+			f.keys -= s.keys
+		}
 		if s == f.put {
 			f.put = nil
 		}

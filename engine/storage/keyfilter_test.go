@@ -70,46 +70,77 @@ func TestFilterHidesNoKey(t *testing.T) {
 			}
 			for at, n := range live {
 				for i := range n {
-					require.False(t, f.absent(name(at, i), nil))
+					require.Contains(t, f.candidates(nil, name(at, i), []int64{1, 2, 3, 4, 5, 6}), at)
 				}
 			}
-			require.LessOrEqual(t, f.bound.budget.Taken(), bytes+2*sectionBytes(sectionKeysMin))
+			require.LessOrEqual(t, f.bound.budget.Taken(), bytes)
 		}
 		f.close()
 		require.Zero(t, f.bound.budget.Taken())
 	})
 }
 
+// numbered returns the name of an idempotency key with a number.
+func numbered(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
+
+// addNumbered adds n keys with the numbers from one on.
+func addNumbered(f *keyFilter, bucket int64, from, n int) {
+	for i := range n {
+		f.add(numbered(from+i), bucket)
+	}
+}
+
+// hits returns how many of 10,000 new keys each of the buckets may have.
+func hits(f *keyFilter, buckets ...int64) map[int64]int {
+	n := map[int64]int{}
+	for i := range 10_000 {
+		for _, bucket := range f.candidates(nil, numbered(-1-i), buckets) {
+			n[bucket]++
+		}
+	}
+	return n
+}
+
 // After the end of a bucket the filter has its memory back, also if it was full.
 func TestFilterTakesNewKeysAfterItWasFull(t *testing.T) {
 	f := newKeyFilter(NewKeyFilters(sectionsMin * sectionBytes(sectionKeysMin)))
-	number := func(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
-	hits := func() (n int) {
-		for i := range 10_000 {
-			if !f.absent(number(-1-i), nil) {
-				n++
-			}
-		}
-		return n
-	}
-	for i := range 50 * sectionKeysMin {
-		f.add(number(i), 1)
-	}
-	assert.Greater(t, hits(), 9_000, "far beyond its capacity it tells nothing")
-	for i := range sectionKeysMin {
-		f.add(number(i), 2) // among them are keys that the full section claims to have
-	}
+	addNumbered(f, 1, 0, 50*sectionKeysMin)
+	assert.Equal(t, 10_000, hits(f, 1)[1], "beyond the bound any key may be there")
+	addNumbered(f, 2, 0, sectionKeysMin) // among them are keys that the sections of the first bucket have
 	f.drop(1)
 	for i := range sectionKeysMin {
-		require.False(t, f.absent(number(i), nil))
+		require.Equal(t, []int64{2}, f.candidates(nil, numbered(i), []int64{2}))
 	}
 	f.drop(2)
 	assert.Empty(t, *f.sections.Load())
-	for i := range sectionKeysMin {
-		f.add(number(i), 3)
-	}
-	assert.Less(t, hits(), 200)
+	addNumbered(f, 3, 0, sectionKeysMin)
+	assert.Less(t, hits(f, 3)[3], 200)
 	f.close()
+}
+
+// The bound is shared: it may be full at first, as after a start with many stored keys, and have room later. Only the buckets of that time are
+// then read for new keys, and none when these buckets are dropped.
+func TestFilterTakesNewKeysWhenOthersMakeRoom(t *testing.T) {
+	bound := NewKeyFilters(8 * sectionBytes(sectionKeysMin))
+	full := 8 * sectionBytes(sectionKeysMin)
+	require.True(t, bound.budget.Take(full))
+	f := newKeyFilter(bound)
+	addNumbered(f, 1, 0, 10*sectionKeysMin)
+	addNumbered(f, 2, 10*sectionKeysMin, 10)
+	assert.Equal(t, map[int64]int{1: 10_000, 2: 10_000}, hits(f, 1, 2))
+
+	bound.budget.Give(full)
+	addNumbered(f, 2, 0, askAgainKeys) // until it asks again
+	addNumbered(f, 3, 20*sectionKeysMin, sectionKeysMin)
+	found := hits(f, 1, 2, 3)
+	assert.Less(t, found[3], 200)
+	delete(found, 3)
+	assert.Equal(t, map[int64]int{1: 10_000, 2: 10_000}, found, "keys of these buckets are in no section with bits")
+
+	f.drop(2)
+	assert.Less(t, hits(f, 3)[3], 200)
+	f.close()
+	assert.Zero(t, bound.budget.Taken())
 }
 
 func TestNewKeyIsNotLookedUpInTheStore(t *testing.T) {
@@ -120,10 +151,10 @@ func TestNewKeyIsNotLookedUpInTheStore(t *testing.T) {
 	putKeys(t, b, 20, 30_000, 30_000)
 	found, gets := lookUp(t, b, 60_000, 1_000, 10, 20)
 	assert.Zero(t, found)
-	assert.Less(t, gets, uint64(100), "2 for each false hit")
+	assert.Less(t, gets, uint64(100), "1 or 2 for each false hit")
 	before := s.Counters()
 	assert.Equal(t, uint64(1_000), before.KeysNew+before.KeysInVain)
-	assert.Equal(t, gets/2, before.KeysInVain)
+	assert.GreaterOrEqual(t, gets, before.KeysInVain)
 	found, _ = lookUp(t, b, 0, 60_000, 10, 20)
 	assert.Equal(t, 60_000, found)
 	c := s.Counters()

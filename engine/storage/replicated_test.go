@@ -189,11 +189,11 @@ func TestKeysOnTheirWayAreFound(t *testing.T) {
 	_, err := b.Submit()
 	require.NoError(t, err)
 	for key, want := range map[string]int64{"a": 500, "b": 101, "c": 102} {
-		k, found := b.FindKey(1, key, nil)
+		k, found := b.FindKey(1, key, []int64{5, 6})
 		assert.True(t, found, key)
 		assert.Equal(t, want, k.ExpiresAtMs, key)
 	}
-	_, found := b.FindKey(2, "a", nil)
+	_, found := b.FindKey(2, "a", []int64{5, 6})
 	assert.False(t, found)
 }
 

@@ -340,7 +340,7 @@ func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
 		key   string
 		found bool
 	}{{1, "k", true}, {1, "kk", false}, {2, "k", false}} {
-		got, found := b.FindKey(c.queue, c.key, nil)
+		got, found := b.FindKey(c.queue, c.key, []int64{1_000})
 		assert.Equal(t, c.found, found)
 		if found {
 			assert.Equal(t, put, got)
