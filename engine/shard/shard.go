@@ -11,6 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/internal/unsynced"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -32,6 +33,8 @@ type Options struct {
 	Stalls *stalls.Log
 	// Stages, if not nil, takes the times of each batch's stages.
 	Stages *stages.Times
+	// Unsynced, if not nil, counts the enqueues and completions that are acknowledged before an fsync covers them.
+	Unsynced *unsynced.Window
 	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
 	InboxTasksMax int
 	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. It also bounds a commit.
