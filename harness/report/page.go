@@ -44,6 +44,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		ledgerSection(p, r)
 		stagesSection(p, r)
 		turnsSection(p, r)
+		lossWindowSection(p, r)
 		stallsSection(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
@@ -193,6 +194,10 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "largest of all turns of the timed rounds; lowest and highest round"
 	case spec.Part == result.OfTurns:
 		return "part of all turns of the timed rounds; lowest and highest round"
+	case spec.Part == result.OfLoss && strings.HasSuffix(spec.Name, "_max"):
+		return "highest of all peaks of the timed rounds; lowest and highest round"
+	case spec.Part == result.OfLoss:
+		return "percentile of all peaks of the timed rounds; lowest and highest round"
 	case spec.Name == result.FaultsNotRecovered, spec.Name == result.FaultsBackSoon, spec.Name == result.FailedCalls:
 		return "sum over the timed rounds; lowest and highest round"
 	case spec.Part == result.OfFaults && spec.Partial && spec.Merged():

@@ -61,6 +61,8 @@ var pointColumns = columns{
 	{">first claim, s", result.RestartFirstClaimS},
 	{">turns above 2 ms", result.ShardTurnsAbove2MsRatio},
 	{">turn at most, ms", result.ShardTurnMsMax},
+	{">unsynced at most, tasks", result.UnsyncedTasksMax},
+	{">unsynced at most, ms", result.UnsyncedMsMax},
 	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 

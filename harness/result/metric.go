@@ -49,6 +49,12 @@ const (
 	ShardTurnMsMax          = "shard_turn_ms_max"
 	ShardTurnItemsMax       = "shard_turn_items_max"
 
+	// The window of loss; see LossWindow.
+	UnsyncedTasksP99 = "unsynced_tasks_p99"
+	UnsyncedTasksMax = "unsynced_tasks_max"
+	UnsyncedMsP99    = "unsynced_ms_p99"
+	UnsyncedMsMax    = "unsynced_ms_max"
+
 	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
@@ -131,6 +137,7 @@ const (
 	OfRuntime   Part = "runtime" // the server says what its runtime allocates
 	OfRaft      Part = "raft"
 	OfTurns     Part = "turns" // the server times the turns of its shards
+	OfLoss      Part = "loss"  // the server counts its window of loss
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
@@ -207,6 +214,10 @@ var specs = func() []Spec {
 		{Name: ShardTurnsAbove2MsRatio, Unit: "ratio", Better: Lower, Part: OfTurns, Zero: true},
 		{Name: ShardTurnMsMax, Unit: "ms", Better: Lower, Part: OfTurns},
 		{Name: ShardTurnItemsMax, Unit: "items", Better: Lower, Part: OfTurns},
+		{Name: UnsyncedTasksP99, Unit: "tasks", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: UnsyncedTasksMax, Unit: "tasks", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: UnsyncedMsP99, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: UnsyncedMsMax, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
 		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true, Partial: true},
@@ -266,7 +277,7 @@ var specs = func() []Spec {
 
 // Merged reports whether the metric of several rounds is one of all their samples together, and no median of rounds.
 func (s Spec) Merged() bool {
-	return s.Family != "" || s.Part == OfTurns || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
+	return s.Family != "" || s.Part == OfTurns || s.Part == OfLoss || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
 }
 
 // Specs returns every metric, in the order in which pages show them. The slice is the caller's.

@@ -149,14 +149,16 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	Turns     *Turns          `json:"turns,omitempty"`  // nil where the server does not time them
-	Stalls    *Stalls         `json:"stalls,omitempty"` // nil where no server records slow commits
-	Signals   *Signals        `json:"signals,omitempty"`
-	Warmup    *Warmup         `json:"warmup,omitempty"`
-	Balances  []Balance       `json:"balances,omitempty"`  // of the closed workloads
-	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
-	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
-	Hosts     *Hosts          `json:"hosts,omitempty"`     // nil where the nodes of a cluster have no hosts of their own
+	Turns     *Turns          `json:"turns,omitempty"` // nil where the server does not time them
+	// LossWindow is nil where no server counts it.
+	LossWindow *LossWindow `json:"loss_window,omitempty"`
+	Stalls     *Stalls     `json:"stalls,omitempty"` // nil where no server records slow commits
+	Signals    *Signals    `json:"signals,omitempty"`
+	Warmup     *Warmup     `json:"warmup,omitempty"`
+	Balances   []Balance   `json:"balances,omitempty"`  // of the closed workloads
+	Traces     []Trace     `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
+	Processes  []Process   `json:"processes,omitempty"` // the generator first, then the servers
+	Hosts      *Hosts      `json:"hosts,omitempty"`     // nil where the nodes of a cluster have no hosts of their own
 	// Covered says which time the figures from each source cover.
 	Covered []Covered `json:"covered,omitempty"`
 }
@@ -282,6 +284,8 @@ type Ledger struct {
 //     largest round.
 //   - The figures of turns are those of the turns of all timed rounds together; Low and High are the lowest and the highest
 //     round.
+//   - The figures of the window of loss are those of all peaks of the timed rounds together; Low and High are the lowest and the
+//     highest round.
 //   - The figures of faults are those of the faults of all timed rounds together, and not_recovered and failed_calls their sums; Low
 //     and High are the lowest and the highest round.
 //   - Lost, duplicated, corrupted and read_mismatches are the SUM over all rounds, the profiled ones included, because a loss in

@@ -83,6 +83,7 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 	}
 	ofMerged := LatencyMetrics(merged)
 	maps.Copy(ofMerged, mergeTurns(timed).metrics())
+	maps.Copy(ofMerged, mergeLossWindows(timed).metrics())
 	maps.Copy(ofMerged, mergeFaults(timed).metrics())
 	for _, spec := range specs {
 		if !wanted(spec) {
