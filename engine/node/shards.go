@@ -45,6 +45,7 @@ func (n *Node) openShards(c Config) error {
 func (n *Node) shardOptions(c Config, i int) shard.Options {
 	return shard.Options{
 		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
+		Alone: c.Commit.Alone, CommitTasksMax: c.Commit.TasksMax, CommitBytesMax: c.Commit.BytesMax,
 		Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i), Stalls: n.stalls,
 	}
 }
