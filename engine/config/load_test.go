@@ -509,11 +509,26 @@ func TestBadValuesOfStoresCommitsAndRaft(t *testing.T) {
 	_, err := load(t, "", nil, "--storage-memtable-size", "1KiB", "--storage-block-cache-size", "big", "--commit-tasks-max", "0", "--commit-bytes-max", "1B",
 		"--cluster-heartbeat-timeout", "1ms", "--cluster-append-entries-max", "2000")
 	assert.Equal(t, []string{
-		`--storage-memtable-size: "1KiB" is not from 512KiB to 1GiB, and not auto`,
-		`--storage-block-cache-size: "big" is not a size: write a whole number with its unit (B, KiB, MiB, GiB or TiB), as in "64KiB", and not auto`,
+		`--storage-memtable-size: "1KiB" is not from 512KiB to 1GiB; or "auto"`,
+		`--storage-block-cache-size: "big" is not a size: write a whole number with its unit (B, KiB, MiB, GiB or TiB), as in "64KiB"; or "auto"`,
 		`--commit-tasks-max: "0" is not from 1 to 16384`,
 		`--commit-bytes-max: "1B" is not from 1KiB to 64MiB`,
-		`--cluster-heartbeat-timeout: "1ms" is not from 50ms to 1m, and not auto`,
+		`--cluster-heartbeat-timeout: "1ms" is not from 50ms to 1m; or "auto"`,
 		`--cluster-append-entries-max: "2000" is not from 1 to 1024`,
 	}, problems(t, err))
+}
+
+func TestCheckValue(t *testing.T) {
+	for _, c := range []struct{ path, text, message, remedy string }{
+		{"memory", "1GiB", "", ""},
+		{"storage.memtable_size", "auto", "", ""},
+		{"storage.memtable_sise", "1MiB", `the server has no setting "storage.memtable_sise"`, "did you mean storage.memtable_size?"},
+		{"memtable_size", "1MiB", `the server has no setting "memtable_size"`, "did you mean storage.memtable_size?"},
+		{"nonsense", "1", `the server has no setting "nonsense"`, "'queued config show' lists the settings"},
+		{"commit.tasks_max", "0", `the setting commit.tasks_max "0" is not from 1 to 16384`, ""},
+	} {
+		message, remedy := CheckValue(c.path, c.text)
+		assert.Equal(t, c.message, message, c.path)
+		assert.Equal(t, c.remedy, remedy, c.path)
+	}
 }

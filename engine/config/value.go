@@ -341,7 +341,7 @@ func auto[T comparable](at *T, v value) value {
 			return nil
 		}
 		if err := set(texts); err != nil {
-			return fmt.Errorf("%w, and not auto", err)
+			return fmt.Errorf(`%w; or "auto"`, err)
 		}
 		return nil
 	}

@@ -32,7 +32,7 @@ func TestConfiguredSizesOverrideShares(t *testing.T) {
 func TestSizesThatTheMemoryHasNoRoomFor(t *testing.T) {
 	s := SharesOf(Least, 2, false)
 	require.EqualError(t, s.Apply(Sizes{MemTableBytes: 64 << 20}, 2, false),
-		"memory of 180 MiB has no room for up to 8 memtables of 64 MiB, 1 MiB of block cache and the rest of the server")
+		"memory of 180 MiB has no room for up to 8 memtables of 64 MiB, 4 MiB of block cache and the rest of the server")
 }
 
 func TestTheConfiguredSizesAreNamed(t *testing.T) {

@@ -52,6 +52,7 @@ func TestSettingsOfTheStoresReachThem(t *testing.T) {
 	n := openWith(t, func(c *Config) {
 		c.Stores = memory.Sizes{MemTableBytes: 3 << 20, BlockCacheBytes: 5 << 20}
 		c.Commit = Commit{Alone: true, TasksMax: 7, BytesMax: 2048}
+		c.Shards = 1
 		config = *c
 	})
 	folder := storage.ShardFolder(config.DataDir, 0)

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,6 +103,7 @@ func (t *settings) servers() {
 		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
 	}
 	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
+	t.serverSettings()
 	if h := top.Hosts; h != nil {
 		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
 		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
@@ -109,6 +112,14 @@ func (t *settings) servers() {
 			limit = h.Bandwidth.String()
 		}
 		t.add("bandwidth of each host", "topology.hosts.bandwidth", limit)
+	}
+}
+
+// serverSettings adds the settings of the server that the scenario gives, by the names that the server has for them.
+func (t *settings) serverSettings() {
+	own := t.scenario.Topology.Settings
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		t.add("server's "+name, "topology.settings."+name, own[name])
 	}
 }
 

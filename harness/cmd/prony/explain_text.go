@@ -168,6 +168,7 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
+	words = append(words, t.ServerSettings()...)
 	if t.Hosts != nil {
 		words = append(words, t.Hosts.String())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // vars are the values that a command line gives to variables of scenario files.
@@ -31,6 +32,9 @@ func (v *vars) loadFor(command string, files []string) ([]*scenario.Scenario, er
 	return scenarios, nil
 }
 
+// scenarioChecks are what the DSL does not know of a scenario by itself.
+var scenarioChecks = scenario.Checks{Limit: gate.CheckLimit, Setting: topology.CheckSetting}
+
 // load reads scenario files with those values, and checks their limits.
 func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 	values := map[string]string{}
@@ -44,7 +48,7 @@ func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 		}
 		values[name] = value
 	}
-	scenarios, err := scenario.LoadChecked(values, gate.CheckLimit, files...)
+	scenarios, err := scenario.LoadChecked(values, scenarioChecks, files...)
 	if other := otherFiles(files); err != nil && other != "" {
 		return nil, fmt.Errorf("%w%s", err, other)
 	}

@@ -1,0 +1,18 @@
+# prony explain FILE
+# Settings of the server, written and swept.
+scenario "settings" {
+  topology "single" {
+    durability = "none"
+    settings {
+      memory = "1GiB"
+      storage { memtable_size = "8MiB" }
+    }
+  }
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+  }
+  phases { window = "10s" }
+  sweep "topology.settings.commit.tasks_max" { values = [32, 512] }
+}
