@@ -104,6 +104,7 @@ func (t *settings) servers() {
 	}
 	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
 	t.serverSettings()
+	t.serverBuild()
 	if h := top.Hosts; h != nil {
 		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
 		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
@@ -121,6 +122,18 @@ func (t *settings) serverSettings() {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		t.add("server's "+name, "topology.settings."+name, own[name])
 	}
+}
+
+// serverBuild adds how the server was built, if the scenario says so.
+func (t *settings) serverBuild() {
+	b := t.scenario.Topology.Build
+	if b == nil {
+		return
+	}
+	t.add("server's build tags", "", strings.Join(b.Tags, ","))
+	t.add("server's race detector", "topology.build.race", strconv.FormatBool(b.Race))
+	t.add("server's profile for optimisation", "", b.PGO)
+	t.add("server's GOAMD64", "topology.build.goamd64", b.GOAMD64)
 }
 
 func (t *settings) driver(w *scenario.Workload) {

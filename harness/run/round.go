@@ -47,7 +47,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		defer useProcs(w.Procs)() // the same for all
 	}
 	config := topology.Config{
-		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
+		Binary: r.options.binary(r.points[p.point].Topology), Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
 	between, err := r.startHosts(ctx, p, &config)

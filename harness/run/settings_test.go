@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/topology"
 )
 
 // The settings of a scenario are those that the server says that it runs with, and the result has both.
@@ -27,17 +25,16 @@ func TestSettingsReachTheServer(t *testing.T) {
 	}
 }
 
-// A server that refuses its settings says why, once.
+// A server that refuses its settings says why, and the run is misconfigured for that reason alone.
 func TestSettingsThatTheServerRefuses(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Topology.Settings = map[string]string{"memory": "200MiB", "storage.memtable_size": "512MiB"}
-	e := begin(t, s, real(t))
-	e.end(t)
-	var failed *topology.ServerError
-	require.True(t, errors.As(e.err, &failed), "%v", e.err)
-	assert.Contains(t, failed.Error(), "memory of 200 MiB has no room for up to 4 memtables of 512 MiB")
-	assert.Contains(t, failed.Error(), "raise --memory, or lower the sizes")
+	r := execute(t, s, real(t)).result
+	assert.Equal(t, result.Misconfigured, r.Verdict)
+	require.Len(t, r.Reasons, 1)
+	assert.Contains(t, r.Reasons[0], "memory of 200 MiB has no room for up to 4 memtables of 512 MiB")
+	assert.Contains(t, r.Reasons[0], "raise --memory, or lower the sizes")
 }
 
 // A cluster of one node, of three and of five runs with several shards, swept as a scenario does.
@@ -85,4 +82,30 @@ func TestProcessorsAreSwept(t *testing.T) {
 	for _, round := range r.Rounds {
 		assert.InDelta(t, round.Point, round.Server["go_sched_gomaxprocs_threads"], 0)
 	}
+}
+
+// Points that differ in how their servers are built run the server that was built for them.
+func TestPointsRunTheServersBuiltForThem(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Topology.Build = &scenario.ServerBuild{GOAMD64: "v1"}
+	s.Sweeps = []scenario.Sweep{{Path: "topology.build.goamd64", Values: []string{"v1", "v2"}}}
+	servers := map[string]server{"v1": real(t), "v2": real(t)}
+	for _, level := range []string{"v1", "v2"} {
+		p, known := s.At([]scenario.Value{{Path: "topology.build.goamd64", Text: level}})
+		require.True(t, known)
+		p.Name = "goamd64=" + level
+		s.Points = append(s.Points, p)
+	}
+	r, folder, err := Execute(t.Context(), s, Options{
+		Out: t.TempDir(), Server: servers["v1"].path, Command: []string{"prony", "run", "small.hcl"}, Progress: &screen{},
+		ServerOf: func(t scenario.Topology) string { return servers[t.Build.GOAMD64].path },
+	})
+	require.NoError(t, err)
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Len(t, servers["v1"].started(t), 1)
+	assert.Len(t, servers["v2"].started(t), 1)
+	stored, _, err := result.Read(folder)
+	require.NoError(t, err)
+	assert.Contains(t, stored.Manifest.Scenario.Settings(), scenario.Setting{Path: "topology.build.goamd64", Value: "v1", Default: scenario.Unset})
 }

@@ -17,6 +17,9 @@ func (s *Scenario) At(values []Value) (p Point, known bool) {
 	if h := s.Topology.Hosts; h != nil {
 		p.Topology.Hosts = new(*h)
 	}
+	if b := s.Topology.Build; b != nil {
+		p.Topology.Build = new(*b)
+	}
 	p.Topology.Settings = maps.Clone(s.Topology.Settings)
 	for _, joined := range values {
 		paths, texts := strings.Split(joined.Path, between), strings.Split(joined.Text, between)

@@ -41,6 +41,9 @@ var ownedSettings = map[string]string{
 
 const chosenByProny = "remove it: Prony chooses it at each start of the servers"
 
+// ownedProblem says that a setting is one of ownedSettings.
+func ownedProblem(name string) string { return name + " cannot be written in settings" }
+
 // OwnedSettings returns the names of the settings that no settings block may have, sorted.
 func OwnedSettings() []string { return slices.Sorted(maps.Keys(ownedSettings)) }
 
@@ -85,7 +88,7 @@ type serverSettings struct {
 // read reads a setting of that name from an attribute of a block.
 func (r *serverSettings) read(b *hclfile.Block, attribute, name string) {
 	if remedy, owned := ownedSettings[name]; owned {
-		b.AttrProblem(attribute, fmt.Sprintf("the setting %s is not one of a settings block", name), remedy)
+		b.AttrProblem(attribute, ownedProblem(name), remedy)
 		return
 	}
 	switch clustered := r.topology.Kind == Raft; {

@@ -40,7 +40,7 @@ func TestServerSettingsAreRead(t *testing.T) {
 		"memory": "1GiB", "storage.memtable_size": "8MiB", "commit.tasks_max": "64", "cluster.heartbeat_timeout": "100ms", "metrics.tenants": "false",
 	}, s.Topology.Settings)
 	assert.Contains(t, s.Settings(), Setting{"topology.settings.storage.memtable_size", "8MiB", Unset})
-	assert.Equal(t, "memory = 1GiB", s.Topology.ServerSettings()[3])
+	assert.Equal(t, "memory = 1GiB", s.Topology.ServerSettings()[2])
 
 	encoded, err := json.Marshal(s)
 	require.NoError(t, err)

@@ -29,6 +29,8 @@ type Topology struct {
 	// Settings are further settings of the servers, by the names that the server has for them: "storage.memtable_size". They are text, as the
 	// server's flags take it.
 	Settings map[string]string `json:"settings,omitempty"`
+	// Build says how the server is built; nil: it is the one that is found.
+	Build *ServerBuild `json:"build,omitempty"`
 }
 
 // MarshalJSON writes durations as text.
@@ -49,11 +51,11 @@ var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "tls", "coalesce", "default_settings",
 		"token_file", "ca", "tls_name",
-	}, Blocks: []string{"hosts", "node", "settings"}},
+	}, Blocks: []string{"hosts", "node", "settings", "build"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings build }.
 func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -64,16 +66,19 @@ func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	switch t.Kind {
 	case Remote:
 		refuseServerSettings(b, "servers on other hosts are started with their own settings")
+		refuseServerBuild(b, "servers on other hosts run the program that is there, or the one that is found here")
 		return readRemote(b, t)
 	case NoTopology:
 		refuseAttributes(b, "there is no server", topologyBlock.Names.Attributes...)
 		refuseServerSettings(b, "there is no server")
+		refuseServerBuild(b, "there is no server")
 		t.Hosts = readHosts(b, &t)
 		t.Durability = "none" // nothing is stored
 		return t
 	case Embedded:
 		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll", "tls")
 		refuseServerSettings(b, "the server is a part of the generator's process, which takes no setting")
+		refuseServerBuild(b, "the server is a part of the generator's process, which is built already")
 	}
 	refuseRemote(b)
 	t.Durability = readDurability(b)
@@ -91,6 +96,9 @@ func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	t.SyncInterval = readSyncInterval(b, t.Durability)
 	if t.Kind != Embedded && !t.DefaultSettings {
 		t.Settings = readServerSettings(b, t, check)
+	}
+	if t.Kind != Embedded {
+		t.Build = readServerBuild(b)
 	}
 	return t
 }

@@ -169,6 +169,9 @@ func topologyInWords(t scenario.Topology) string {
 		words = append(words, "one Raft entry for each command")
 	}
 	words = append(words, t.ServerSettings()...)
+	if t.Build != nil {
+		words = append(words, t.Build.String())
+	}
 	if t.Hosts != nil {
 		words = append(words, t.Hosts.String())
 	}

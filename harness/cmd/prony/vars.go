@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,11 +21,17 @@ func (v *vars) flag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.given, "var", nil, "value of a variable of the files, as NAME=VALUE; may be repeated")
 }
 
-// loadFor is load for a command that measures rounds: it refuses soaks, which have none.
+// buildingCommands build the servers of topologies with a build block.
+var buildingCommands = []string{"prony run", "prony guard"}
+
+// loadFor is load for a command that measures rounds: it refuses soaks, which have none, and builds of servers if the command does not make them.
 func (v *vars) loadFor(command string, files []string) ([]*scenario.Scenario, error) {
 	scenarios, err := v.load(files)
 	for _, s := range scenarios {
 		err = errors.Join(err, s.SoakProblem(command))
+		if !slices.Contains(buildingCommands, command) {
+			err = errors.Join(err, s.BuildProblem(command))
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -1,11 +1,16 @@
 # prony explain FILE
-# Settings of the server, written and swept.
+# Settings of the server, written and swept, and how it is built.
 scenario "settings" {
   topology "single" {
     durability = "none"
     settings {
       memory = "1GiB"
       storage { memtable_size = "8MiB" }
+    }
+    build {
+      tags    = ["debug"]
+      race    = true
+      goamd64 = "v2"
     }
   }
   workload "main" {
