@@ -16,7 +16,7 @@ scenario "procs" {
     producers = 64
     workers   = 128
     batch     = 16
-    in_flight = 16384
+    in_flight = 4096
     payload   = fixed(64)
     arrivals  = closed()
   }

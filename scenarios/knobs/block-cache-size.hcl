@@ -17,7 +17,7 @@ scenario "knob-block-cache-size" {
     producers  = 64
     workers    = 128
     batch      = 16
-    in_flight  = 16384
+    in_flight  = 4096
     payload    = fixed(1024)
     idempotent = true
   }

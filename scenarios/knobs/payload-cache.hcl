@@ -17,7 +17,7 @@ scenario "knob-payload-cache" {
     producers = 64
     workers   = 128
     batch     = 16
-    in_flight = 8192
+    in_flight = 4096
     payload   = fixed("4KiB")
   }
 

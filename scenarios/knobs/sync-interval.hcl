@@ -17,7 +17,7 @@ scenario "knob-sync-interval" {
     producers = 64
     workers   = 128
     batch     = 16
-    in_flight = 16384
+    in_flight = 4096
     payload   = fixed(64)
   }
 
