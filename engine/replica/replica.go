@@ -93,8 +93,9 @@ const (
 	// trailingEntriesMin and trailingEntriesMax bound how many entries stay in the log.
 	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
-	// DefaultAppendEntriesMax and DefaultMessagesInFlight are the options of those names unless they are set.
+	// DefaultAppendEntriesMax is Options.AppendEntriesMax unless it is set.
 	DefaultAppendEntriesMax = 128
+	// DefaultMessagesInFlight is Options.MessagesInFlight unless it is set.
 	DefaultMessagesInFlight = 4
 	// logCacheEntries is how many entries are kept in memory for followers that are not behind.
 	logCacheEntries = 512
