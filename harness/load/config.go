@@ -17,7 +17,11 @@ func (c *Config) validate() error {
 	errs := c.validateWorkload()
 	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
 	errs.checkPhases(c.Phases)
-	errs.checkUnused(c.Ledger)
+	if c.Workload.ClaimsAlone() {
+		errs.check(c.Ledger == nil || c.Ledger.Outstanding() > 0, "workload.producers is 0, and the ledger has no tasks to claim; call Fill before")
+	} else {
+		errs.checkUnused(c.Ledger)
+	}
 	errs.checkReaders(c.Workload, c.Readers)
 	return errors.Join(*errs...)
 }
@@ -72,9 +76,13 @@ func (c *Config) validateWorkload() *problems {
 		check(w.Producers == 0, "workload.producers is %d; with arrivals = none() it must be 0", w.Producers)
 		check(w.Workers >= 0, "workload.workers is %d; it must not be negative", w.Workers)
 	} else {
-		check(w.Producers >= 1, "workload.producers is %d; it must be at least 1", w.Producers)
-		check(w.Workers >= max(1, w.Tenants),
+		check(w.Producers >= 0, "workload.producers is %d; it must not be negative", w.Producers)
+		check(w.Producers > 0 || !w.Arrivals.Timed(), "workload.producers is 0; with tasks that are due at a time it must be at least 1")
+		check(w.Producers+w.Workers > 0, "workload.producers and workload.workers are 0; one of the two must be at least 1")
+		check(w.Workers >= max(1, w.Tenants) || w.Workers == 0,
 			"workload.workers is %d; with %d tenants it must be at least %d, or some tenants have no worker", w.Workers, w.Tenants, max(1, w.Tenants))
+		check(w.Workers > 0 || !w.Arrivals.Timed(), "workload.workers is 0; with tasks that are due at a time it must be at least 1")
+		check(w.InFlight > 0 || !w.EnqueuesAlone(), "workload.in_flight is 0; with workers = 0 it must say how many tasks may stay on the server")
 	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	switch w.Payload.Kind {

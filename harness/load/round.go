@@ -37,6 +37,8 @@ type round struct {
 	phase  string // for progress; "" where the time tells it
 	sliced bool   // the load of Slices, closed and open
 
+	atWindowEnd uint64 // see Outcome.Outstanding
+
 	startHook     HookTimes
 	endHook       HookTimes
 	producersDone <-chan struct{}
@@ -48,7 +50,9 @@ type round struct {
 }
 
 func newRound(ctx context.Context, cfg Config) *round {
-	r := &round{cfg: cfg, caller: ctx, accounting: accounting{ledger: cfg.Ledger, slow: cfg.Slow, persist: cfg.Persist}}
+	r := &round{cfg: cfg, caller: ctx, accounting: accounting{
+		ledger: cfg.Ledger, slow: cfg.Slow, persist: cfg.Persist, untimed: cfg.Workload.ClaimsAlone(),
+	}}
 	r.calls, r.cancelCalls = context.WithCancel(ctx)
 	r.claims, r.cancelClaims = context.WithCancel(r.calls)
 	r.aside, r.cancelAside = context.WithCancel(ctx)
@@ -269,7 +273,8 @@ func (r *round) conduct() (drained bool) {
 	if r.wait(nil, r.window.end()); r.ending() {
 		return false
 	}
-	return r.drain()
+	r.atWindowEnd = r.cfg.Ledger.Outstanding()
+	return r.cfg.Workload.EnqueuesAlone() || r.drain()
 }
 
 // drain waits until nothing is outstanding, and returns whether that came before the deadline.

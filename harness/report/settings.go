@@ -182,7 +182,9 @@ func (t *settings) phases() {
 	}
 	if s.Backlog != nil {
 		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
-		t.add("backlog, restart before the drain", "", s.Backlog.Restart)
+		if !scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
+			t.add("backlog, restart before the drain", "", s.Backlog.Restart)
+		}
 	}
 }
 

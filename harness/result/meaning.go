@@ -59,6 +59,7 @@ var meanings = map[string]string{
 	DiskMBMax:                "the most disk space that the servers' data took",
 	DiskMBEnd:                "disk space that the servers' data took in the end of the window",
 	FillTasksPerS:            "tasks per second while the backlog was filled",
+	EnqueuesPerS:             "acknowledged enqueues per second of a workload without workers",
 	DrainCyclesPerS:          "cycles per second while the backlog was drained",
 	DrainRatio:               "the rate while the backlog was drained to that of an empty queue",
 	DrainSmallRatio:          "the rate while the backlog was drained to that of a small backlog",

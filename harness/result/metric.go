@@ -65,6 +65,9 @@ const (
 	Dropped     = "dropped"
 	Held        = "held"
 
+	// EnqueuesPerS are those acknowledged, of a workload without workers.
+	EnqueuesPerS = "enqueues_per_s"
+
 	// Of a load that reads tasks; see Reads.
 	ReadsPerS      = "reads_per_s"      // answered
 	ReadFoundRatio = "read_found_ratio" // reads by a task's own tenant that were answered with the task, to all of those
@@ -119,7 +122,8 @@ type Part string
 
 // The parts. A metric of none of them is wanted of every round.
 const (
-	OfLoad    Part = "load" // tasks are completed in the window
+	OfLoad    Part = "load"    // tasks are completed in the window
+	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
 	OfOpen    Part = "open load"
 	OfReads   Part = "reads"
 	OfBacklog Part = "backlog"
@@ -139,6 +143,8 @@ const (
 	// apart. NoServer takes away what is the server's too.
 	InOneProcess Part = "in one process"
 	NoServer     Part = "no server"
+	// ClaimsAlone takes away the latencies of enqueues and cycles: the tasks were enqueued before the warm-up.
+	ClaimsAlone Part = "claims alone"
 	// Elsewhere lets the CPU time and the memory of servers on other hosts be missing: they are what the servers say, and a process that was
 	// killed says nothing.
 	Elsewhere Part = "elsewhere"
@@ -182,6 +188,7 @@ var percentiles = []struct {
 var specs = func() []Spec {
 	table := []Spec{
 		{Name: CyclesPerS, Unit: "1/s", Better: Higher, Part: OfLoad},
+		{Name: EnqueuesPerS, Unit: "1/s", Better: Higher, Part: OfEnqueue},
 		{Name: CPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
 		{Name: ServerCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
 		{Name: ClientCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},

@@ -135,7 +135,8 @@ type Round struct {
 	Reasons       []string           `json:"reasons,omitempty"`
 	Started       time.Time          `json:"started"`
 	WindowSeconds float64            `json:"window_seconds"`
-	Cycles        uint64             `json:"cycles"` // completions acknowledged inside the window
+	Cycles        uint64             `json:"cycles"`             // completions acknowledged inside the window
+	Enqueues      uint64             `json:"enqueues,omitempty"` // acknowledged inside the window; only of a workload without workers, which has no cycles
 	Metrics       map[string]float64 `json:"metrics"`
 	Ledger        Ledger             `json:"ledger"`
 	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end; of a cluster summed over its nodes
@@ -262,6 +263,7 @@ type Ledger struct {
 	Unknown    uint64   `json:"unknown"`             // sent, neither acknowledged nor refused
 	Completed  uint64   `json:"completed"`           // acknowledged
 	InDoubt    uint64   `json:"in_doubt,omitempty"`  // enqueued and not completed, unless a completion that was never answered took effect
+	Left       uint64   `json:"left,omitempty"`      // enqueued and, as no worker claims them, left on the server
 	Lost       uint64   `json:"lost"`                // enqueued and never completed
 	Duplicated uint64   `json:"duplicated"`          // completed more than once
 	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload other than the one enqueued

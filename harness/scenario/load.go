@@ -172,6 +172,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	if s.Soak = readSoak(b, s); s.Soak != nil {
 		s.Rounds = 1
 	}
+	checkRoles(b, s)
 	return s
 }
 

@@ -56,7 +56,11 @@ func (s *Scenario) soakLasts(warmup, drain time.Duration) time.Duration {
 func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	r := s.PlannedRounds()
 	references := time.Duration((r.Total()+1)*len(s.References)) * (s.ReferenceSample() + referenceStartExpected)
-	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(r.Timed)*backlog + references
+	backlogs := r.Timed
+	if Any(s.Workloads, Workload.ClaimsAlone) { // it is the load of every round
+		backlogs = r.Total()
+	}
+	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(backlogs)*backlog + references
 }
 
 // What a round of a server that is well takes besides its warm-up and its window, as seen on two cores.

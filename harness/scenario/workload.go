@@ -29,8 +29,8 @@ type Workload struct {
 	Tenants     int     `json:"tenants"`
 	FirstTenant int     `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
 	Queues      int     `json:"queues"`                 // per tenant
-	Producers   int     `json:"producers"`              // 0 only where nothing arrives
-	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time
+	Producers   int     `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
+	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
 	Batch       int     `json:"batch"`                  // tasks per call
 	Payload     Payload `json:"payload"`
 	Keys        Keys    `json:"keys,omitzero"`
@@ -204,6 +204,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readInFlight(b, &w)
 	readCombined(b, &w)
 	readReads(b, &w)
+	checkSides(b, w)
 	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
@@ -257,19 +258,3 @@ const (
 	// sessionTasksMax is how many tasks the server lets one worker session hold.
 	sessionTasksMax = 1 << 16
 )
-
-// readSides reads producers and workers. Where nothing arrives there is no producer, and workers only wait.
-func readSides(b *hclfile.Block, w *Workload) {
-	if w.Arrivals.Kind == None {
-		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() no task is sent"})
-		w.Workers = b.Int("workers", hclfile.IntSpec{Max: 100_000})
-	} else {
-		w.Producers = b.Int("producers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})
-		w.Workers = b.Int("workers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})
-	}
-	sessions := max(1, w.Tenants*w.Connections)
-	if slots := (w.Workers + sessions - 1) / sessions; w.Driver == "stream" && slots*w.Batch > sessionTasksMax {
-		b.AttrProblem("workers", fmt.Sprintf("%d worker slots of up to %d tasks share a session, which may hold %d tasks",
-			slots, w.Batch, sessionTasksMax), "lower workers or batch, or raise connections")
-	}
-}

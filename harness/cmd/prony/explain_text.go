@@ -41,7 +41,11 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 			hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
 	}
 	if l := s.Backlog; l != nil {
-		line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
+		if scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
+			line("backlog", "%s tasks, enqueued before each warm-up and claimed from then on", render.Count(l.Tasks))
+		} else {
+			line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
+		}
 	}
 	for _, f := range s.Faults {
 		line("fault", "%s", faultInWords(f))
