@@ -85,6 +85,8 @@ func (c *Config) validateWorkload() *problems {
 		check(w.InFlight > 0 || !w.EnqueuesAlone(), "workload.in_flight is 0; with workers = 0 it must say how many tasks may stay on the server")
 	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
+	check(w.ProducerBatch >= 0, "workload.producer_batch is %d; it must not be negative", w.ProducerBatch)
+	check(w.WorkerBatch >= 0, "workload.worker_batch is %d; it must not be negative", w.WorkerBatch)
 	switch w.Payload.Kind {
 	case "fixed", "uniform":
 	case "lognormal":
@@ -106,10 +108,10 @@ func (c *Config) validateWorkload() *problems {
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
 	errs.checkArrivals(w)
 	if len(*errs) == 0 {
-		held := float64(w.Producers) * float64(w.Batch) * float64(w.Payload.Max)
+		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,
 			"%d producers × %d tasks per call × %d bytes of payload is more than %d bytes in flight; lower one of them",
-			w.Producers, w.Batch, w.Payload.Max, payloadMemoryMax)
+			w.Producers, w.EnqueueBatch(), w.Payload.Max, payloadMemoryMax)
 	}
 	if c.Ledger == nil {
 		check(false, "no ledger given")
@@ -125,7 +127,7 @@ func (p *problems) checkArrivals(w scenario.Workload) {
 	switch w.Arrivals.Kind {
 	case scenario.None:
 	case scenario.Closed:
-		p.check(w.InFlight == 0 || w.InFlight >= w.Batch, "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.Batch)
+		p.check(w.InFlight == 0 || w.InFlight >= w.EnqueueBatch(), "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.EnqueueBatch())
 	case scenario.Open, scenario.Ramp, scenario.Burst:
 		validateArrivals(p.check, w.Arrivals)
 		p.check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)

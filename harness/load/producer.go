@@ -50,9 +50,9 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		keys:     newKeys(w),
 		draw:     newDraw(w, number),
 		sizes:    newSizes(w.Payload),
-		tasks:    make([]driver.Task, w.Batch),
-		outcomes: make([]error, w.Batch),
-		intended: make([]int64, w.Batch),
+		tasks:    make([]driver.Task, w.EnqueueBatch()),
+		outcomes: make([]error, w.EnqueueBatch()),
+		intended: make([]int64, w.EnqueueBatch()),
 		record:   newEnqueues(&r.accounting, r.sliced || w.Arrivals.Timed()),
 	}
 	return p

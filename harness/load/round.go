@@ -163,7 +163,7 @@ func (r *round) openSlots() error {
 		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
 		at := place{conn, tenant}
 		if working[at] == nil {
-			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], queues, slots[at]*w.Batch)
+			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], queues, slots[at]*w.ClaimBatch())
 			if err != nil {
 				return fmt.Errorf("load: open a worker session for %s on connection %d: %w", tenants[tenant], conn, err)
 			}
@@ -183,7 +183,7 @@ func (r *round) plan(warmup *warmup) error {
 	r.clock, r.window = warmup.clock, warmup.window
 	w := r.cfg.Workload
 	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
-		r.limit = newInFlightLimit(w.InFlight, w.Batch)
+		r.limit = newInFlightLimit(w.InFlight, w.EnqueueBatch())
 	}
 	if !w.Arrivals.Timed() {
 		return nil

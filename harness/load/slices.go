@@ -112,7 +112,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	bound := math.MaxInt
 	if most := cfg.Workload.InFlight; most > 0 {
 		bound = most
-		r.limit = newInFlightLimit(most, cfg.Workload.Batch)
+		r.limit = newInFlightLimit(most, cfg.Workload.EnqueueBatch())
 	}
 	r.begin()
 	r.schedule = newSchedule(r.clock, bound, pause)

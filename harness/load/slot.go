@@ -35,7 +35,7 @@ type slot struct {
 }
 
 func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot, error) {
-	batch := r.cfg.Workload.Batch
+	batch := r.cfg.Workload.ClaimBatch()
 	s := &slot{
 		round:      r,
 		number:     number,

@@ -125,6 +125,8 @@ func (t *settings) load(w *scenario.Workload) {
 	t.add("producers", workloadPath(w, "producers"), strconv.Itoa(w.Producers))
 	t.add("worker slots", workloadPath(w, "workers"), strconv.Itoa(w.Workers))
 	t.add("tasks per call", workloadPath(w, "batch"), strconv.Itoa(w.Batch))
+	t.add("tasks per enqueue call", workloadPath(w, "producer_batch"), unlessZero(w.ProducerBatch))
+	t.add("tasks per claim", workloadPath(w, "worker_batch"), unlessZero(w.WorkerBatch))
 	t.arrivals(w.Arrivals)
 	if !w.Keys.IsZero() {
 		t.add("queues are chosen", "", w.Keys.Kind)

@@ -27,7 +27,7 @@ func (m *measured) judgeRole(o *outcomes) {
 	switch {
 	case w.ClaimsAlone() && outstanding == 0:
 		m.fault(result.Invalid, "the workers completed the whole backlog before the window's end: raise backlog.tasks, or shorten the window")
-	case w.EnqueuesAlone() && outstanding+uint64(w.Batch) > uint64(w.InFlight):
+	case w.EnqueuesAlone() && outstanding+uint64(w.EnqueueBatch()) > uint64(w.InFlight):
 		m.fault(result.Invalid, fmt.Sprintf("the producers reached in_flight, %s tasks, before the window's end, and then waited: raise in_flight, or shorten the window",
 			render.Count(w.InFlight)))
 	}

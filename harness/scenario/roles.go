@@ -31,9 +31,9 @@ func readSides(b *hclfile.Block, w *Workload) {
 		}
 	}
 	sessions := max(1, w.Tenants*w.Connections)
-	if slots := (w.Workers + sessions - 1) / sessions; w.Driver == "stream" && slots*w.Batch > sessionTasksMax {
+	if slots := (w.Workers + sessions - 1) / sessions; w.Driver == "stream" && slots*w.ClaimBatch() > sessionTasksMax {
 		b.AttrProblem("workers", fmt.Sprintf("%d worker slots of up to %d tasks share a session, which may hold %d tasks",
-			slots, w.Batch, sessionTasksMax), "lower workers or batch, or raise connections")
+			slots, w.ClaimBatch(), sessionTasksMax), "lower workers or batch, or raise connections")
 	}
 }
 
@@ -57,6 +57,8 @@ func checkSides(b *hclfile.Block, w Workload) {
 		b.AttrProblem("arrivals", fmt.Sprintf("arrivals = %s counts the tasks that are completed, and with workers = 0 none is", w.Arrivals), "write arrivals = closed(), or raise workers")
 	case w.EnqueuesAlone() && w.Combined:
 		b.AttrProblem("combined", "combined has no meaning with workers = 0: nothing is completed", "remove it")
+	case w.EnqueuesAlone() && b.Has("worker_batch"):
+		b.AttrProblem("worker_batch", "worker_batch has no meaning with workers = 0: nothing is claimed", "remove it")
 	case w.EnqueuesAlone() && !b.Has("in_flight"):
 		b.AttrProblem("workers", "workers is 0, so all tasks stay on the server, and in_flight does not say how many they may be",
 			"write in_flight = 1000000, or more than the producers enqueue in the warm-up and the window")

@@ -20,20 +20,23 @@ func Any(workloads []Workload, is func(Workload) bool) bool {
 
 // Workload says what load is put on the topology.
 type Workload struct {
-	Name        string  `json:"name"`
-	Driver      string  `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
-	Script      Script  `json:"-"`                    // of DriverK6
-	Procs       int     `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
-	BusyPoll    bool    `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
-	Connections int     `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
-	Tenants     int     `json:"tenants"`
-	FirstTenant int     `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
-	Queues      int     `json:"queues"`                 // per tenant
-	Producers   int     `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
-	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
-	Batch       int     `json:"batch"`                  // tasks per call
-	Payload     Payload `json:"payload"`
-	Keys        Keys    `json:"keys,omitzero"`
+	Name        string `json:"name"`
+	Driver      string `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
+	Script      Script `json:"-"`                    // of DriverK6
+	Procs       int    `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
+	BusyPoll    bool   `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
+	Connections int    `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
+	Tenants     int    `json:"tenants"`
+	FirstTenant int    `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
+	Queues      int    `json:"queues"`                 // per tenant
+	Producers   int    `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
+	Workers     int    `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
+	Batch       int    `json:"batch"`                  // tasks per call, see EnqueueBatch and ClaimBatch
+	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
+	ProducerBatch int     `json:"producer_batch,omitzero"`
+	WorkerBatch   int     `json:"worker_batch,omitzero"`
+	Payload       Payload `json:"payload"`
+	Keys          Keys    `json:"keys,omitzero"`
 	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
 	// DriverK6, which draws nothing.
 	Seed     int      `json:"seed,omitzero"`
@@ -52,7 +55,7 @@ type Workload struct {
 }
 
 // HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
-func (w Workload) HeldMax() int { return (w.Producers + w.Workers) * w.Batch }
+func (w Workload) HeldMax() int { return w.Producers*w.EnqueueBatch() + w.Workers*w.ClaimBatch() }
 
 // MarshalJSON writes the lease as text, and the script's fields beside the workload's.
 func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
@@ -75,7 +78,7 @@ func (w *Workload) stored() any {
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
+		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "producer_batch", "worker_batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
@@ -200,15 +203,13 @@ func readWorkload(b *hclfile.Block) Workload {
 	if w.Idempotent && w.Driver != "" && w.Driver != "stream" && w.Driver != DriverK6 {
 		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q gives tasks no keys", w.Driver), `remove it, or write driver = "stream"`)
 	}
+	readBatches(b, &w)
 	readSides(b, &w)
 	readInFlight(b, &w)
 	readCombined(b, &w)
 	readReads(b, &w)
 	checkSides(b, w)
-	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
-		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
-			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
-	}
+	checkCallBytes(b, w)
 	return w
 }
 
@@ -223,9 +224,9 @@ func readCombined(b *hclfile.Block, w *Workload) {
 		b.AttrProblem("combined", `completions of the driver "stream" never wait for a claim`, `remove it, or write driver = "unary" or "rest"`)
 	case w.Driver != "" && w.Driver != "unary" && w.Driver != "rest":
 		b.AttrProblem("combined", fmt.Sprintf("the driver %q can't complete and claim in one call", w.Driver), `remove it, or write driver = "unary" or "rest"`)
-	case w.InFlight > 0 && w.InFlight <= w.Workers*w.Batch:
+	case w.InFlight > 0 && w.InFlight <= w.Workers*w.ClaimBatch():
 		b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, and the %d worker slots may hold %d completed tasks until their next claims are answered",
-			w.InFlight, w.Workers, w.Workers*w.Batch), "raise it, or lower workers or batch")
+			w.InFlight, w.Workers, w.Workers*w.ClaimBatch()), "raise it, or lower workers or batch")
 	}
 }
 
@@ -237,8 +238,8 @@ func readInFlight(b *hclfile.Block, w *Workload) {
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
 	case Closed:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax})
-		if w.InFlight > 0 && w.InFlight < w.Batch {
-			b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.Batch), "raise it, or lower batch")
+		if w.InFlight > 0 && w.InFlight < w.EnqueueBatch() {
+			b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.EnqueueBatch()), "raise it, or lower batch")
 		}
 	case None:
 		if b.Has("in_flight") {

@@ -203,7 +203,7 @@ func workloadInWords(w scenario.Workload) string {
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
 		fmt.Sprintf("%s and %s", render.Plural(w.Producers, "producer"), render.Plural(w.Workers, "worker slot")),
 		fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), render.Plural(w.Queues, "queue")),
-		"calls of " + render.Plural(w.Batch, "task"),
+		callsInWords(w),
 		fmt.Sprintf("payload %s", w.Payload),
 	}
 	if w.Combined {
@@ -225,6 +225,13 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
 	}
 	return strings.Join(words, ", ")
+}
+
+func callsInWords(w scenario.Workload) string {
+	if w.EnqueueBatch() == w.ClaimBatch() {
+		return "calls of " + render.Plural(w.EnqueueBatch(), "task")
+	}
+	return fmt.Sprintf("enqueue calls of %s, claims of up to %s", render.Plural(w.EnqueueBatch(), "task"), render.Plural(w.ClaimBatch(), "task"))
 }
 
 func driverInWords(w scenario.Workload) string {

@@ -11,6 +11,19 @@ scenario "enqueues" {
   phases { window = "10s" }
 }
 
+scenario "batches" {
+  topology "single" { durability = "sync" }
+  workload "main" {
+    driver         = "stream"
+    producers      = 16
+    workers        = 16
+    batch          = 8
+    producer_batch = 64
+    in_flight      = 1024
+  }
+  phases { window = "10s" }
+}
+
 scenario "claims" {
   topology "single" { durability = "sync" }
   workload "main" {
