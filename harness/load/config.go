@@ -17,6 +17,7 @@ func (c *Config) validate() error {
 	errs := c.validateWorkload()
 	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
 	errs.checkPhases(c.Phases)
+	errs.checkVolume(c)
 	if c.Workload.ClaimsAlone() {
 		errs.check(c.Ledger == nil || c.Ledger.Outstanding() > 0, "workload.producers is 0, and the ledger has no tasks to claim; call Fill before")
 	} else {
@@ -33,6 +34,7 @@ func (c *MeterConfig) validate() error {
 	w, p := c.Workload, c.Phases
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	errs.checkArrivals(w)
+	check(p.Tasks == 0, "phases.tasks is %d; a load that others make ends its window by time: leave it out", p.Tasks)
 	check(p.Window >= 0, "phases.window is %v; it must be positive, or 0 where it has no end", p.Window)
 	check(p.Window != 0 || !w.Arrivals.Timed(), "phases.window is 0, which is without an end; workload.arrivals must then be %s, not %s",
 		scenario.Closed, w.Arrivals.Kind)

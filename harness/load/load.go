@@ -213,6 +213,9 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 	if len(cfgs) == 0 {
 		return nil, errors.New("load: no workload given")
 	}
+	if tasks := cfgs[0].Phases.Tasks; tasks > 0 && len(cfgs) > 1 {
+		return nil, fmt.Errorf("load: phases.tasks is %d; it must be 0 with several workloads, whose windows end together", tasks)
+	}
 	var rounds []*round
 	var reads []*tenantReads
 	for i, cfg := range cfgs {

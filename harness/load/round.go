@@ -181,6 +181,10 @@ func (r *round) openSlots() error {
 // plan takes the window over, and says when the tasks of an open load are due.
 func (r *round) plan(warmup *warmup) error {
 	r.clock, r.window = warmup.clock, warmup.window
+	r.volume = newVolume(r.cfg, func() {
+		now := r.clock.now()
+		r.window.endAt(now, now+int64(r.cfg.Phases.Drain))
+	})
 	w := r.cfg.Workload
 	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
 		r.limit = newInFlightLimit(w.InFlight, w.EnqueueBatch())
@@ -265,6 +269,14 @@ func (r *round) conduct() (drained bool) {
 	}
 	if r.limit != nil {
 		r.limit.closeIn(r.clock.until(r.window.end()))
+	}
+	if r.volume != nil {
+		if r.wait(r.window.cut, r.window.end()); r.ending() {
+			return false
+		}
+		if r.limit != nil {
+			r.limit.close()
+		}
 	}
 	if !r.wait(r.producersDone, r.window.deadline()) {
 		return false
@@ -375,7 +387,7 @@ func (r *round) stop(drained bool) bool {
 
 // merge puts together what producers and slots recorded. None of them may be at work.
 func (r *round) merge() *Outcome {
-	o := r.newOutcome(r.cfg.Phases.Window)
+	o := r.newOutcome(time.Duration(r.window.end() - r.window.start()))
 	o.StartHook, o.EndHook = r.startHook, r.endHook
 	for _, p := range r.producers {
 		p.record.mergeInto(o)

@@ -174,6 +174,7 @@ func (t *settings) phases() {
 	s := t.scenario
 	t.duration("warm-up", s.Phases.Warmup)
 	t.duration("window", s.Phases.Window)
+	t.add("window, tasks", "", unlessZero(s.Phases.Tasks))
 	t.duration("drain, at most", s.Phases.Drain)
 	if s.SeriesEvery > 0 {
 		t.duration("series, a sample each", s.SeriesEvery)

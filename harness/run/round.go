@@ -158,6 +158,7 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	m.round.Ledger = loads.balance()
 	loads.judge(outcome, m)
 	m.judgeRole(outcome)
+	m.judgeVolume(r.scenario.Phases)
 	r.checkLedger(ctx, cluster, outcome, m)
 	m.round.Derive(m.histograms)
 }

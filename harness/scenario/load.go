@@ -173,6 +173,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 		s.Rounds = 1
 	}
 	checkRoles(b, s)
+	checkVolume(b, s)
 	return s
 }
 

@@ -38,7 +38,7 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 			start = "the same servers"
 		}
 		line("round", start+", %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
-			hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
+			windowText(s.Phases), hclfile.FormatDuration(s.Phases.Drain))
 	}
 	if l := s.Backlog; l != nil {
 		if scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
@@ -271,6 +271,14 @@ func offered(p explainedPoint) string {
 		return ""
 	}
 	return fmt.Sprintf(": %s tasks in a window", render.Count(int(p.TasksPerWindow)))
+}
+
+// windowText says how long a window is.
+func windowText(p scenario.Phases) string {
+	if p.Tasks > 0 {
+		return fmt.Sprintf("%s tasks and %s at most", render.Count(p.Tasks), hclfile.FormatDuration(p.Window))
+	}
+	return hclfile.FormatDuration(p.Window)
 }
 
 // warmupText says how long a warm-up takes.
