@@ -130,11 +130,11 @@ func (p *problems) checkArrivals(w scenario.Workload) {
 	case scenario.None:
 	case scenario.Closed:
 		p.check(w.InFlight == 0 || w.InFlight >= w.EnqueueBatch(), "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.EnqueueBatch())
-	case scenario.Open, scenario.Ramp, scenario.Burst:
+	case scenario.Open, scenario.Ramp, scenario.Burst, scenario.Stages:
 		validateArrivals(p.check, w.Arrivals)
 		p.check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)
 	default:
-		p.check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s or %s", w.Arrivals.Kind,
-			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.None)
+		p.check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s, %s or %s", w.Arrivals.Kind,
+			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.Stages, scenario.None)
 	}
 }

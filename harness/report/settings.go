@@ -145,6 +145,9 @@ func (t *settings) arrivals(a scenario.Arrivals) {
 	if a.Over > 0 {
 		t.add("over", "", hclfile.FormatDuration(a.Over))
 	}
+	if a.Kind == scenario.Stages {
+		t.add("stages", "", a.String())
+	}
 	if a.Every > 0 {
 		t.add("each", "", hclfile.FormatDuration(a.Every))
 	}

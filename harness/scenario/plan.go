@@ -123,6 +123,8 @@ func (p Point) Offered(window time.Duration) (tasks float64, known bool) {
 func (a Arrivals) due(window time.Duration) float64 {
 	base, to := a.Rate.PerSecond, a.To.PerSecond
 	switch a.Kind {
+	case Stages:
+		return a.stagesDue(window)
 	case Ramp:
 		over := min(a.Over, window)
 		reached := base + (to-base)*over.Seconds()/a.Over.Seconds()

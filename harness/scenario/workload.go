@@ -234,7 +234,7 @@ func readCombined(b *hclfile.Block, w *Workload) {
 // producers of a closed one wait, and without a bound they don't.
 func readInFlight(b *hclfile.Block, w *Workload) {
 	switch w.Arrivals.Kind {
-	case Open, Ramp, Burst:
+	case Open, Ramp, Burst, Stages:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
 	case Closed:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax})
