@@ -73,6 +73,8 @@ func (c *Config) validateWorkload() *problems {
 	w := c.Workload
 	check(len(c.Conns) > 0, "no connection given; open at least one")
 	check(w.Tenants >= 1, "workload.tenants is %d; it must be at least 1", w.Tenants)
+	check(!w.QueuePerWorker || w.Tenants < 1 || w.Workers%w.Tenants == 0,
+		"workload.workers is %d; with queue_per_worker it must be a multiple of the %d tenants", w.Workers, w.Tenants)
 	check(w.Queues >= 1, "workload.queues is %d; it must be at least 1", w.Queues)
 	if w.Arrivals.Kind == scenario.None {
 		check(w.Producers == 0, "workload.producers is %d; with arrivals = none() it must be 0", w.Producers)

@@ -71,7 +71,7 @@ const (
 func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	var routes []ledger.Route
 	for _, tenant := range tenantsOf(w) {
-		for q := range w.Queues {
+		for q := range w.QueuesOfTenant() {
 			routes = append(routes, ledger.Route{Tenant: tenant, Queue: QueueName(q)})
 		}
 	}

@@ -116,7 +116,7 @@ type place struct{ conn, tenant int }
 
 func (r *round) openProducers() error {
 	w := r.cfg.Workload
-	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
+	tenants, queues := tenantsOf(w), names(QueueName, 0, w.QueuesOfTenant())
 
 	placed := producerPlace
 	if keys := newKeys(w); keys.chosen() {
@@ -124,7 +124,7 @@ func (r *round) openProducers() error {
 	}
 	producing := make(map[place]driver.Producer)
 	for i := range w.Producers {
-		conn, routes := placed(i, w.Producers, w.Tenants, w.Queues, len(r.cfg.Conns))
+		conn, routes := placed(i, w.Producers, w.Tenants, w.QueuesOfTenant(), len(r.cfg.Conns))
 		var destinations []destination
 		shares := make(map[int]*readShare)
 		for _, to := range routes {
@@ -151,19 +151,35 @@ func (r *round) openProducers() error {
 
 func (r *round) openSlots() error {
 	w := r.cfg.Workload
-	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
+	tenants, queues := tenantsOf(w), names(QueueName, 0, w.QueuesOfTenant())
 
-	slots := make(map[place]int)
-	for i := range w.Workers {
-		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
-		slots[place{conn, tenant}]++
+	// claiming is a session's place, and the queue where the session claims from one queue alone; else queue is 0.
+	type claiming struct {
+		place
+		queue int
 	}
-	working := make(map[place]driver.Worker)
+	placed := func(slot int) claiming {
+		conn, tenant := slotPlace(slot, w.Tenants, len(r.cfg.Conns))
+		at := claiming{place: place{conn, tenant}}
+		if w.QueuePerWorker {
+			at.queue = slot / w.Tenants
+		}
+		return at
+	}
+	slots := make(map[claiming]int)
 	for i := range w.Workers {
-		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
-		at := place{conn, tenant}
+		slots[placed(i)]++
+	}
+	working := make(map[claiming]driver.Worker)
+	for i := range w.Workers {
+		at := placed(i)
+		conn, tenant := at.conn, at.tenant
 		if working[at] == nil {
-			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], queues, slots[at]*w.ClaimBatch())
+			from := queues
+			if w.QueuePerWorker {
+				from = queues[at.queue : at.queue+1]
+			}
+			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], from, slots[at]*w.ClaimBatch())
 			if err != nil {
 				return fmt.Errorf("load: open a worker session for %s on connection %d: %w", tenants[tenant], conn, err)
 			}

@@ -26,6 +26,7 @@ type slot struct {
 	outcomes   []error
 	from       ledger.Address // of the last delivery: those of a batch are mostly of one queue
 
+	thinking     thinking
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -44,6 +45,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		deliveries: make([]driver.Delivery, batch),
 		claimed:    make([]claimed, batch),
 		outcomes:   make([]error, batch),
+		thinking:   newThinking(r.cfg.Workload, number),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
@@ -97,9 +99,10 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete completes n deliveries. With a combiner it claims the next ones in the same call, unless claims is done. It returns how many it
+// complete completes n deliveries, after the time that the slot thinks. With a combiner it claims the next ones in the same call, unless claims is done. It returns how many it
 // claimed, and whether the slot goes on.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
+	s.thinking.pause(calls)
 	s.completing(n)
 	var err error
 	if s.combiner != nil && claims.Err() == nil {

@@ -121,7 +121,13 @@ func (t *settings) load(w *scenario.Workload) {
 	t.add("generator GOMAXPROCS", workloadPath(w, "procs"), unlessZero(w.Procs))
 	t.add("connections", workloadPath(w, "connections"), unlessZero(w.Connections))
 	t.add("tenants", workloadPath(w, "tenants"), strconv.Itoa(w.Tenants))
-	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.Queues))
+	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.QueuesOfTenant()))
+	if w.QueuePerWorker {
+		t.add("a queue for each worker slot", workloadPath(w, "queue_per_worker"), "true")
+	}
+	if w.Think.Kind != "" {
+		t.add("workers think", "", w.Think.String())
+	}
 	t.add("producers", workloadPath(w, "producers"), strconv.Itoa(w.Producers))
 	t.add("worker slots", workloadPath(w, "workers"), strconv.Itoa(w.Workers))
 	t.add("tasks per call", workloadPath(w, "batch"), strconv.Itoa(w.Batch))

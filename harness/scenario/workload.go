@@ -20,23 +20,20 @@ func Any(workloads []Workload, is func(Workload) bool) bool {
 
 // Workload says what load is put on the topology.
 type Workload struct {
-	Name        string `json:"name"`
-	Driver      string `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
-	Script      Script `json:"-"`                    // of DriverK6
-	Procs       int    `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
-	BusyPoll    bool   `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
-	Connections int    `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
-	Tenants     int    `json:"tenants"`
-	FirstTenant int    `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
-	Queues      int    `json:"queues"`                 // per tenant
-	Producers   int    `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
-	Workers     int    `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
-	Batch       int    `json:"batch"`                  // tasks per call, see EnqueueBatch and ClaimBatch
-	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
-	ProducerBatch int     `json:"producer_batch,omitzero"`
-	WorkerBatch   int     `json:"worker_batch,omitzero"`
-	Payload       Payload `json:"payload"`
-	Keys          Keys    `json:"keys,omitzero"`
+	Name        string  `json:"name"`
+	Driver      string  `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
+	Script      Script  `json:"-"`                    // of DriverK6
+	Procs       int     `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
+	BusyPoll    bool    `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
+	Connections int     `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
+	Tenants     int     `json:"tenants"`
+	FirstTenant int     `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
+	Queues      int     `json:"queues"`                 // per tenant
+	Producers   int     `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
+	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
+	Batch       int     `json:"batch"`                  // tasks per call, see EnqueueBatch and ClaimBatch
+	Payload     Payload `json:"payload"`
+	Keys        Keys    `json:"keys,omitzero"`
 	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
 	// DriverK6, which draws nothing.
 	Seed     int      `json:"seed,omitzero"`
@@ -52,6 +49,13 @@ type Workload struct {
 	Combined bool `json:"combined,omitzero"`
 	// Reads is the share of reads among the tasks that are enqueued and read together, below 1: see ReadsPerTask. 0: no task is read.
 	Reads float64 `json:"reads,omitzero"`
+
+	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
+	ProducerBatch int `json:"producer_batch,omitzero"`
+	WorkerBatch   int `json:"worker_batch,omitzero"`
+	// QueuePerWorker gives each worker slot a queue of its own, which only that slot claims from; see QueuesOfTenant.
+	QueuePerWorker bool  `json:"queue_per_worker,omitzero"`
+	Think          Think `json:"think,omitzero"` // of a worker, between a claim and the completion
 }
 
 // HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
@@ -78,7 +82,7 @@ func (w *Workload) stored() any {
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "producer_batch", "worker_batch", "payload", "arrivals",
+		"driver", "script", "procs", "connections", "tenants", "queues", "queue_per_worker", "think", "producers", "workers", "batch", "producer_batch", "worker_batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
@@ -191,7 +195,6 @@ func readWorkload(b *hclfile.Block) Workload {
 		}),
 	}
 	w.Script = readScript(b, w.Driver)
-	w.Keys = readKeys(b, w.Tenants, w.Queues)
 	w.BusyPoll = readBusyPoll(b, w.Procs)
 	if w.Driver == DriverK6 {
 		w.Connections, w.Seed = 0, 0
@@ -205,6 +208,9 @@ func readWorkload(b *hclfile.Block) Workload {
 	}
 	readBatches(b, &w)
 	readSides(b, &w)
+	readQueuePerWorker(b, &w)
+	w.Keys = readKeys(b, w.Tenants, w.QueuesOfTenant())
+	readThink(b, &w)
 	readInFlight(b, &w)
 	readCombined(b, &w)
 	readReads(b, &w)

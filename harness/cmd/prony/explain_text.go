@@ -202,9 +202,12 @@ func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
 		fmt.Sprintf("%s and %s", render.Plural(w.Producers, "producer"), render.Plural(w.Workers, "worker slot")),
-		fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), render.Plural(w.Queues, "queue")),
+		fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), queuesInWords(w)),
 		callsInWords(w),
 		fmt.Sprintf("payload %s", w.Payload),
+	}
+	if w.Think.Kind != "" {
+		words = append(words, fmt.Sprintf("workers think for %s before they complete", w.Think))
 	}
 	if w.Combined {
 		words = append(words, "completions with the next claim")
@@ -225,6 +228,14 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
 	}
 	return strings.Join(words, ", ")
+}
+
+func queuesInWords(w scenario.Workload) string {
+	words := render.Plural(w.QueuesOfTenant(), "queue")
+	if w.QueuePerWorker {
+		words += " (one for each worker slot)"
+	}
+	return words
 }
 
 func callsInWords(w scenario.Workload) string {
