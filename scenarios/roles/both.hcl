@@ -1,6 +1,6 @@
 # Producers and workers together: what to hold the figures of enqueue-only.hcl and claim-complete-only.hcl against.
 
-scenario "both-roles" {
+scenario "roles-both" {
   title = "Enqueues, claims and completions over gRPC streams, calls of 16 tasks, at durability sync"
   tags  = ["roles"]
 

@@ -1,7 +1,7 @@
 # Workers alone: what the server hands out and completes when nobody enqueues. A backlog is there before each warm-up; it must outlast the
 # window, and the workers complete what is left of it in the drain.
 
-scenario "claim-complete-only" {
+scenario "roles-claim-complete-only" {
   title = "Claims and completions alone over gRPC streams, calls of 16 tasks, at durability sync"
   tags  = ["roles"]
 

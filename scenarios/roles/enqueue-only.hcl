@@ -1,7 +1,7 @@
 # Producers alone: what the server takes in when nobody claims. The tasks stay on the server, whose own account must show that it still
 # holds each of them.
 
-scenario "enqueue-only" {
+scenario "roles-enqueue-only" {
   title = "Enqueues alone over gRPC streams, calls of 16 tasks, at durability sync"
   tags  = ["roles"]
 

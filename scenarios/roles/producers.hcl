@@ -1,7 +1,7 @@
 # 1 to 256 producers at fixed workers: how enqueues add up, until the workers or the server have enough. Each call of a producer has 4 tasks,
 # each claim of a worker up to 16, so that 64 workers keep up with few producers and with many.
 
-scenario "producers" {
+scenario "roles-producers" {
   title = "1 to 256 producers with 64 workers, at durability sync"
   tags  = ["roles"]
 

@@ -1,7 +1,7 @@
 # Workers that share one queue, and workers with a queue each, at the same load: what it costs or saves the server that no two workers claim from
 # the same queue. Each worker takes 1 ms on average for the tasks of a claim, as a worker does that works on them.
 
-scenario "queue-per-worker" {
+scenario "roles-queue-per-worker" {
   title = "64 workers on one queue or on a queue each, with think times of 1 ms, at durability sync"
   tags  = ["roles"]
 

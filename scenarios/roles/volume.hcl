@@ -1,7 +1,7 @@
 # The same work in every round: 200,000 cycles, however long they take. The rate is over the time that they took; a round that takes longer than
 # a minute is invalid.
 
-scenario "fixed-volume" {
+scenario "roles-volume" {
   title = "200,000 cycles over gRPC streams, calls of 16 tasks, at durability sync"
   tags  = ["roles"]
 

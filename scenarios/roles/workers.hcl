@@ -1,7 +1,7 @@
 # 1 to 256 workers at fixed producers: how claims and completions add up, until the producers or the server have enough. in_flight bounds the
 # backlog that few workers leave.
 
-scenario "workers" {
+scenario "roles-workers" {
   title = "1 to 256 workers with 64 producers, at durability sync"
   tags  = ["roles"]
 
