@@ -13,7 +13,7 @@ type stages struct {
 }
 
 // neverDue is when a task is due that no rate brings: later than any window ends.
-const neverDue = math.MaxInt64 / 4
+const neverDue = 1 << 61
 
 // newStages returns the pacer of stages with known rates.
 func newStages(a scenario.Arrivals) stages {

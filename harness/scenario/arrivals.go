@@ -186,10 +186,10 @@ func (a Arrivals) check() error {
 	return nil
 }
 
-// lengthLeast is the shortest ramp and burst: what is shorter is a matter of one call more or less.
+// lengthLeast is the shortest ramp, burst, stage and think time: what is shorter is a matter of one call more or less.
 const lengthLeast = time.Millisecond
 
-// readLength reads the duration of a ramp or a burst.
+// readLength reads the duration of a ramp, a burst, a stage or a think time.
 func readLength(name string, v cty.Value) (time.Duration, error) {
 	const units = `a duration is a string with a unit, as in "2s", "250ms" or "1m30s"`
 	if v.IsMarked() || v.Type() != cty.String {
