@@ -81,7 +81,7 @@ func drawArrivals(t *rapid.T) scenario.Arrivals {
 	}
 	a.Every = length("every", a.Over)
 	for range rapid.IntRange(1, 5).Draw(t, "stages") {
-		stage := scenario.Stage{To: rate("stage to"), Over: length("stage over", 0)}
+		stage := scenario.Stage{To: rate("stage to"), Over: length("stage over", 100*time.Millisecond)}
 		switch rapid.IntRange(0, 3).Draw(t, "shape") {
 		case 0:
 			stage.Over = 0

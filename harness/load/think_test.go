@@ -25,7 +25,7 @@ func TestWorkersThink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
-				b.ackDelay = ms
+				b.ackDelay, b.completeDelay = ms, 0
 				w := workload(func(w *scenario.Workload) { w.Think, w.InFlight = c.think, 64 })
 				cfg := config(b, w)
 				o, err := Run(t.Context(), cfg)

@@ -82,8 +82,9 @@ func (w *Workload) stored() any {
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"driver", "script", "procs", "connections", "tenants", "queues", "queue_per_worker", "think", "producers", "workers", "batch", "producer_batch", "worker_batch", "payload", "arrivals",
+		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
+		"producer_batch", "worker_batch", "queue_per_worker", "think",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }

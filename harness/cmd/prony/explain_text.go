@@ -202,7 +202,7 @@ func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
 		fmt.Sprintf("%s and %s", render.Plural(w.Producers, "producer"), render.Plural(w.Workers, "worker slot")),
-		fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), queuesInWords(w)),
+		queuesInWords(w),
 		callsInWords(w),
 		fmt.Sprintf("payload %s", w.Payload),
 	}
@@ -231,9 +231,9 @@ func workloadInWords(w scenario.Workload) string {
 }
 
 func queuesInWords(w scenario.Workload) string {
-	words := render.Plural(w.QueuesOfTenant(), "queue")
+	words := fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), render.Plural(w.QueuesOfTenant(), "queue"))
 	if w.QueuePerWorker {
-		words += " (one for each worker slot)"
+		words += ", one for each worker slot"
 	}
 	return words
 }
