@@ -44,6 +44,10 @@ func TestWindowOfTasks(t *testing.T) {
 				assert.LessOrEqual(t, done, uint64(tasks+8), "and the calls under way")
 				assert.LessOrEqual(t, countWithin(calls, o.WindowStart, o.WindowEnd), done)
 				assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "the drain waits for what is in flight alone")
+				if name == "producers that wait" {
+					after := countWithin(b.acknowledged, o.WindowEnd.Add(1), o.Finished.Add(1))
+					assert.LessOrEqual(t, after, uint64(2), "producers that wait for room send nothing more")
+				}
 			})
 		})
 	}
