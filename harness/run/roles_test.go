@@ -2,6 +2,7 @@ package run
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -97,4 +98,17 @@ func TestClaimAloneOfTooFewTasks(t *testing.T) {
 	r := execute(t, s, real(t)).result
 	assert.Equal(t, result.Invalid, r.Verdict)
 	assert.Contains(t, r.Reasons, "round 1: the workers completed the whole backlog before the window's end: raise backlog.tasks, or shorten the window")
+}
+
+// Workers of a real server that think, with a queue and calls of their own.
+func TestWorkersThatThink(t *testing.T) {
+	t.Parallel()
+	s := small()
+	w := &s.Workloads[0]
+	w.QueuePerWorker, w.ProducerBatch, w.WorkerBatch = true, 16, 4
+	w.Think = scenario.Think{Kind: scenario.ThinkFixed, Min: 5 * time.Millisecond, Max: 5 * time.Millisecond}
+	r := execute(t, s, real(t)).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Positive(t, r.Rounds[0].Cycles)
+	assert.GreaterOrEqual(t, r.Metrics[result.SettleLatencyMs+"_p50"].Low, 4.9)
 }
