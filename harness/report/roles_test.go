@@ -2,11 +2,13 @@ package report_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // The page of a workload without workers has the rate of its enqueues and the tasks that are left, and no rate of cycles.
@@ -35,4 +37,32 @@ func TestPageOfEnqueuesAlone(t *testing.T) {
 	assert.NotContains(t, page, "`cycles_per_s`")
 	assert.NotContains(t, files, "fixture-throughput.svg")
 	requireWholeTables(t, page)
+}
+
+// The page says how many tasks a call of each side has, how workers claim and think, and when a window ends.
+func TestPageOfRolesAndVolume(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	r.Manifest.Scenario = expanded(t, &scenario.Scenario{
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none"},
+		Workloads: []scenario.Workload{{
+			Name: "main", Driver: "stream", Tenants: 1, Queues: 1, Producers: 1, Workers: 6, Batch: 1, ProducerBatch: 64, WorkerBatch: 3, QueuePerWorker: true,
+			Think:   scenario.Think{Kind: scenario.ThinkExponential, Mean: time.Millisecond, Max: 10 * time.Millisecond},
+			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+		}},
+		Phases: scenario.Phases{Window: time.Minute, Tasks: 5000},
+	})
+	page := rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{
+		"| queues per tenant | `6` |", "| a queue for each worker slot | `true` |", "| tasks per enqueue call | `64` |", "| tasks per claim | `3` |",
+		"| workers think | `exponential(\"1ms\")` |", "| window, tasks | `5000` |",
+	} {
+		assert.Contains(t, page, says)
+	}
+	r.Manifest.Scenario.Workloads[0].Arrivals = scenario.Arrivals{
+		Kind: scenario.Stages, Rate: scenario.Rate{PerSecond: 1000}, Stages: []scenario.Stage{{To: scenario.Rate{PerSecond: 2000}, Over: time.Second}},
+	}
+	page = rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{"| stages | `stages(\"1k/s\", [\"1s\", \"2k/s\"])` |", "Steady load. The rate changes in stages over the window"} {
+		assert.Contains(t, page, says)
+	}
 }
