@@ -26,6 +26,7 @@ type slot struct {
 	outcomes   []error
 	from       ledger.Address // of the last delivery: those of a batch are mostly of one queue
 
+	urgency      urgency
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -44,6 +45,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		deliveries: make([]driver.Delivery, batch),
 		claimed:    make([]claimed, batch),
 		outcomes:   make([]error, batch),
+		urgency:    newUrgency(r.cfg.Workload),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
@@ -160,6 +162,9 @@ func (s *slot) check(n int, at int64) {
 		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.from)
 		s.claimed[i].at = at
 		s.outcomes[i] = nil
+		if s.claimed[i].verdict == ledger.Sound {
+			s.urgency.check(s.cfg.Ledger, s.claimed[i].id, s.from, d.Priority)
+		}
 	}
 	if s.cfg.Ledger.WatchesLeases() {
 		s.watch(n, time.Now())

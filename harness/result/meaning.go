@@ -66,7 +66,7 @@ var meanings = map[string]string{
 	RestartFirstClaimS:       "time from the start of a server to the answer of the first claim",
 	Lost:                     "acknowledged tasks that were never handed out or are gone, over all rounds",
 	Duplicated:               "tasks that were completed twice, over all rounds",
-	Corrupted:                "payloads that were claimed otherwise than they were enqueued, over all rounds",
+	Corrupted:                "tasks that were claimed with another payload or priority than they were enqueued with, over all rounds",
 	ReadMismatches:           "reads that were answered wrongly, or with another tenant's task, over all rounds",
 }
 

@@ -264,7 +264,7 @@ type Ledger struct {
 	InDoubt    uint64   `json:"in_doubt,omitempty"`  // enqueued and not completed, unless a completion that was never answered took effect
 	Lost       uint64   `json:"lost"`                // enqueued and never completed
 	Duplicated uint64   `json:"duplicated"`          // completed more than once
-	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload other than the one enqueued
+	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload or a priority other than that of the enqueue
 	Misrouted  uint64   `json:"misrouted,omitempty"` // claimed from another tenant or queue than they were enqueued for
 	Reordered  uint64   `json:"reordered,omitempty"` // claimed after a later task of the same producer and queue, where that was watched
 	Contested  uint64   `json:"contested,omitempty"` // claims of a task while another lease of it was valid, where that was watched

@@ -49,6 +49,8 @@ type Workload struct {
 	Combined bool `json:"combined,omitzero"`
 	// Reads is the share of reads among the tasks that are enqueued and read together, below 1: see ReadsPerTask. 0: no task is read.
 	Reads float64 `json:"reads,omitzero"`
+	// Priority says with which priorities tasks are enqueued.
+	Priority Priority `json:"priority,omitzero"`
 }
 
 // HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
@@ -77,6 +79,7 @@ var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
+		"priority",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -204,6 +207,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readInFlight(b, &w)
 	readCombined(b, &w)
 	readReads(b, &w)
+	readPriority(b, &w)
 	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")

@@ -211,6 +211,9 @@ func workloadInWords(w scenario.Workload) string {
 	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
 	}
+	if !w.Priority.IsZero() {
+		words = append(words, fmt.Sprintf("priority %s", w.Priority))
+	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}
