@@ -214,7 +214,8 @@ func (k *Cluster) openReplicas() error {
 				Dir: storage.ShardFolder(o.DataDir, i), Snapshots: filepath.Join(o.DataDir, snapshotsFolder, fmt.Sprintf("%04d", i)),
 				Store: store, Logs: k.logs.Group(uint16(i)), Stream: newAdmittedLayer(k, uint16(i)), Addresses: k.mux,
 				Bootstrap: servers, Hold: !k.isAdmitted(), Host: replicaHost{k}, Reluctant: k.yields, Permission: k.clocks, Log: k.log,
-				ElectionTimeout: cmp.Or(o.ElectionTimeout, DefaultElectionTimeout),
+				ElectionTimeout: cmp.Or(o.ElectionTimeout, DefaultElectionTimeout), HeartbeatTimeout: o.HeartbeatTimeout, LeaderLease: o.LeaderLease,
+				AppendEntriesMax: o.AppendEntriesMax, MessagesInFlight: o.MessagesInFlight,
 			})
 		})
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -30,6 +31,17 @@ type Config struct {
 	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
 	// DefaultElectionTimeout.
 	ElectionTimeout time.Duration
+	// HeartbeatTimeout is how long a follower hears nothing of a leader before it stands for election; 0 means ElectionTimeout, which then is
+	// how long it waits for votes.
+	HeartbeatTimeout time.Duration
+	// LeaderLease is how long a leader that does not reach a majority goes on leading; 0 means half of ElectionTimeout, and at most
+	// HeartbeatTimeout.
+	LeaderLease time.Duration
+	// AppendEntriesMax is how many entries of the log one message to a follower carries, and one write to the log; 0 means
+	// replica.DefaultAppendEntriesMax.
+	AppendEntriesMax int
+	// MessagesInFlight is how many messages are on their way to a follower at once; 0 means replica.DefaultMessagesInFlight.
+	MessagesInFlight int
 	// Alone makes each command an entry of its own, to measure what group commit is worth.
 	Alone bool
 	// ClockSkewMax is how far a node's clock may differ from the median of the voters' for it to lead, 0 to ClockSkewMaxMax. Leases
@@ -42,6 +54,10 @@ const (
 	DefaultElectionTimeout = 500 * time.Millisecond
 	ElectionTimeoutMin     = 100 * time.Millisecond
 	ElectionTimeoutMax     = time.Minute
+	HeartbeatTimeoutMin    = 50 * time.Millisecond
+	LeaderLeaseMin         = 25 * time.Millisecond
+	AppendEntriesMaxMax    = 1024
+	MessagesInFlightMax    = 64
 	ClockSkewMaxMax        = time.Minute
 	peersMax               = 32 // nodes that are named, to be reached or to be joined
 )
@@ -95,8 +111,40 @@ func (c *Config) Check() (errs []error) {
 	if t := c.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
 		problem("cluster.election_timeout", "", "cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)
 	}
+	errs = append(errs, c.checkTimers()...)
 	if d := c.ClockSkewMax; d < 0 || d > ClockSkewMaxMax {
 		problem("cluster.clock_skew_max", "", "cluster clock skew %v is not from 0 to %v", d, ClockSkewMaxMax)
+	}
+	return errs
+}
+
+// checkTimers checks the timers and the bounds of Raft. Raft itself wants the lease at most as long as the heartbeat timeout, and that at most
+// as long as the election timeout.
+func (c *Config) checkTimers() (errs []error) {
+	election := cmp.Or(c.ElectionTimeout, DefaultElectionTimeout)
+	heartbeat := cmp.Or(c.HeartbeatTimeout, election)
+	if t := c.HeartbeatTimeout; t != 0 && t < HeartbeatTimeoutMin {
+		errs = append(errs, setting.Errorf("cluster.heartbeat_timeout", "", "cluster heartbeat timeout %v is not from %v to the election timeout", t, HeartbeatTimeoutMin))
+	}
+	if heartbeat > election {
+		errs = append(errs, setting.Wrap(fmt.Errorf("the cluster heartbeat timeout %v is above the election timeout %v", heartbeat, election),
+			"lower --cluster-heartbeat-timeout, or raise --cluster-election-timeout", "cluster.heartbeat_timeout", "cluster.election_timeout"))
+	}
+	if t := c.LeaderLease; t != 0 && t < LeaderLeaseMin {
+		errs = append(errs, setting.Errorf("cluster.leader_lease", "", "cluster leader lease %v is not from %v to the heartbeat timeout", t, LeaderLeaseMin))
+	}
+	if c.LeaderLease > heartbeat {
+		paths, remedy := []string{"cluster.leader_lease", "cluster.heartbeat_timeout"}, "lower --cluster-leader-lease, or raise --cluster-heartbeat-timeout"
+		if c.HeartbeatTimeout == 0 {
+			paths, remedy = []string{"cluster.leader_lease", "cluster.election_timeout"}, "lower --cluster-leader-lease, or raise --cluster-election-timeout"
+		}
+		errs = append(errs, setting.Wrap(fmt.Errorf("the cluster leader lease %v is above the heartbeat timeout %v", c.LeaderLease, heartbeat), remedy, paths...))
+	}
+	if n := c.AppendEntriesMax; n < 0 || n > AppendEntriesMaxMax {
+		errs = append(errs, setting.Errorf("cluster.append_entries_max", "", "cluster entries of a message %d are not from 1 to %d", n, AppendEntriesMaxMax))
+	}
+	if n := c.MessagesInFlight; n < 0 || n > MessagesInFlightMax {
+		errs = append(errs, setting.Errorf("cluster.messages_in_flight", "", "cluster messages in flight %d are not from 1 to %d", n, MessagesInFlightMax))
 	}
 	return errs
 }

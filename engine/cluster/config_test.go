@@ -33,7 +33,12 @@ func TestGoodClusterConfigurations(t *testing.T) {
 		"beyond loopback":      func(c *Config) { c.Listen = "10.0.0.1:7073" },
 		"all interfaces":       func(c *Config) { c.Listen, c.Advertise = "0.0.0.0:7073", "n1.example:7073" },
 		"the shortest timeout": func(c *Config) { c.ElectionTimeout = ElectionTimeoutMin },
-		"the longest times":    func(c *Config) { c.ElectionTimeout, c.ClockSkewMax = time.Minute, time.Minute },
+		"the longest times of Raft": func(c *Config) {
+			c.ElectionTimeout, c.HeartbeatTimeout, c.LeaderLease = time.Minute, time.Minute, time.Minute
+		},
+		"the shortest times of Raft": func(c *Config) { c.HeartbeatTimeout, c.LeaderLease = HeartbeatTimeoutMin, LeaderLeaseMin },
+		"the largest messages":       func(c *Config) { c.AppendEntriesMax, c.MessagesInFlight = AppendEntriesMaxMax, MessagesInFlightMax },
+		"the longest times":          func(c *Config) { c.ElectionTimeout, c.ClockSkewMax = time.Minute, time.Minute },
 		"the longest id": func(c *Config) {
 			c.Node = strings.Repeat("-", 32)
 			c.Peers[c.Node] = "localhost:65535"
@@ -75,6 +80,13 @@ func TestBadClusterConfigurations(t *testing.T) {
 		{func(c *Config) { c.CertsDir = "" }, []string{"cluster certificates are missing: name the folder that 'queued cluster init' made for node n1 with --cluster-certs"}},
 		{func(c *Config) { c.ElectionTimeout = ElectionTimeoutMin - 1 }, []string{"cluster election timeout 99.999999ms is not from 100ms to 1m0s"}},
 		{func(c *Config) { c.ElectionTimeout = time.Minute + 1 }, []string{"cluster election timeout 1m0.000000001s is not from 100ms to 1m0s"}},
+		{func(c *Config) { c.HeartbeatTimeout = HeartbeatTimeoutMin - 1 }, []string{"cluster heartbeat timeout 49.999999ms is not from 50ms to the election timeout"}},
+		{func(c *Config) { c.HeartbeatTimeout = time.Second }, []string{"the cluster heartbeat timeout 1s is above the election timeout 500ms: lower --cluster-heartbeat-timeout, or raise --cluster-election-timeout"}},
+		{func(c *Config) { c.LeaderLease = LeaderLeaseMin - 1 }, []string{"cluster leader lease 24.999999ms is not from 25ms to the heartbeat timeout"}},
+		{func(c *Config) { c.LeaderLease = time.Second }, []string{"the cluster leader lease 1s is above the heartbeat timeout 500ms: lower --cluster-leader-lease, or raise --cluster-election-timeout"}},
+		{func(c *Config) { c.HeartbeatTimeout, c.LeaderLease = 100*time.Millisecond, 200*time.Millisecond }, []string{"the cluster leader lease 200ms is above the heartbeat timeout 100ms: lower --cluster-leader-lease, or raise --cluster-heartbeat-timeout"}},
+		{func(c *Config) { c.AppendEntriesMax = -1 }, []string{"cluster entries of a message -1 are not from 1 to 1024"}},
+		{func(c *Config) { c.MessagesInFlight = 65 }, []string{"cluster messages in flight 65 are not from 1 to 64"}},
 		{func(c *Config) { c.ClockSkewMax = -1 }, []string{"cluster clock skew -1ns is not from 0 to 1m0s"}},
 		{func(c *Config) { c.ClockSkewMax = time.Minute + 1 }, []string{"cluster clock skew 1m0.000000001s is not from 0 to 1m0s"}},
 	} {

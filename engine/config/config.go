@@ -8,6 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/replica"
+	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -45,11 +47,14 @@ func Default() *Config {
 			Limits:            queue.DefaultLimits(),
 			Queue:             queue.DefaultConfig(),
 			KeyFilterBytesMax: storage.DefaultKeyFilterBytes,
+			Commit:            node.Commit{TasksMax: shard.DefaultCommitTasksMax, BytesMax: shard.DefaultCommitBytesMax},
 			Memory:            memory.DefaultSize,
 			Cluster: cluster.Config{
-				Listen:          "127.0.0.1:7073",
-				ElectionTimeout: cluster.DefaultElectionTimeout,
-				ClockSkewMax:    500 * time.Millisecond,
+				Listen:           "127.0.0.1:7073",
+				ElectionTimeout:  cluster.DefaultElectionTimeout,
+				AppendEntriesMax: replica.DefaultAppendEntriesMax,
+				MessagesInFlight: replica.DefaultMessagesInFlight,
+				ClockSkewMax:     500 * time.Millisecond,
 			},
 		},
 		LogLevel:  slog.LevelInfo,

@@ -77,6 +77,9 @@ func samples(s *Setting) (file, env, flag, fileText string) {
 	case kindDuration:
 		return "2s", "3s", "4s", quote("2s")
 	case kindSize:
+		if strings.HasSuffix(s.Path, "_size") {
+			return "2MiB", "3MiB", "4MiB", quote("2MiB")
+		}
 		return "2KiB", "3KiB", "4KiB", quote("2KiB")
 	case kindSpace:
 		return "2%", "3GiB", "4%", quote("2%")
@@ -206,7 +209,7 @@ cluster {
 	assert.Equal(t, cluster.Config{
 		Node: "n1", Listen: "127.0.0.1:0", Advertise: "n1.example:7073",
 		Peers: map[string]string{"n1": "127.0.0.1:1", "n-2": "127.0.0.1:2", "3": "[::1]:3"}, Join: []string{"127.0.0.1:4", "127.0.0.1:5"},
-		CertsDir: "/etc/queued/n1", ElectionTimeout: 300 * time.Millisecond,
+		CertsDir: "/etc/queued/n1", ElectionTimeout: 300 * time.Millisecond, AppendEntriesMax: 128, MessagesInFlight: 4,
 	}, l.Config.Node.Cluster)
 	assert.Equal(t, "3=[::1]:3,n-2=127.0.0.1:2,n1=127.0.0.1:1", effective(t, l, "cluster.peers").Value())
 
@@ -480,4 +483,52 @@ func TestExplain(t *testing.T) {
 	assert.Equal(t, []string{"this process: few files: raise it"}, problems(t, err))
 	assert.Equal(t, other.Error(), l.Explain(other).Error())
 	require.NoError(t, l.Explain(nil))
+}
+
+// What the settings of stores, commits and Raft are by default is what these were before they could be set.
+func TestDefaultsOfStoresCommitsAndRaft(t *testing.T) {
+	l, err := load(t, "", nil)
+	require.NoError(t, err)
+	for path, want := range map[string]string{
+		"storage.memtable_size": "auto", "storage.block_cache_size": "auto", "cluster.log_memtable_size": "auto",
+		"commit.group": "true", "commit.tasks_max": "512", "commit.bytes_max": "64MiB",
+		"cluster.heartbeat_timeout": "auto", "cluster.leader_lease": "auto", "cluster.append_entries_max": "128", "cluster.messages_in_flight": "4",
+	} {
+		assert.Equal(t, want, effective(t, l, path).Value(), path)
+	}
+	l, err = load(t, "storage {\n memtable_size = \"auto\"\n}\ncommit {\n group = false\n}\n", []string{"QUEUED_STORAGE_MEMTABLE_SIZE=8MiB"},
+		"--storage-block-cache-size", "1GiB", "--commit-tasks-max", "1", "--cluster-leader-lease=auto")
+	require.NoError(t, err)
+	assert.EqualValues(t, 8<<20, l.Config.Node.Stores.MemTableBytes)
+	assert.EqualValues(t, 1<<30, l.Config.Node.Stores.BlockCacheBytes)
+	assert.True(t, l.Config.Node.Commit.Alone)
+	assert.Equal(t, 1, l.Config.Node.Commit.TasksMax)
+}
+
+func TestBadValuesOfStoresCommitsAndRaft(t *testing.T) {
+	_, err := load(t, "", nil, "--storage-memtable-size", "1KiB", "--storage-block-cache-size", "big", "--commit-tasks-max", "0", "--commit-bytes-max", "1B",
+		"--cluster-heartbeat-timeout", "1ms", "--cluster-append-entries-max", "2000")
+	assert.Equal(t, []string{
+		`--storage-memtable-size: "1KiB" is not from 512KiB to 1GiB; or "auto"`,
+		`--storage-block-cache-size: "big" is not a size: write a whole number with its unit (B, KiB, MiB, GiB or TiB), as in "64KiB"; or "auto"`,
+		`--commit-tasks-max: "0" is not from 1 to 16384`,
+		`--commit-bytes-max: "1B" is not from 1KiB to 64MiB`,
+		`--cluster-heartbeat-timeout: "1ms" is not from 50ms to 1m; or "auto"`,
+		`--cluster-append-entries-max: "2000" is not from 1 to 1024`,
+	}, problems(t, err))
+}
+
+func TestCheckValue(t *testing.T) {
+	for _, c := range []struct{ path, text, message, remedy string }{
+		{"memory", "1GiB", "", ""},
+		{"storage.memtable_size", "auto", "", ""},
+		{"storage.memtable_sise", "1MiB", `the server has no setting "storage.memtable_sise"`, "did you mean storage.memtable_size?"},
+		{"memtable_size", "1MiB", `the server has no setting "memtable_size"`, "did you mean storage.memtable_size?"},
+		{"nonsense", "1", `the server has no setting "nonsense"`, "'queued config show' lists the settings"},
+		{"commit.tasks_max", "0", `the setting commit.tasks_max "0" is not from 1 to 16384`, ""},
+	} {
+		message, remedy := CheckValue(c.path, c.text)
+		assert.Equal(t, c.message, message, c.path)
+		assert.Equal(t, c.remedy, remedy, c.path)
+	}
 }

@@ -2,10 +2,13 @@ package config
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pronybench/prony/engine/cluster"
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -77,6 +80,13 @@ const (
 	markBytesMax   = 1 << 40
 )
 
+// sizeOf is the value of a size of a part of the stores, by its path. The default follows from the memory bound.
+func sizeOf(c *Config, path string) value {
+	named := c.Node.Stores.Named()
+	s := named[slices.IndexFunc(named, func(s memory.NamedSize) bool { return s.Path == path })]
+	return auto(s.At, size(s.At, uint64(s.Least), uint64(s.Most)))
+}
+
 // Table returns every setting, bound to the fields of c, which hold the defaults.
 func Table(c *Config) []*Setting {
 	n, own := &c.Node, &c.Node.Cluster
@@ -99,6 +109,12 @@ func Table(c *Config) []*Setting {
 		{Path: "disk_low", Group: groupData, value: mark(&n.DiskLow), Usage: "the server refuses new tasks and large results while the data folder's file system has less free space: a size up to 1TiB, a percentage up to 50%, or 0B for off; auto is 5%, and at most 4GiB"},
 		{Path: "disk_critical", Group: groupData, value: mark(&n.DiskCritical), Usage: "the server refuses all changes and still serves reads while the file system has less free space: values as for disk-low, and at most disk-low; auto is half of disk-low"},
 
+		{Path: "storage.memtable_size", Group: groupData, value: sizeOf(c, "storage.memtable_size"), Usage: "size of a memtable, of which each shard has up to four; auto is 64MiB divided by the shards, and less if the memory bound is small. A small disk also lowers it"},
+		{Path: "storage.block_cache_size", Group: groupData, value: sizeOf(c, "storage.block_cache_size"), Usage: "bytes of blocks of tables that all shards together keep in memory; auto is 32MiB, and less if the memory bound is small"},
+		{Path: "commit.group", Group: groupData, value: unless(&n.Commit.Alone), Usage: "put all commands that wait at a shard into one commit; false makes each command a commit, which measures what that is worth. Commits that are under way may share an fsync. A cluster has cluster.coalesce instead"},
+		{Path: "commit.tasks_max", Group: groupData, value: number(&n.Commit.TasksMax, 1, node.CommitTasksMaxMax), Usage: "about how many tasks and settlements one commit has; a command is never divided"},
+		{Path: "commit.bytes_max", Group: groupData, value: size(&n.Commit.BytesMax, node.CommitBytesMaxMin, node.CommitBytesMaxMax), Usage: "about how many bytes of the payloads of new tasks one commit has; a command is never divided"},
+
 		{Path: "auth", Group: groupAccess, value: choice(&n.Auth, []string{"on", "off"}, []bool{true, false}), Usage: "whether calls need an access token; off makes every caller an operator"},
 		{Path: "new_admin_token", Group: groupAccess, value: boolean(&n.NewAdminToken), NotInFile: true, Usage: "make a new operator token in DATA/admin.token; the one before is revoked"},
 		{Path: "metrics.auth", Group: groupAccess, value: boolean(&n.Metrics.Auth), Usage: "require an operator's token at /metrics, as at /audit and /debug/; needs auth"},
@@ -114,6 +130,11 @@ func Table(c *Config) []*Setting {
 		{Path: "cluster.join", Group: groupCluster, value: optional(list(&own.Join), func() { own.Join = nil }), Usage: "at the first start, ask the cluster of these nodes for membership: host:port; several with commas, or the flag repeated"},
 		{Path: "cluster.certs", Group: groupCluster, value: text(&own.CertsDir), Usage: "folder with the certificate that this node shows to the other nodes, as 'queued cluster init' makes it: ca.crt, tls.crt and tls.key; read again when they change"},
 		{Path: "cluster.election_timeout", Group: groupCluster, value: duration(&own.ElectionTimeout, cluster.ElectionTimeoutMin, cluster.ElectionTimeoutMax), Usage: "how long a node hears nothing of a leader before it stands for election; the same on all nodes"},
+		{Path: "cluster.heartbeat_timeout", Group: groupCluster, value: auto(&own.HeartbeatTimeout, duration(&own.HeartbeatTimeout, cluster.HeartbeatTimeoutMin, cluster.ElectionTimeoutMax)), Usage: "how long a node hears nothing of a leader before it stands for election, where that differs from how long it waits for votes, which cluster-election-timeout then says; a leader sends a heartbeat after a tenth to a fifth of it. auto is the election timeout, the most that it may be; the same on all nodes"},
+		{Path: "cluster.leader_lease", Group: groupCluster, value: auto(&own.LeaderLease, duration(&own.LeaderLease, cluster.LeaderLeaseMin, cluster.ElectionTimeoutMax)), Usage: "how long a leader that reaches no majority goes on leading: at most the heartbeat timeout; auto is half of the election timeout, and at most the heartbeat timeout"},
+		{Path: "cluster.append_entries_max", Group: groupCluster, value: number(&own.AppendEntriesMax, 1, cluster.AppendEntriesMaxMax), Usage: "most entries of the log in one message to a follower, and in one write to the log"},
+		{Path: "cluster.messages_in_flight", Group: groupCluster, value: number(&own.MessagesInFlight, 1, cluster.MessagesInFlightMax), Usage: "most messages with entries that are on their way to a follower at once"},
+		{Path: "cluster.log_memtable_size", Group: groupCluster, value: sizeOf(c, "cluster.log_memtable_size"), Usage: "size of a memtable of the Raft logs, of which a node has up to two; auto is 128MiB, and less if the memory bound is small"},
 		{Path: "cluster.coalesce", Group: groupCluster, value: unless(&own.Alone), Usage: "put all commands that wait into one entry of the log; false measures what that is worth"},
 		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&own.ClockSkewMax, 0, cluster.ClockSkewMaxMax), Usage: "a node leads only if its clock differs by at most this from the median of the voters' clocks; it also determines the lease grace after a failover; 0 turns both off"},
 

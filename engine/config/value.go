@@ -324,6 +324,30 @@ func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
 	}
 }
 
+// auto is a value whose zero is the default, which follows from other settings and is written auto.
+func auto[T comparable](at *T, v value) value {
+	const word = "auto"
+	var zero T
+	get, set := v.get, v.set
+	v.get = func() string {
+		if *at == zero {
+			return word
+		}
+		return get()
+	}
+	v.set = func(texts []string) error {
+		if slices.Equal(texts, []string{word}) {
+			*at = zero
+			return nil
+		}
+		if err := set(texts); err != nil {
+			return fmt.Errorf(`%w; or "auto"`, err)
+		}
+		return nil
+	}
+	return v
+}
+
 // memorySize is the value of a memory bound: a size, or a percentage of the host's memory.
 func memorySize(at *memory.Size) value {
 	return value{

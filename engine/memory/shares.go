@@ -153,8 +153,13 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 		s.ClaimBytes = max(64<<10, min(claimBytes, 4*s.OutboxBytes/int64(s.Calls)))
 	}
 	if total > 0 {
-		offHeap := memTablesMax*s.MemTableBytes*n + logMemTablesMax*s.LogMemTableBytes + s.BlockCacheBytes
-		s.GoBytes = max(total/4, total/100*goPercent-programTextBytes-offHeap)
+		s.GoBytes = max(total/4, s.goBytes(n))
 	}
 	return s
+}
+
+// goBytes returns what the memory outside the Go heap leaves to the Go runtime.
+func (s *Shares) goBytes(shards int64) int64 {
+	offHeap := memTablesMax*s.MemTableBytes*shards + logMemTablesMax*s.LogMemTableBytes + s.BlockCacheBytes
+	return s.Total/100*goPercent - programTextBytes - offHeap
 }

@@ -25,7 +25,7 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 		CacheBytes: n.shares.BlockCacheBytes,
 		Logs: logs.Options{
 			Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, MemTableBytes: uint64(n.shares.LogMemTableBytes),
-			Appended: n.metrics.RaftAppended, Stalls: n.stalls,
+			Appended: n.metrics.RaftAppended, Stalls: n.stalls, Unsynced: n.metrics.Unsynced(),
 		},
 		Registry: n.registry, Clock: n.clock, Version: version.Of().Version, Log: c.Log,
 	})

@@ -49,6 +49,10 @@ type Config struct {
 	// from that, it overrides the share of Memory.
 	KeyFilterBytesMax int64
 	Log               *slog.Logger
+	// Commit bounds what one commit has. The zero value means the defaults of package shard.
+	Commit Commit
+	// Stores are sizes of the stores' parts that override the shares of Memory.
+	Stores memory.Sizes
 	// Memory bounds the process's memory. The zero value means no bound, for a server inside another process.
 	Memory memory.Size
 
@@ -73,6 +77,21 @@ type Config struct {
 	fs    vfs.FS       // nil: the operating system's
 	clock *clock.Clock // nil: the host's
 }
+
+// Commit bounds what one commit of a shard has.
+type Commit struct {
+	// Alone makes each command a commit of its own, to measure what group commit is worth. Cluster.Alone is that of a cluster.
+	Alone bool
+	// TasksMax and BytesMax are shard.Options.CommitTasksMax and CommitBytesMax.
+	TasksMax, BytesMax int
+}
+
+// Bounds of Commit.
+const (
+	CommitTasksMaxMax = 1 << 14
+	CommitBytesMaxMin = 1 << 10
+	CommitBytesMaxMax = shard.DefaultInboxBytesMax
+)
 
 // Metrics configures who may read /metrics, and what it shows.
 type Metrics struct {
@@ -131,6 +150,20 @@ func (c *Config) check() error {
 	}
 	if c.Shards < 0 || c.Shards > shard.ShardsMax {
 		problem("shards", "", "shards %d is not 1 to %d", c.Shards, shard.ShardsMax)
+	}
+	if c.Commit.Alone && c.Cluster.On() {
+		problem("commit.group", "in a cluster, turn it off with --cluster-coalesce=false", "group commit of a server alone is off, and the server is one of a cluster")
+	}
+	if n := c.Commit.TasksMax; n < 0 || n > CommitTasksMaxMax {
+		problem("commit.tasks_max", "", "tasks of a commit %d are not from 1 to %d", n, CommitTasksMaxMax)
+	}
+	if n := c.Commit.BytesMax; n != 0 && (n < CommitBytesMaxMin || n > CommitBytesMaxMax) {
+		problem("commit.bytes_max", "", "bytes of a commit %d are not from %d to %d", n, CommitBytesMaxMin, CommitBytesMaxMax)
+	}
+	for _, s := range c.Stores.Named() {
+		if n := *s.At; n != 0 && (n < s.Least || n > s.Most) {
+			problem(s.Path, "", "%s %d is not from %d to %d", s.Path, n, s.Least, s.Most)
+		}
 	}
 	if _, err := storage.ParseDurability(string(c.Durability)); err != nil {
 		errs = append(errs, setting.Wrap(err, "", "durability"))

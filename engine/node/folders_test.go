@@ -9,6 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/node/metrics"
 )
 
 // TestFirstStartSyncsTheFoldersItMakes: a loss of power after the first acknowledgement must not take the data folder itself,
@@ -27,7 +29,7 @@ func TestFirstStartSyncsTheFoldersItMakes(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, settleLayout(errorfs.Wrap(vfs.Default, recorder), data, 2))
-	n := &Node{}
+	n := &Node{metrics: metrics.New(2)}
 	require.NoError(t, n.openStores(Config{DataDir: data, Shards: 2, Durability: "sync", fs: errorfs.Wrap(vfs.Default, recorder)}))
 	for _, s := range n.stores {
 		require.NoError(t, s.Close())

@@ -22,6 +22,9 @@ func (n *Node) divideMemory(c *Config) error {
 		return setting.Errorf("memory", "", "memory: %w", err)
 	}
 	n.shares = memory.SharesOf(total, c.Shards, c.Cluster.On())
+	if err := n.shares.Apply(c.Stores, c.Shards, c.Cluster.On()); err != nil {
+		return setting.Wrap(err, "raise --memory, or lower the sizes", append(c.Stores.Paths(), "memory")...)
+	}
 	if total > 0 && c.Limits.PayloadBytesMax > n.shares.MessageBytes-payloadOverhead {
 		return setting.Wrap(fmt.Errorf("memory of %d MiB takes messages of up to %d bytes, and the largest payload is %d",
 			total>>20, n.shares.MessageBytes, c.Limits.PayloadBytesMax), "raise --memory, or lower --limits-payload-max", "memory", "limits.payload_max")

@@ -45,7 +45,9 @@ func (n *Node) openShards(c Config) error {
 func (n *Node) shardOptions(c Config, i int) shard.Options {
 	return shard.Options{
 		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
+		Alone: c.Commit.Alone, CommitTasksMax: c.Commit.TasksMax, CommitBytesMax: c.Commit.BytesMax,
 		Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i), Stalls: n.stalls,
+		Unsynced: n.metrics.Unsynced()[i],
 	}
 }
 
@@ -61,6 +63,8 @@ func (n *Node) openStores(c Config) error {
 	for i := range c.Shards {
 		all.Go(func() {
 			dir := storage.ShardFolder(c.DataDir, i)
+			o := o
+			o.Unsynced = n.metrics.Unsynced()[i : i+1]
 			stores[i], errs[i] = storage.Open(dir, o)
 			errs[i] = setting.Path(errs[i], "give the data folder and what is in it to the user of the server", "data")
 		})

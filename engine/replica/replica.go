@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"github.com/pronybench/prony/engine/internal/signal"
@@ -64,6 +66,16 @@ type Options struct {
 
 	// ElectionTimeout is how long a follower hears nothing from the leader before it requests an election; default 500 ms.
 	ElectionTimeout time.Duration
+	// HeartbeatTimeout is how long a follower hears nothing from the leader before it stands for election, and ElectionTimeout then is how
+	// long it waits for votes. A leader sends a heartbeat after a tenth to a fifth of it. Default: ElectionTimeout, which it may not exceed.
+	HeartbeatTimeout time.Duration
+	// LeaderLease is how long a leader that does not reach a majority goes on leading. Default: half of ElectionTimeout, or HeartbeatTimeout
+	// if that is shorter, which it may not exceed.
+	LeaderLease time.Duration
+	// AppendEntriesMax is how many entries one message to a follower carries, and one write to the log; default DefaultAppendEntriesMax.
+	AppendEntriesMax int
+	// MessagesInFlight is how many messages are on their way to a follower at once; default DefaultMessagesInFlight.
+	MessagesInFlight int
 	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 32 MiB.
 	SnapshotBytes uint64
 	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 48 MiB. A follower that is
@@ -81,14 +93,14 @@ const (
 	// trailingEntriesMin and trailingEntriesMax bound how many entries stay in the log.
 	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
-	// appendEntriesMax is how many entries one message to a follower carries, and one write to the log.
-	appendEntriesMax = 128
+	// DefaultAppendEntriesMax is Options.AppendEntriesMax unless it is set.
+	DefaultAppendEntriesMax = 128
+	// DefaultMessagesInFlight is Options.MessagesInFlight unless it is set.
+	DefaultMessagesInFlight = 4
 	// logCacheEntries is how many entries are kept in memory for followers that are not behind.
 	logCacheEntries = 512
 	transportPool   = 3
 	transportMax    = 10 * time.Second
-	// inFlightMessages is how many messages are on their way to a follower at once.
-	inFlightMessages = 4
 )
 
 // Replica is one member of a shard's group. Its methods are safe for concurrent use.
@@ -167,6 +179,10 @@ func (o Options) withDefaults() Options {
 	if o.ElectionTimeout == 0 {
 		o.ElectionTimeout = defaultElectionTimeout
 	}
+	o.HeartbeatTimeout = cmp.Or(o.HeartbeatTimeout, o.ElectionTimeout)
+	o.LeaderLease = cmp.Or(o.LeaderLease, min(o.ElectionTimeout/2, o.HeartbeatTimeout))
+	o.AppendEntriesMax = cmp.Or(o.AppendEntriesMax, DefaultAppendEntriesMax)
+	o.MessagesInFlight = cmp.Or(o.MessagesInFlight, DefaultMessagesInFlight)
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = defaultSnapshotBytes
 	}
@@ -281,19 +297,33 @@ func (r *Replica) lastConfiguration(taken *record, last uint64) (c raft.Configur
 	return c, index, nil
 }
 
-func (r *Replica) startRaft() error {
-	logger := newLogger(r.o.Log)
+// raftConfig returns Raft's configuration.
+func (o Options) raftConfig(logger hclog.Logger) *raft.Config {
 	c := raft.DefaultConfig()
-	c.LocalID = raft.ServerID(r.o.Node)
+	c.LocalID = raft.ServerID(o.Node)
 	c.Logger = logger
-	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = r.o.ElectionTimeout, r.o.ElectionTimeout, r.o.ElectionTimeout/2
-	c.MaxAppendEntries, c.BatchApplyCh = appendEntriesMax, true
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = o.HeartbeatTimeout, o.ElectionTimeout, o.LeaderLease
+	c.MaxAppendEntries, c.BatchApplyCh = o.AppendEntriesMax, true
 	c.TrailingLogs = trailingEntriesMin // see keepTrailing
 	// The log is cut by its bytes, see cutLog. The store is never behind a snapshot.
 	c.SnapshotThreshold, c.SnapshotInterval = 1<<62, time.Hour
 	c.NoSnapshotRestoreOnStart = true
 	c.ShutdownOnRemove = false
 	c.NoLegacyTelemetry = true
+	return c
+}
+
+// transportConfig returns the configuration of Raft's transport.
+func (r *Replica) transportConfig(logger hclog.Logger) *raft.NetworkTransportConfig {
+	return &raft.NetworkTransportConfig{
+		Stream: watchedStream{r.o.Stream, func() { signal.Send(r.lost) }}, ServerAddressProvider: r.o.Addresses, Logger: logger,
+		MaxPool: transportPool, MaxRPCsInFlight: r.o.MessagesInFlight, Timeout: transportMax,
+	}
+}
+
+func (r *Replica) startRaft() error {
+	logger := newLogger(r.o.Log)
+	c := r.o.raftConfig(logger)
 	stored := &spaceLog{
 		Logs: r.o.Logs, space: r.o.Store.Space, leading: func() bool { return r.tenure.Load() != nil },
 		kept: func() uint64 { return r.store.Load().Kept() },
@@ -302,10 +332,7 @@ func (r *Replica) startRaft() error {
 	if err != nil {
 		return fmt.Errorf("make the log's cache: %w", err)
 	}
-	r.transport = newTransport(r, &raft.NetworkTransportConfig{
-		Stream: watchedStream{r.o.Stream, func() { signal.Send(r.lost) }}, ServerAddressProvider: r.o.Addresses, Logger: logger,
-		MaxPool: transportPool, MaxRPCsInFlight: inFlightMessages, Timeout: transportMax,
-	})
+	r.transport = newTransport(r, r.transportConfig(logger))
 	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
 	if err == nil && !known && len(r.o.Bootstrap) > 0 && !r.o.Hold {
 		err = raft.BootstrapCluster(c, r.o.Logs, r.o.Logs, r.snapshots, r.transport, raft.Configuration{Servers: r.o.Bootstrap})

@@ -18,6 +18,7 @@ type command interface {
 type enqueue struct {
 	tenant string
 	tasks  []queue.NewTask
+	bytes  int // of the payloads
 	reply  func([]queue.Enqueued, error)
 	out    []queue.Enqueued
 }
@@ -33,7 +34,7 @@ func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 	if err := s.admit(); err != nil {
 		return err
 	}
-	return s.inbox.put(&enqueue{tenant: tenant, tasks: tasks, reply: reply}, l)
+	return s.inbox.put(&enqueue{tenant: tenant, tasks: tasks, bytes: l.bytes, reply: reply}, l)
 }
 
 func (c *enqueue) decide(s *Shard, nowMs int64) {

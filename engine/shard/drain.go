@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/internal/stages"
-	"github.com/pronybench/prony/engine/queue"
 )
 
 // run is the deciding goroutine: it drains the inbox, and decides and commits the commands in one turn or several.
@@ -66,25 +65,17 @@ func (s *Shard) wait(timer *time.Timer) {
 	}
 }
 
-// entryTasksMax is about how many tasks and settlements one entry of a replicated store's log has. The stages deciding, writing on
-// three nodes, applying and answering work at the same time, on different entries: with larger ones most stages would be idle.
-const entryTasksMax = 512
-
-// entry returns how many of the commands to decide together: at least one, and approximately as many as fill one log entry or one
-// turn.
+// entry returns how many of the commands to decide together: at least one, and approximately as many as fill one commit.
 func (s *Shard) entry(commands []command) int {
-	most := queue.TurnMax
-	if s.opts.Replicate != nil {
-		most = entryTasksMax
-	}
-	items := 0
+	items, bytes := 0, 0
 	for i, c := range commands {
-		if s.opts.Alone && i == 1 || items >= most {
+		if s.opts.Alone && i == 1 || items >= s.opts.CommitTasksMax || bytes >= s.opts.CommitBytesMax {
 			return i
 		}
 		switch c := c.(type) {
 		case *enqueue:
 			items += len(c.tasks)
+			bytes += c.bytes
 		case *settle:
 			items += len(c.settlements)
 		case *resolving:

@@ -26,6 +26,7 @@ func (s *Shard) publish() {
 			failed = cmp.Or(failed, t.err)
 			s.fail(t.err)
 		}
+		s.acknowledge(&t)
 		for _, g := range t.grants { // before commands: a closing subscription gets its last tasks first
 			s.deliver(g, t.err)
 		}

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/internal/unsynced"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -32,6 +34,8 @@ type Options struct {
 	Stalls *stalls.Log
 	// Stages, if not nil, takes the times of each batch's stages.
 	Stages *stages.Times
+	// Unsynced, if not nil, counts the enqueues and completions that are acknowledged before an fsync covers them.
+	Unsynced *unsynced.Window
 	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
 	InboxTasksMax int
 	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. It also bounds a commit.
@@ -51,6 +55,11 @@ type Options struct {
 	LeaseGraceMs int64
 	// Alone gives each command a turn of its own. It is for measuring what group commit is worth.
 	Alone bool
+	// CommitTasksMax is about how many tasks and settlements one commit has; default DefaultCommitTasksMax.
+	CommitTasksMax int
+	// CommitBytesMax is about how many bytes of the payloads of new tasks one commit has; default DefaultCommitBytesMax. A command that
+	// alone exceeds it, or CommitTasksMax, is a commit of its own.
+	CommitBytesMax int
 }
 
 // TurnStats describes one turn of the deciding goroutine. No further command is taken within a turn.
@@ -69,6 +78,11 @@ const (
 	defaultInboxTasksMax = 1 << 16
 	// DefaultInboxBytesMax is Options.InboxBytesMax unless it is set.
 	DefaultInboxBytesMax = 64 << 20
+	// DefaultCommitTasksMax is Options.CommitTasksMax unless it is set. The stages of a replicated shard (deciding, writing on three nodes,
+	// applying and answering) work at the same time, on different commits: with larger ones most stages would be idle.
+	DefaultCommitTasksMax = queue.TurnMax
+	// DefaultCommitBytesMax is Options.CommitBytesMax unless it is set: as much as an inbox holds.
+	DefaultCommitBytesMax = DefaultInboxBytesMax
 	// commitsMax is how many commits may be under way: enough to keep the log busy while answers are published.
 	commitsMax = 64
 )
@@ -121,6 +135,8 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	if o.InboxBytesMax == 0 {
 		o.InboxBytesMax = DefaultInboxBytesMax
 	}
+	o.CommitTasksMax = cmp.Or(o.CommitTasksMax, DefaultCommitTasksMax)
+	o.CommitBytesMax = cmp.Or(o.CommitBytesMax, DefaultCommitBytesMax)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/internal/unsynced"
 	"github.com/pronybench/prony/engine/storage/disk"
 	"github.com/pronybench/prony/engine/storage/young"
 )
@@ -69,6 +70,9 @@ type Options struct {
 	OpenTablesMax int
 	// Stalls, if not nil, records flushes, compactions and long fsyncs.
 	Stalls *stalls.Log
+	// Unsynced follows what the fsyncs of the log cover, if a commit does not wait for its fsync. It is not for a replicated store, whose
+	// log has it.
+	Unsynced unsynced.Windows
 }
 
 // Cache is a block cache that stores share. Close it when all of them are open: each store keeps it until the store closes.
@@ -231,6 +235,7 @@ func Open(dir string, o Options) (*Store, error) {
 			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.unlock(), s.files.Close())
 		}
 	}
+	s.files.Track(o.Unsynced)
 	work := o.Stalls.Store(fs.PathBase(dir))
 	work.Listen(listener)
 	s.files.OnLongSync(work.Fsync)

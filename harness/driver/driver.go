@@ -43,6 +43,8 @@ type Task struct {
 	Tenant  string
 	Queue   string
 	Payload []byte
+	// Priority is from 0 to 9. Ready tasks of a higher one go first.
+	Priority uint32
 	// ID is what the target calls the task. Enqueue sets the id of a task that was acknowledged, if the target has ids.
 	ID string
 }
@@ -53,8 +55,10 @@ type Delivery struct {
 	Queue   string
 	Payload []byte
 	Handle  any
-	Token   uint64 // the lease's fencing token; 0 of a target without leases
-	UntilMs int64  // when the lease expires, in milliseconds of Unix time by the target's clock; 0 of a target without leases
+	// Priority is that of the enqueue; 0 of a target without priorities.
+	Priority uint32
+	Token    uint64 // the lease's fencing token; 0 of a target without leases
+	UntilMs  int64  // when the lease expires, in milliseconds of Unix time by the target's clock; 0 of a target without leases
 }
 
 // Conn is one client connection.

@@ -64,6 +64,8 @@ func fits(s *scenario.Scenario) error {
 		return errors.New("it has faults, which happen to one side alone")
 	case s.Attack != nil:
 		return errors.New("it has an attack, which happens to one side alone")
+	case s.Phases.Tasks > 0:
+		return errors.New("its window ends after a number of tasks, and slices end by time")
 	case s.Backlog != nil:
 		return errors.New("it has a backlog, which takes longer than a slice")
 	}

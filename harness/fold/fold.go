@@ -124,7 +124,7 @@ func check(all []*k6run.Instance) error {
 			return fmt.Errorf("two instances are named %s: a file is given twice, or two processes had the same segment", i.Name)
 		case i.Phases != first.Phases:
 			return fmt.Errorf("%s and %s have other phases: warm-up, window and drain must be the same", first.Name, i.Name)
-		case i.Arrivals != first.Arrivals:
+		case !i.Arrivals.Equal(first.Arrivals):
 			return fmt.Errorf("%s and %s have other arrivals", first.Name, i.Name)
 		case (i.Outcome.Open == nil) != (first.Outcome.Open == nil):
 			return fmt.Errorf("%s and %s are not both open loads", first.Name, i.Name)

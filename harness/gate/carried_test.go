@@ -116,7 +116,7 @@ func TestLimitsOfTheRepository(t *testing.T) {
 	require.NoError(t, err)
 	files, err := scenario.Find("../../scenarios")
 	require.NoError(t, err)
-	all, err := scenario.LoadChecked(nil, CheckLimit, files...)
+	all, err := scenario.LoadChecked(nil, scenario.Checks{Limit: CheckLimit}, files...)
 	require.NoError(t, err)
 	for _, s := range all {
 		own, unfit := carried(&result.Result{Manifest: result.Manifest{Scenario: *s}})

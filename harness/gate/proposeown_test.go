@@ -70,7 +70,7 @@ func TestProposeOwn(t *testing.T) {
 	require.NoError(t, os.WriteFile(shared, []byte("topology \"single\" { durability = \"none\" }\nphases { window = \"5s\" }\nlimit \"server_goroutines_max\" {\n  max     = 1000\n  because = \"for all that include it\"\n}\n"), 0o600))
 	load := func(text []byte) *scenario.Scenario {
 		require.NoError(t, os.WriteFile(file, text, 0o600))
-		all, err := scenario.LoadChecked(nil, CheckLimit, file)
+		all, err := scenario.LoadChecked(nil, scenario.Checks{Limit: CheckLimit}, file)
 		require.NoError(t, err, "%s", text)
 		return all[1]
 	}
@@ -160,7 +160,7 @@ func TestProposeOwnAligns(t *testing.T) {
 `
 	file := filepath.Join(t.TempDir(), "one.hcl")
 	require.NoError(t, os.WriteFile(file, []byte(src), 0o600))
-	all, err := scenario.LoadChecked(nil, CheckLimit, file)
+	all, err := scenario.LoadChecked(nil, scenario.Checks{Limit: CheckLimit}, file)
 	require.NoError(t, err)
 	r := good()
 	r.Manifest.Host.CPUModel, r.Manifest.Host.CPUs = "Some CPU", 2

@@ -151,10 +151,10 @@ func TestCommandThatFailsIsAnswered(t *testing.T) {
 
 func TestSpecThatCannotBeOpened(t *testing.T) {
 	for says, change := range map[string]func(*Spec){
-		`open: workload.driver is "embedded"; a generator has stream, unary and rest`: func(s *Spec) { s.Workload.Driver = "embedded" },
-		"open: workload.connections is 0; it must be at least 1":                      func(s *Spec) { s.Workload.Connections = 0 },
-		"open: load: workload.producers is 0; it must be at least 1":                  func(s *Spec) { s.Workload.Producers = 0 },
-		"open: connection refused":                                                    func(s *Spec) { s.Workload.Driver = "refuses" },
+		`open: workload.driver is "embedded"; a generator has stream, unary and rest`:                   func(s *Spec) { s.Workload.Driver = "embedded" },
+		"open: workload.connections is 0; it must be at least 1":                                        func(s *Spec) { s.Workload.Connections = 0 },
+		"open: load: workload.producers is 0 and workload.workers is 8; slices need at least 1 of each": func(s *Spec) { s.Workload.Producers = 0 },
+		"open: connection refused": func(s *Spec) { s.Workload.Driver = "refuses" },
 	} {
 		t.Run(says, func(t *testing.T) {
 			spec := specOf("null")

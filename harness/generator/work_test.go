@@ -16,8 +16,11 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
+// workCycles is how many cycles the fixed work has at least.
+const workCycles = 1_500
+
 // workCounters does fixed work on a new server in this process, and returns the number of cycles and by how much counters rose.
-func workCounters(t *testing.T, seed, cycles uint64) (done uint64, counters map[string]float64) {
+func workCounters(t *testing.T, seed uint64) (done uint64, counters map[string]float64) {
 	t.Helper()
 	dir := t.TempDir()
 	cluster, err := topology.Start(t.Context(), topology.Config{
@@ -34,7 +37,7 @@ func workCounters(t *testing.T, seed, cycles uint64) (done uint64, counters map[
 	c, err := driver.Target{Address: node.Address, Token: cluster.Token, Dialer: node.Dial}.Dial()
 	require.NoError(t, err)
 	before := scrape()
-	done, err = doWork(t.Context(), c, seed, cycles)
+	done, err = doWork(t.Context(), c, seed, workCycles)
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	counters = map[string]float64{}
@@ -55,10 +58,9 @@ func workCounters(t *testing.T, seed, cycles uint64) (done uint64, counters map[
 // What a server does for fixed work depends on nothing but the seed and the number of cycles, unless the machine stalls for longer than tasks are
 // delayed: two commits are one then. Two runs one after the other have no such stall.
 func TestFixedWorkCountsTheSameEachTime(t *testing.T) {
-	const cycles = 1_500
-	done, first := workCounters(t, 1, cycles)
-	assert.GreaterOrEqual(t, done, uint64(cycles))
-	assert.Less(t, done, uint64(cycles+workBatchMax))
+	done, first := workCounters(t, 1)
+	assert.GreaterOrEqual(t, done, uint64(workCycles))
+	assert.Less(t, done, uint64(workCycles+workBatchMax))
 	assert.InDelta(t, float64(done), first["prony_completed_total"], 0)
 	for _, name := range []string{
 		"prony_storage_sets_total", "prony_storage_set_bytes_total", "prony_storage_deletes_total", "prony_storage_gets_total", "prony_commit_seconds_count",
@@ -66,14 +68,14 @@ func TestFixedWorkCountsTheSameEachTime(t *testing.T) {
 	} {
 		assert.Positive(t, first[name], name)
 	}
-	again, second := workCounters(t, 1, cycles)
+	again, second := workCounters(t, 1)
 	for tries := 1; tries < 3 && !maps.Equal(first, second); tries++ {
 		first = second
-		again, second = workCounters(t, 1, cycles)
+		again, second = workCounters(t, 1)
 	}
 	assert.Equal(t, done, again)
 	assert.Equal(t, first, second)
-	_, other := workCounters(t, 2, cycles)
+	_, other := workCounters(t, 2)
 	assert.NotEqual(t, first["prony_storage_set_bytes_total"], other["prony_storage_set_bytes_total"])
 }
 

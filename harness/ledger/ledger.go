@@ -28,6 +28,7 @@ type Ledger struct {
 	beside   []*Ledger    // never written after Beside
 
 	watchesReads bool // never written after WatchReads
+	leavesTasks  bool // never written after LeaveTasks
 
 	routesMu sync.RWMutex     // never held together with another lock of the ledger
 	routes   map[uint64]Route // by routeHash
@@ -58,6 +59,10 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 // Beside names the ledgers of the workloads that run at the same time, on tenants of their own. A task of theirs that is claimed here
 // counts as misrouted, not as damaged. Beside must be called before the first task is claimed.
 func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
+
+// LeaveTasks says that nobody claims the tasks: those whose enqueue was acknowledged stay on the server and count as left instead of lost.
+// It must be called before the first task is sent.
+func (l *Ledger) LeaveTasks() { l.leavesTasks = true }
 
 // routesMax bounds the routes that a ledger knows, over all that AddRoute may add.
 const routesMax = 1 << 17
@@ -332,13 +337,17 @@ func (l *Ledger) Totals() Totals {
 func (l *Ledger) Outstanding() uint64 { return l.Totals().Outstanding }
 
 // Balance returns the account as it stands. Lost counts the tasks whose enqueue was acknowledged and
-// whose completion was not, so it means what it says only once nothing is under way any more.
+// whose completion was not, so it means what it says only once nothing is under way any more. With LeaveTasks these tasks are Left.
 // Completed counts tasks, Duplicated the completions acknowledged beyond each task's first.
 func (l *Ledger) Balance() result.Ledger {
 	totals := l.Totals()
-	var lost uint64
+	var lost, left uint64
 	var samples []string
-	for i := range int(l.used.Load()) {
+	used := int(l.used.Load())
+	if l.leavesTasks {
+		used, left = 0, totals.Enqueued-min(totals.Enqueued, totals.Completed)
+	}
+	for i := range used {
 		l.lost(i, func(sequence uint64, task uint8) {
 			lost++
 			if len(samples) < samplesPerKind {
@@ -351,6 +360,7 @@ func (l *Ledger) Balance() result.Ledger {
 		Unknown:   totals.Sent - totals.Enqueued - totals.Refused,
 		Completed: totals.Completed,
 		InDoubt:   totals.InDoubt,
+		Left:      left,
 		Lost:      lost,
 		Samples:   samples,
 	}

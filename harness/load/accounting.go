@@ -13,6 +13,7 @@ type accounting struct {
 	window   *windowEdges
 	schedule *schedule      // of an open load, else nil
 	limit    *inFlightLimit // of a closed load with such a limit, else nil
+	volume   *volume        // ends the window after a number of tasks; nil where time does
 	untimed  bool           // cycles have no latency: their tasks were sent before the epoch
 	live     *live          // for progress; nil if not wanted
 	slow     *Slow          // nil without a bound of the cycle time

@@ -14,6 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
+// fillProducers enqueue the backlog of a workload that claims alone: enough for the server to commit many calls together.
+const fillProducers = 64
+
 // Filled is what putting a backlog in place took.
 type Filled struct {
 	Started  time.Time // of the first call; with monotonic reading, as all times here
@@ -23,8 +26,12 @@ type Filled struct {
 
 // Fill enqueues a number of tasks that no worker claims, in a closed loop, and returns when all are acknowledged. It needs the
 // Workload, Conns and Ledger of cfg; the ledger may have been used before. Progress is the only hook that it calls. Fill fails
-// if a task is refused, the outcome of a call is unknown, ctx is done, or the time is up. As Run, it leaves nothing behind.
+// if a task is refused, the outcome of a call is unknown, ctx is done, or the time is up. As Run, it leaves nothing behind. A workload
+// without producers is filled by fillProducers.
 func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (*Filled, error) {
+	if cfg.Workload.Producers == 0 {
+		cfg.Workload.Producers = fillProducers
+	}
 	r, err := newStage(ctx, cfg, "filling", within)
 	if err != nil {
 		return nil, err

@@ -50,6 +50,7 @@ type broker struct {
 	completed    []instant // acknowledged completions
 	sent         map[string]int
 	sizes        map[int]int
+	priorities   map[uint32]int
 	sessions     map[string]int // worker slots by connection and tenant
 }
 
@@ -76,6 +77,7 @@ func newBroker() *broker {
 		changed:       make(chan struct{}),
 		sent:          make(map[string]int),
 		sizes:         make(map[int]int),
+		priorities:    make(map[uint32]int),
 		sessions:      make(map[string]int),
 	}
 }
@@ -200,7 +202,8 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		if p.b.loseEnqueue != nil && p.b.loseEnqueue(p.b.enqueues) {
 			continue
 		}
-		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload)}
+		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority}
+		p.b.priorities[task.Priority]++
 		if s := p.b.shelf; s != nil {
 			tasks[i].ID = strconv.Itoa(p.b.enqueues)
 			s.tasks[tasks[i].ID], s.ids[string(d.Payload)] = d, tasks[i].ID

@@ -17,7 +17,12 @@ func (c *Config) validate() error {
 	errs := c.validateWorkload()
 	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
 	errs.checkPhases(c.Phases)
-	errs.checkUnused(c.Ledger)
+	errs.checkVolume(c)
+	if c.Workload.ClaimsAlone() {
+		errs.check(c.Ledger == nil || c.Ledger.Outstanding() > 0, "workload.producers is 0, and the ledger has no tasks to claim; call Fill before")
+	} else {
+		errs.checkUnused(c.Ledger)
+	}
 	errs.checkReaders(c.Workload, c.Readers)
 	return errors.Join(*errs...)
 }
@@ -29,6 +34,7 @@ func (c *MeterConfig) validate() error {
 	w, p := c.Workload, c.Phases
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	errs.checkArrivals(w)
+	check(p.Tasks == 0, "phases.tasks is %d; a load that others make ends its window by time: leave it out", p.Tasks)
 	check(p.Window >= 0, "phases.window is %v; it must be positive, or 0 where it has no end", p.Window)
 	check(p.Window != 0 || !w.Arrivals.Timed(), "phases.window is 0, which is without an end; workload.arrivals must then be %s, not %s",
 		scenario.Closed, w.Arrivals.Kind)
@@ -67,16 +73,24 @@ func (c *Config) validateWorkload() *problems {
 	w := c.Workload
 	check(len(c.Conns) > 0, "no connection given; open at least one")
 	check(w.Tenants >= 1, "workload.tenants is %d; it must be at least 1", w.Tenants)
+	check(!w.QueuePerWorker || w.Tenants < 1 || w.Workers%w.Tenants == 0,
+		"workload.workers is %d; with queue_per_worker it must be a multiple of the %d tenants", w.Workers, w.Tenants)
 	check(w.Queues >= 1, "workload.queues is %d; it must be at least 1", w.Queues)
 	if w.Arrivals.Kind == scenario.None {
 		check(w.Producers == 0, "workload.producers is %d; with arrivals = none() it must be 0", w.Producers)
 		check(w.Workers >= 0, "workload.workers is %d; it must not be negative", w.Workers)
 	} else {
-		check(w.Producers >= 1, "workload.producers is %d; it must be at least 1", w.Producers)
-		check(w.Workers >= max(1, w.Tenants),
+		check(w.Producers >= 0, "workload.producers is %d; it must not be negative", w.Producers)
+		check(w.Producers > 0 || !w.Arrivals.Timed(), "workload.producers is 0; with tasks that are due at a time it must be at least 1")
+		check(w.Producers+w.Workers > 0, "workload.producers and workload.workers are 0; one of the two must be at least 1")
+		check(w.Workers >= max(1, w.Tenants) || w.Workers == 0,
 			"workload.workers is %d; with %d tenants it must be at least %d, or some tenants have no worker", w.Workers, w.Tenants, max(1, w.Tenants))
+		check(w.Workers > 0 || !w.Arrivals.Timed(), "workload.workers is 0; with tasks that are due at a time it must be at least 1")
+		check(w.InFlight > 0 || !w.EnqueuesAlone(), "workload.in_flight is 0; with workers = 0 it must say how many tasks may stay on the server")
 	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
+	check(w.ProducerBatch >= 0, "workload.producer_batch is %d; it must not be negative", w.ProducerBatch)
+	check(w.WorkerBatch >= 0, "workload.worker_batch is %d; it must not be negative", w.WorkerBatch)
 	switch w.Payload.Kind {
 	case "fixed", "uniform":
 	case "lognormal":
@@ -98,10 +112,10 @@ func (c *Config) validateWorkload() *problems {
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
 	errs.checkArrivals(w)
 	if len(*errs) == 0 {
-		held := float64(w.Producers) * float64(w.Batch) * float64(w.Payload.Max)
+		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,
 			"%d producers × %d tasks per call × %d bytes of payload is more than %d bytes in flight; lower one of them",
-			w.Producers, w.Batch, w.Payload.Max, payloadMemoryMax)
+			w.Producers, w.EnqueueBatch(), w.Payload.Max, payloadMemoryMax)
 	}
 	if c.Ledger == nil {
 		check(false, "no ledger given")
@@ -117,12 +131,12 @@ func (p *problems) checkArrivals(w scenario.Workload) {
 	switch w.Arrivals.Kind {
 	case scenario.None:
 	case scenario.Closed:
-		p.check(w.InFlight == 0 || w.InFlight >= w.Batch, "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.Batch)
-	case scenario.Open, scenario.Ramp, scenario.Burst:
+		p.check(w.InFlight == 0 || w.InFlight >= w.EnqueueBatch(), "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.EnqueueBatch())
+	case scenario.Open, scenario.Ramp, scenario.Burst, scenario.Stages:
 		validateArrivals(p.check, w.Arrivals)
 		p.check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)
 	default:
-		p.check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s or %s", w.Arrivals.Kind,
-			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.None)
+		p.check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s, %s or %s", w.Arrivals.Kind,
+			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.Stages, scenario.None)
 	}
 }

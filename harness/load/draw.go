@@ -59,7 +59,7 @@ func newKeys(w scenario.Workload) keys {
 	default:
 		return keys{}
 	}
-	k := keys{upTo: make([]float64, w.Queues)}
+	k := keys{upTo: make([]float64, w.QueuesOfTenant())}
 	sum := 0.0
 	for i := range k.upTo {
 		sum += math.Pow(float64(i+1), -skew)

@@ -15,6 +15,7 @@ import (
 type windowEdges struct {
 	from, to, over atomic.Int64
 	known          chan struct{} // closed once they are settled
+	cut            chan struct{} // closed once the window has ended before its time
 }
 
 // never is when a window ends that has no end.
@@ -25,7 +26,7 @@ var nowhere = span{start: never, end: never}
 
 // newWindowEdges are not settled; everything must be over by a time in any case.
 func newWindowEdges(over int64) *windowEdges {
-	e := &windowEdges{known: make(chan struct{})}
+	e := &windowEdges{known: make(chan struct{}), cut: make(chan struct{})}
 	e.from.Store(math.MaxInt64)
 	e.to.Store(math.MaxInt64)
 	e.over.Store(over)
@@ -46,6 +47,13 @@ func (e *windowEdges) settle(s span, over int64) {
 	e.to.Store(s.end)
 	e.from.Store(s.start)
 	close(e.known)
+}
+
+// endAt ends the window of settled edges at a time before its end. It is called once at most.
+func (e *windowEdges) endAt(to, over int64) {
+	e.over.Store(over)
+	e.to.Store(to)
+	close(e.cut)
 }
 
 // move sets where the window of settled edges is. Nothing may be in flight.

@@ -60,6 +60,7 @@ func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, 
 		return
 	}
 	e.enqueued += uint64(acknowledged)
+	e.volume.enqueued(acknowledged)
 	if e.schedule != nil {
 		e.service.record(now-called, acknowledged)
 	}

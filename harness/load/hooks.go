@@ -55,16 +55,22 @@ type Progress struct {
 // so long, and returns when each was at work. It returns once both have, once one has failed, with that one's error, or once
 // ctx is done while it waits, without an error.
 func (h Hooks) AtEdges(ctx context.Context, start, end time.Time) (atStart, atEnd HookTimes, err error) {
+	return h.atEdges(ctx, start, end, nil)
+}
+
+// atEdges is AtEdges of a window that may end before its time, when cut is closed.
+func (h Hooks) atEdges(ctx context.Context, start, end time.Time, cut <-chan struct{}) (atStart, atEnd HookTimes, err error) {
 	var atNear HookTimes
 	for _, edge := range []struct {
 		name  string
 		at    time.Time
+		cut   <-chan struct{}
 		hook  func(context.Context) error
 		times *HookTimes
 	}{
-		{"window's approach", start.Add(-NearLead), h.WindowNear, &atNear},
-		{"window start", start, h.WindowStart, &atStart},
-		{"window end", end, h.WindowEnd, &atEnd},
+		{"window's approach", start.Add(-NearLead), nil, h.WindowNear, &atNear},
+		{"window start", start, nil, h.WindowStart, &atStart},
+		{"window end", end, cut, h.WindowEnd, &atEnd},
 	} {
 		if edge.hook == nil {
 			continue
@@ -72,6 +78,8 @@ func (h Hooks) AtEdges(ctx context.Context, start, end time.Time) (atStart, atEn
 		timer := time.NewTimer(time.Until(edge.at))
 		select {
 		case <-timer.C:
+		case <-edge.cut:
+			timer.Stop()
 		case <-ctx.Done():
 			timer.Stop()
 			return atStart, atEnd, nil
@@ -94,7 +102,7 @@ func (r *round) callHooks(ctx context.Context) {
 		return
 	}
 	var err error
-	r.startHook, r.endHook, err = r.cfg.Hooks.AtEdges(ctx, r.clock.at(r.window.start()), r.clock.at(r.window.end()))
+	r.startHook, r.endHook, err = r.cfg.Hooks.atEdges(ctx, r.clock.at(r.window.start()), r.clock.at(r.window.end()), r.window.cut)
 	if err != nil {
 		r.failure.call(ctx, fmt.Errorf("load: %w", err))
 	}

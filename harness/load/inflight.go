@@ -31,6 +31,13 @@ func (r *inFlightLimit) closeIn(left time.Duration) {
 	r.finish = time.AfterFunc(left, func() { close(over) })
 }
 
+// close closes the limit before that time.
+func (r *inFlightLimit) close() {
+	if r.finish.Stop() {
+		close(r.over)
+	}
+}
+
 // begin makes the limit that of another window, which ends after a time. Nothing may be in flight, and no producer may wait.
 func (r *inFlightLimit) begin(left time.Duration) {
 	r.done.Store(0)

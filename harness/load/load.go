@@ -71,11 +71,19 @@ const (
 func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	var routes []ledger.Route
 	for _, tenant := range tenantsOf(w) {
-		for q := range w.Queues {
+		for q := range w.QueuesOfTenant() {
 			routes = append(routes, ledger.Route{Tenant: tenant, Queue: QueueName(q)})
 		}
 	}
-	return ledger.New(round, max(w.Producers, 1), routes)
+	producers := max(w.Producers, 1)
+	if w.ClaimsAlone() {
+		producers = fillProducers
+	}
+	l := ledger.New(round, producers, routes)
+	if w.EnqueuesAlone() {
+		l.LeaveTasks()
+	}
+	return l
 }
 
 // Outcome is what one round's load measured. Counts and latencies are those of tasks whose
@@ -92,6 +100,9 @@ type Outcome struct {
 
 	Cycles   uint64 // completions acknowledged, of tasks with a sound payload
 	Enqueued uint64 // enqueues acknowledged
+
+	// Outstanding is how many tasks were sent and neither refused nor completed when the window had ended and all enqueues were answered.
+	Outstanding uint64
 
 	// Latencies in nanoseconds, one value per task, with the resolution of result.NewHistogram.
 
@@ -112,7 +123,8 @@ type Outcome struct {
 	FailedCalls        Refusals // of all phases, in calls; none unless Config.Persist
 
 	// Drained is whether nothing was outstanding at the end, but for tasks of unknown outcome where Config.Persist. If
-	// not, the drain's time was up, and the ledger's balance says what is lost.
+	// not, the drain's time was up, and the ledger's balance says what is lost. A workload that enqueues alone has no drain: its tasks stay
+	// on the server, and Drained is whether all enqueues were answered.
 	Drained bool
 }
 
@@ -201,6 +213,9 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 	if len(cfgs) == 0 {
 		return nil, errors.New("load: no workload given")
 	}
+	if tasks := cfgs[0].Phases.Tasks; tasks > 0 && len(cfgs) > 1 {
+		return nil, fmt.Errorf("load: phases.tasks is %d; it must be 0 with several workloads, whose windows end together", tasks)
+	}
 	var rounds []*round
 	var reads []*tenantReads
 	for i, cfg := range cfgs {
@@ -245,6 +260,7 @@ func (r *round) finish() (*Outcome, error) {
 		return nil, err
 	}
 	outcome := r.merge()
+	outcome.Outstanding = r.atWindowEnd
 	outcome.Drained = drained
 	outcome.Finished = finished
 	return outcome, nil

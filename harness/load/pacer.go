@@ -21,6 +21,8 @@ type pacer interface {
 func newPacer(a scenario.Arrivals) pacer {
 	rate, to := steady(a.Rate.PerSecond), steady(a.To.PerSecond)
 	switch a.Kind {
+	case scenario.Stages:
+		return newStages(a)
 	case scenario.Ramp:
 		return ramp{from: rate, to: to, over: float64(a.Over)}
 	case scenario.Burst:
@@ -126,6 +128,10 @@ func (p poisson) due(tasks float64) float64 {
 
 // validateArrivals checks the rates and times of arrivals.
 func validateArrivals(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
+	if a.Kind == scenario.Stages {
+		validateStages(check, a)
+		return
+	}
 	check(a.Rate.PerSecond > 0 && !math.IsInf(a.Rate.PerSecond, 0),
 		"workload.arrivals has a rate of %v a second; it must be positive", a.Rate.PerSecond)
 	if a.Kind == scenario.Open {

@@ -21,6 +21,15 @@ func rateAt(a scenario.Arrivals, at time.Duration) float64 {
 	case a.Kind == scenario.Ramp && at > 0:
 		part := min(1, float64(at)/float64(a.Over))
 		return a.Rate.PerSecond + part*(a.To.PerSecond-a.Rate.PerSecond)
+	case a.Kind == scenario.Stages && at > 0:
+		rate := a.Rate.PerSecond
+		for _, s := range a.Stages {
+			if at < s.Over {
+				return rate + float64(at)/float64(s.Over)*(s.To.PerSecond-rate)
+			}
+			rate, at = s.To.PerSecond, at-s.Over
+		}
+		return rate
 	case a.Kind == scenario.Burst && at > 0 && at%a.Every >= a.Every-a.Over:
 		return a.To.PerSecond
 	}
@@ -32,6 +41,12 @@ func edges(a scenario.Arrivals, from, to time.Duration) []time.Duration {
 	switch a.Kind {
 	case scenario.Ramp:
 		all = append(all, a.Over)
+	case scenario.Stages:
+		at := time.Duration(0)
+		for _, s := range a.Stages {
+			at += s.Over
+			all = append(all, at)
+		}
 	case scenario.Burst:
 		for at := time.Duration(0); at < to; at += a.Every {
 			all = append(all, at+a.Every-a.Over, at+a.Every)
@@ -58,13 +73,23 @@ func drawArrivals(t *rapid.T) scenario.Arrivals {
 		return least + time.Duration(rapid.Int64Range(1, 1e9).Draw(t, label))
 	}
 	a := scenario.Arrivals{
-		Kind: rapid.SampledFrom([]string{scenario.Open, scenario.Ramp, scenario.Burst}).Draw(t, "kind"),
+		Kind: rapid.SampledFrom([]string{scenario.Open, scenario.Ramp, scenario.Burst, scenario.Stages}).Draw(t, "kind"),
 		Rate: rate("rate"), To: rate("to"), Over: length("over", time.Millisecond),
 	}
 	if rapid.Bool().Draw(t, "same") {
 		a.To = a.Rate
 	}
 	a.Every = length("every", a.Over)
+	for range rapid.IntRange(1, 5).Draw(t, "stages") {
+		stage := scenario.Stage{To: rate("stage to"), Over: length("stage over", 100*time.Millisecond)}
+		switch rapid.IntRange(0, 3).Draw(t, "shape") {
+		case 0:
+			stage.Over = 0
+		case 1:
+			stage.To = scenario.Rate{}
+		}
+		a.Stages = append(a.Stages, stage)
+	}
 	return a
 }
 
@@ -112,6 +137,9 @@ func TestFlowsDoNotDrift(t *testing.T) {
 		"ramp":              {Kind: scenario.Ramp, Over: time.Hour},
 		"ramp that is long": {Kind: scenario.Ramp, Over: 48 * time.Hour},
 		"burst":             {Kind: scenario.Burst, Over: time.Millisecond, Every: time.Second},
+		"stages": {Kind: scenario.Stages, Stages: []scenario.Stage{
+			{To: scenario.Rate{PerSecond: 1e6}, Over: time.Hour}, {}, {Over: time.Hour}, {To: scenario.Rate{PerSecond: 1e3}, Over: time.Second},
+		}},
 	} {
 		a.Rate, a.To = scenario.Rate{PerSecond: 100e6}, scenario.Rate{PerSecond: 1}
 		f := newPacer(a)
@@ -143,12 +171,15 @@ func TestOpenLoadsOfAllKinds(t *testing.T) {
 		arrivals scenario.Arrivals
 		tasks    float64 // in the window of 2 s
 	}{
-		"ramp":              {scenario.Arrivals{Kind: scenario.Ramp, Rate: rate, To: to, Over: 2 * time.Second}, 2500},
-		"ramp that ends":    {scenario.Arrivals{Kind: scenario.Ramp, Rate: rate, To: to, Over: time.Second}, 1250 + 2000},
-		"ramp that falls":   {scenario.Arrivals{Kind: scenario.Ramp, Rate: to, To: rate, Over: 2 * time.Second}, 2500},
-		"bursts":            {scenario.Arrivals{Kind: scenario.Burst, Rate: rate, To: to, Every: time.Second, Over: 200 * time.Millisecond}, 2 * (400 + 400)},
-		"a single burst":    {scenario.Arrivals{Kind: scenario.Burst, Rate: rate, To: to, Every: 1500 * time.Millisecond, Over: 500 * time.Millisecond}, 750 + 1000},
-		"a burst to come":   {scenario.Arrivals{Kind: scenario.Burst, Rate: rate, To: to, Every: time.Minute, Over: time.Second}, 1000},
+		"ramp":            {scenario.Arrivals{Kind: scenario.Ramp, Rate: rate, To: to, Over: 2 * time.Second}, 2500},
+		"ramp that ends":  {scenario.Arrivals{Kind: scenario.Ramp, Rate: rate, To: to, Over: time.Second}, 1250 + 2000},
+		"ramp that falls": {scenario.Arrivals{Kind: scenario.Ramp, Rate: to, To: rate, Over: 2 * time.Second}, 2500},
+		"bursts":          {scenario.Arrivals{Kind: scenario.Burst, Rate: rate, To: to, Every: time.Second, Over: 200 * time.Millisecond}, 2 * (400 + 400)},
+		"a single burst":  {scenario.Arrivals{Kind: scenario.Burst, Rate: rate, To: to, Every: 1500 * time.Millisecond, Over: 500 * time.Millisecond}, 750 + 1000},
+		"a burst to come": {scenario.Arrivals{Kind: scenario.Burst, Rate: rate, To: to, Every: time.Minute, Over: time.Second}, 1000},
+		"stages": {scenario.Arrivals{Kind: scenario.Stages, Rate: rate, Stages: []scenario.Stage{
+			{To: to, Over: time.Second}, {Over: 0}, {Over: 500 * time.Millisecond}, {To: rate},
+		}}, 1250 + 250},
 		"as before, a rate": {scenario.Arrivals{Kind: scenario.Open, Rate: rate}, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ type producer struct {
 
 	draw     *rand.Rand
 	sizes    sizes
+	urgency  urgency
 	buffer   []byte // a batch's payloads, one behind the other
 	tasks    []driver.Task
 	outcomes []error
@@ -50,9 +51,10 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		keys:     newKeys(w),
 		draw:     newDraw(w, number),
 		sizes:    newSizes(w.Payload),
-		tasks:    make([]driver.Task, w.Batch),
-		outcomes: make([]error, w.Batch),
-		intended: make([]int64, w.Batch),
+		urgency:  newUrgency(w),
+		tasks:    make([]driver.Task, w.EnqueueBatch()),
+		outcomes: make([]error, w.EnqueueBatch()),
+		intended: make([]int64, w.EnqueueBatch()),
 		record:   newEnqueues(&r.accounting, r.sliced || w.Arrivals.Timed()),
 	}
 	return p
@@ -222,7 +224,7 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		at += size
 		id.Sequence, id.IntendedNS = first+uint64(i), p.intended[i]
 		ledger.Seal(payload, id, to.address)
-		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload}
+		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id)}
 		p.outcomes[i] = nil
 	}
 }

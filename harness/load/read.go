@@ -75,7 +75,7 @@ func (r *round) openReads(all []*tenantReads) []*tenantReads {
 		return all
 	}
 	r.cfg.Ledger.WatchReads()
-	waiting := min(max(int(2*w.ReadsPerTask()*float64(w.Batch)), readsWaitingMin), readsWaitingMax)
+	waiting := min(max(int(2*w.ReadsPerTask()*float64(w.EnqueueBatch())), readsWaitingMin), readsWaitingMax)
 	for i, tenant := range tenantsOf(w) {
 		reads := &tenantReads{tenant: tenant, waiting: make(chan readable, waiting)}
 		r.reads = append(r.reads, reads)

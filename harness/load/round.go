@@ -37,6 +37,8 @@ type round struct {
 	phase  string // for progress; "" where the time tells it
 	sliced bool   // the load of Slices, closed and open
 
+	atWindowEnd uint64 // see Outcome.Outstanding
+
 	startHook     HookTimes
 	endHook       HookTimes
 	producersDone <-chan struct{}
@@ -48,7 +50,9 @@ type round struct {
 }
 
 func newRound(ctx context.Context, cfg Config) *round {
-	r := &round{cfg: cfg, caller: ctx, accounting: accounting{ledger: cfg.Ledger, slow: cfg.Slow, persist: cfg.Persist}}
+	r := &round{cfg: cfg, caller: ctx, accounting: accounting{
+		ledger: cfg.Ledger, slow: cfg.Slow, persist: cfg.Persist, untimed: cfg.Workload.ClaimsAlone(),
+	}}
 	r.calls, r.cancelCalls = context.WithCancel(ctx)
 	r.claims, r.cancelClaims = context.WithCancel(r.calls)
 	r.aside, r.cancelAside = context.WithCancel(ctx)
@@ -112,7 +116,7 @@ type place struct{ conn, tenant int }
 
 func (r *round) openProducers() error {
 	w := r.cfg.Workload
-	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
+	tenants, queues := tenantsOf(w), names(QueueName, 0, w.QueuesOfTenant())
 
 	placed := producerPlace
 	if keys := newKeys(w); keys.chosen() {
@@ -120,7 +124,7 @@ func (r *round) openProducers() error {
 	}
 	producing := make(map[place]driver.Producer)
 	for i := range w.Producers {
-		conn, routes := placed(i, w.Producers, w.Tenants, w.Queues, len(r.cfg.Conns))
+		conn, routes := placed(i, w.Producers, w.Tenants, w.QueuesOfTenant(), len(r.cfg.Conns))
 		var destinations []destination
 		shares := make(map[int]*readShare)
 		for _, to := range routes {
@@ -147,19 +151,35 @@ func (r *round) openProducers() error {
 
 func (r *round) openSlots() error {
 	w := r.cfg.Workload
-	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
+	tenants, queues := tenantsOf(w), names(QueueName, 0, w.QueuesOfTenant())
 
-	slots := make(map[place]int)
-	for i := range w.Workers {
-		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
-		slots[place{conn, tenant}]++
+	// claiming is a session's place, and the queue where the session claims from one queue alone; else queue is 0.
+	type claiming struct {
+		place
+		queue int
 	}
-	working := make(map[place]driver.Worker)
+	placed := func(slot int) claiming {
+		conn, tenant := slotPlace(slot, w.Tenants, len(r.cfg.Conns))
+		at := claiming{place: place{conn, tenant}}
+		if w.QueuePerWorker {
+			at.queue = slot / w.Tenants
+		}
+		return at
+	}
+	slots := make(map[claiming]int)
 	for i := range w.Workers {
-		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
-		at := place{conn, tenant}
+		slots[placed(i)]++
+	}
+	working := make(map[claiming]driver.Worker)
+	for i := range w.Workers {
+		at := placed(i)
+		conn, tenant := at.conn, at.tenant
 		if working[at] == nil {
-			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], queues, slots[at]*w.Batch)
+			from := queues
+			if w.QueuePerWorker {
+				from = queues[at.queue : at.queue+1]
+			}
+			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], from, slots[at]*w.ClaimBatch())
 			if err != nil {
 				return fmt.Errorf("load: open a worker session for %s on connection %d: %w", tenants[tenant], conn, err)
 			}
@@ -177,9 +197,13 @@ func (r *round) openSlots() error {
 // plan takes the window over, and says when the tasks of an open load are due.
 func (r *round) plan(warmup *warmup) error {
 	r.clock, r.window = warmup.clock, warmup.window
+	r.volume = newVolume(r.cfg, func() {
+		now := r.clock.now()
+		r.window.endAt(now, now+int64(r.cfg.Phases.Drain))
+	})
 	w := r.cfg.Workload
 	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
-		r.limit = newInFlightLimit(w.InFlight, w.Batch)
+		r.limit = newInFlightLimit(w.InFlight, w.EnqueueBatch())
 	}
 	if !w.Arrivals.Timed() {
 		return nil
@@ -262,6 +286,14 @@ func (r *round) conduct() (drained bool) {
 	if r.limit != nil {
 		r.limit.closeIn(r.clock.until(r.window.end()))
 	}
+	if r.volume != nil {
+		if r.wait(r.window.cut, r.window.end()); r.ending() {
+			return false
+		}
+		if r.limit != nil {
+			r.limit.close()
+		}
+	}
 	if !r.wait(r.producersDone, r.window.deadline()) {
 		return false
 	}
@@ -269,7 +301,8 @@ func (r *round) conduct() (drained bool) {
 	if r.wait(nil, r.window.end()); r.ending() {
 		return false
 	}
-	return r.drain()
+	r.atWindowEnd = r.cfg.Ledger.Outstanding()
+	return r.cfg.Workload.EnqueuesAlone() || r.drain()
 }
 
 // drain waits until nothing is outstanding, and returns whether that came before the deadline.
@@ -370,7 +403,7 @@ func (r *round) stop(drained bool) bool {
 
 // merge puts together what producers and slots recorded. None of them may be at work.
 func (r *round) merge() *Outcome {
-	o := r.newOutcome(r.cfg.Phases.Window)
+	o := r.newOutcome(time.Duration(r.window.end() - r.window.start()))
 	o.StartHook, o.EndHook = r.startHook, r.endHook
 	for _, p := range r.producers {
 		p.record.mergeInto(o)

@@ -125,6 +125,7 @@ func (s *settles) flushSettle(now int64) {
 		return
 	}
 	s.cycles += uint64(n)
+	s.volume.completed(n)
 	s.settle.record(now-s.claims.at, n)
 	s.settleSink.note(now-s.claims.at, n)
 }

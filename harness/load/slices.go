@@ -87,6 +87,9 @@ type shift struct {
 func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	cfg.Workload.Arrivals = scenario.Arrivals{Kind: scenario.Closed}
 	cfg.Phases, cfg.Hooks, cfg.Persist = scenario.Phases{}, Hooks{}, false
+	if w := cfg.Workload; w.Producers < 1 || w.Workers < 1 {
+		return nil, fmt.Errorf("load: workload.producers is %d and workload.workers is %d; slices need at least 1 of each", w.Producers, w.Workers)
+	}
 	r, err := newStage(ctx, cfg, "", forever)
 	if err != nil {
 		return nil, err
@@ -109,7 +112,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	bound := math.MaxInt
 	if most := cfg.Workload.InFlight; most > 0 {
 		bound = most
-		r.limit = newInFlightLimit(most, cfg.Workload.Batch)
+		r.limit = newInFlightLimit(most, cfg.Workload.EnqueueBatch())
 	}
 	r.begin()
 	r.schedule = newSchedule(r.clock, bound, pause)

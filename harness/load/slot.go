@@ -26,6 +26,8 @@ type slot struct {
 	outcomes   []error
 	from       ledger.Address // of the last delivery: those of a batch are mostly of one queue
 
+	thinking     thinking
+	urgency      urgency
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -35,7 +37,7 @@ type slot struct {
 }
 
 func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot, error) {
-	batch := r.cfg.Workload.Batch
+	batch := r.cfg.Workload.ClaimBatch()
 	s := &slot{
 		round:      r,
 		number:     number,
@@ -44,6 +46,8 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		deliveries: make([]driver.Delivery, batch),
 		claimed:    make([]claimed, batch),
 		outcomes:   make([]error, batch),
+		thinking:   newThinking(r.cfg.Workload, number),
+		urgency:    newUrgency(r.cfg.Workload),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
@@ -97,9 +101,10 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete completes n deliveries. With a combiner it claims the next ones in the same call, unless claims is done. It returns how many it
-// claimed, and whether the slot goes on.
+// complete completes n deliveries, after the time that the slot thinks. With a combiner it claims the next ones in the same call, unless
+// claims is done. It returns how many it claimed, and whether the slot goes on.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
+	s.thinking.pause(calls)
 	s.completing(n)
 	var err error
 	if s.combiner != nil && claims.Err() == nil {
@@ -160,6 +165,9 @@ func (s *slot) check(n int, at int64) {
 		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.from)
 		s.claimed[i].at = at
 		s.outcomes[i] = nil
+		if s.claimed[i].verdict == ledger.Sound {
+			s.urgency.check(s.cfg.Ledger, s.claimed[i].id, s.from, d.Priority)
+		}
 	}
 	if s.cfg.Ledger.WatchesLeases() {
 		s.watch(n, time.Now())

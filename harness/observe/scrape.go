@@ -31,11 +31,14 @@ type Metrics struct {
 	Histograms map[string]Buckets
 }
 
-// Combine adds a value to what all has under its key: the two are summed up, but of a metric whose name ends in _max the larger
-// one is kept.
+// UnsyncedSeconds is the age of the oldest acknowledgement that no fsync covers.
+const UnsyncedSeconds = "prony_unsynced_seconds"
+
+// Combine adds a value to what all has under its key: the two are summed up, but of an age and of a metric whose name ends in _max the
+// larger one is kept.
 func Combine(all map[string]float64, key string, value float64) {
 	name, _, _ := strings.Cut(key, "{")
-	if before, there := all[key]; there && strings.HasSuffix(name, "_max") {
+	if before, there := all[key]; there && (strings.HasSuffix(name, "_max") || name == UnsyncedSeconds) {
 		all[key] = max(before, value)
 		return
 	}

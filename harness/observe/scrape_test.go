@@ -31,6 +31,17 @@ slow{cause="flush"} 4
 	assert.Equal(t, map[string]float64{`least_max{stage="a_max"}`: -1, `sum{stage="a_max"}`: -6}, all)
 }
 
+// The window of loss of a server is that of all its shards together, and the age of its oldest acknowledgement the greatest of them.
+func TestTheWindowOfLossOfSeveralShards(t *testing.T) {
+	m, err := parseMetrics([]byte(`prony_unsynced_tasks{shard="0"} 5
+prony_unsynced_tasks{shard="1"} 7
+prony_unsynced_seconds{shard="0"} 3
+prony_unsynced_seconds{shard="1"} 2
+`))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"prony_unsynced_tasks": 12, UnsyncedSeconds: 3}, m.Values)
+}
+
 // A build from before the counter was renamed can be the base of a comparison.
 func TestTheFsyncTimeOfAnEarlierServer(t *testing.T) {
 	for page, want := range map[string]float64{

@@ -40,7 +40,7 @@ func Of(s *scenario.Scenario, dir string) Config {
 	c := Config{
 		Dir: dir, Driver: w.Driver, Listen: s.Topology.Listen, TLS: s.Topology.TLS, Sync: s.Topology.Durability == "sync",
 		Callers: max(1, min(w.Producers, callersMax)), Connections: max(1, min(w.Connections, callersMax)),
-		Batch: max(1, w.Batch), Payload: max(1, (w.Payload.Min+w.Payload.Max)/2), For: s.ReferenceSample(),
+		Batch: max(1, w.EnqueueBatch()), Payload: max(1, (w.Payload.Min+w.Payload.Max)/2), For: s.ReferenceSample(),
 	}
 	if w.Payload.Kind == scenario.Lognormal {
 		c.Payload = max(1, w.Payload.Median)

@@ -115,6 +115,8 @@ func arrivalsLimit(kind string) []string {
 		return []string{"Capacity. The load is open at one rate: the throughput is what was offered, not what the server could do."}
 	case "ramp":
 		return []string{"Steady load. The rate changes evenly over the window: a figure of the whole window is of no single rate."}
+	case "stages":
+		return []string{"Steady load. The rate changes in stages over the window: the throughput is what was offered, and a figure of the whole window is of no single rate."}
 	case "burst":
 		return []string{"Capacity. The load is open at two rates in turn: the throughput is what was offered, and a percentile is of both rates together."}
 	case "none":

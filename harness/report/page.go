@@ -44,6 +44,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		ledgerSection(p, r)
 		stagesSection(p, r)
 		turnsSection(p, r)
+		lossWindowSection(p, r)
 		stallsSection(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
@@ -193,6 +194,10 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "largest of all turns of the timed rounds; lowest and highest round"
 	case spec.Part == result.OfTurns:
 		return "part of all turns of the timed rounds; lowest and highest round"
+	case spec.Part == result.OfLoss && strings.HasSuffix(spec.Name, "_max"):
+		return "highest of all peaks of the timed rounds; lowest and highest round"
+	case spec.Part == result.OfLoss:
+		return "percentile of all peaks of the timed rounds; lowest and highest round"
 	case spec.Name == result.FaultsNotRecovered, spec.Name == result.FaultsBackSoon, spec.Name == result.FailedCalls:
 		return "sum over the timed rounds; lowest and highest round"
 	case spec.Part == result.OfFaults && spec.Partial && spec.Merged():
@@ -291,6 +296,10 @@ func ledgerSection(p *page, r *result.Result) {
 	apart := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Misrouted+round.Ledger.Reordered > 0 })
 	shared := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Contested+round.Ledger.Revoked > 0 })
 	read := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Reads > 0 })
+	left := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Left > 0 })
+	if left {
+		header = append(header, ">left")
+	}
 	if apart {
 		header = append(header, ">misrouted", ">reordered")
 	}
@@ -307,6 +316,9 @@ func ledgerSection(p *page, r *result.Result) {
 		row := []string{
 			roundName(r, round), render.Count(l.Enqueued), render.Count(l.Unknown), render.Count(l.Completed), render.Count(l.Lost), render.Count(l.Duplicated), render.Count(l.Corrupted),
 		}
+		if left {
+			row = append(row, render.Count(l.Left))
+		}
 		if apart {
 			row = append(row, render.Count(l.Misrouted), render.Count(l.Reordered))
 		}
@@ -320,6 +332,10 @@ func ledgerSection(p *page, r *result.Result) {
 		for _, sample := range l.Samples {
 			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
 		}
+	}
+	if left {
+		p.paragraph("Left tasks were enqueued in a workload without workers: no worker claims them, and the servers' own account has to show that" +
+			" they still hold them.")
 	}
 	if apart {
 		p.paragraph("Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +

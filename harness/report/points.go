@@ -10,6 +10,7 @@ import (
 
 // partColumns are metrics that only some scenarios have.
 var partColumns = columns{
+	{">enqueues/s", result.EnqueuesPerS},
 	{">server, CPUs", result.ServerCPUCores},
 	{">sets/cycle", result.StorageSetsPerCycle},
 	{">gets/cycle", result.StorageGetsPerCycle},
@@ -35,6 +36,7 @@ var partColumns = columns{
 
 // pointColumns are the metrics that points are compared by.
 var pointColumns = columns{
+	{">enqueues/s", result.EnqueuesPerS},
 	{">CPU, µs/cycle", result.CPUUsPerCycle},
 	{">server, µs/cycle", result.ServerCPUUsPerCycle},
 	{">client, µs/cycle", result.ClientCPUUsPerCycle},
@@ -61,6 +63,8 @@ var pointColumns = columns{
 	{">first claim, s", result.RestartFirstClaimS},
 	{">turns above 2 ms", result.ShardTurnsAbove2MsRatio},
 	{">turn at most, ms", result.ShardTurnMsMax},
+	{">unsynced at most, tasks", result.UnsyncedTasksMax},
+	{">unsynced at most, ms", result.UnsyncedMsMax},
 	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 

@@ -285,6 +285,32 @@ func TestTurnsAreOnThePage(t *testing.T) {
 	assert.Contains(t, sections(rendered(t, swept, hists)["fixture.md"])["Points"], "| turns above 2 ms | turn at most, ms |")
 }
 
+// The window of loss is on the page, beside its durability.
+func TestTheWindowOfLossIsOnThePage(t *testing.T) {
+	r, hists := fixture(t, 2, 1)
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Window of loss", "what was not counted has no section")
+	for i := range r.Rounds {
+		r.Rounds[i].LossWindow = &result.LossWindow{
+			Tasks: result.PeaksOf([]result.Peak{{UpTo: 1_024, Count: 199}, {UpTo: 4_096, Count: uint64(i)}}), Ms: result.PeaksOf([]result.Peak{{UpTo: 12.8, Count: 200}}),
+		}
+		r.Rounds[i].Derive(hists[i].Histograms)
+	}
+	var err error
+	r.Metrics, err = result.Summarise(r.Rounds, hists, result.OfLoad)
+	require.NoError(t, err)
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "## Window of loss, durability `none`\n")
+	of := sections(page)
+	assert.Contains(t, of["Window of loss"], "| 2 | 200 | 1,024 | 4,096 | 12.8 | 12.8 |")
+	assert.NotContains(t, of["Window of loss"], "| 3 |", "a profiled round has no figures")
+	assert.Contains(t, of["Summary"], "| `unsynced_tasks_max` | 4,096 | 1,024 | 4,096 | 2 | tasks | highest of all peaks of the timed rounds; lowest and highest round |")
+	assert.Contains(t, of["Summary"], "| `unsynced_ms_p99` | 12.8 | 12.8 | 12.8 | 2 | ms | percentile of all peaks of the timed rounds; lowest and highest round |")
+
+	swept, hists := sweptFixture(t)
+	swept.Points[0].Metrics[result.UnsyncedTasksMax] = result.Metric{Median: 64, Low: 64, High: 64, N: 1}
+	assert.Contains(t, sections(rendered(t, swept, hists)["fixture.md"])["Points"], "| unsynced at most, tasks |")
+}
+
 // A page says what limits the rate of a run that was stored before runs said it themselves, if the figures tell.
 func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
 	section := func(change func(*result.Result)) string {

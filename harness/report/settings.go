@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,6 +103,8 @@ func (t *settings) servers() {
 		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
 	}
 	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
+	t.serverSettings()
+	t.serverBuild()
 	if h := top.Hosts; h != nil {
 		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
 		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
@@ -112,6 +116,26 @@ func (t *settings) servers() {
 	}
 }
 
+// serverSettings adds the settings of the server that the scenario gives, by the names that the server has for them.
+func (t *settings) serverSettings() {
+	own := t.scenario.Topology.Settings
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		t.add("server's "+name, "topology.settings."+name, own[name])
+	}
+}
+
+// serverBuild adds how the server was built, if the scenario says so.
+func (t *settings) serverBuild() {
+	b := t.scenario.Topology.Build
+	if b == nil {
+		return
+	}
+	t.add("server's build tags", "", strings.Join(b.Tags, ","))
+	t.add("server's race detector", "topology.build.race", strconv.FormatBool(b.Race))
+	t.add("server's profile for optimisation", "", b.PGO)
+	t.add("server's GOAMD64", "topology.build.goamd64", b.GOAMD64)
+}
+
 func (t *settings) driver(w *scenario.Workload) {
 	t.add("driver", workloadPath(w, "driver"), w.Driver)
 	t.add("k6 script", workloadPath(w, "script"), w.Script.Path)
@@ -121,10 +145,18 @@ func (t *settings) load(w *scenario.Workload) {
 	t.add("generator GOMAXPROCS", workloadPath(w, "procs"), unlessZero(w.Procs))
 	t.add("connections", workloadPath(w, "connections"), unlessZero(w.Connections))
 	t.add("tenants", workloadPath(w, "tenants"), strconv.Itoa(w.Tenants))
-	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.Queues))
+	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.QueuesOfTenant()))
+	if w.QueuePerWorker {
+		t.add("a queue for each worker slot", workloadPath(w, "queue_per_worker"), "true")
+	}
+	if w.Think.Kind != "" {
+		t.add("workers think", "", w.Think.String())
+	}
 	t.add("producers", workloadPath(w, "producers"), strconv.Itoa(w.Producers))
 	t.add("worker slots", workloadPath(w, "workers"), strconv.Itoa(w.Workers))
 	t.add("tasks per call", workloadPath(w, "batch"), strconv.Itoa(w.Batch))
+	t.add("tasks per enqueue call", workloadPath(w, "producer_batch"), unlessZero(w.ProducerBatch))
+	t.add("tasks per claim", workloadPath(w, "worker_batch"), unlessZero(w.WorkerBatch))
 	t.arrivals(w.Arrivals)
 	if !w.Keys.IsZero() {
 		t.add("queues are chosen", "", w.Keys.Kind)
@@ -142,6 +174,9 @@ func (t *settings) arrivals(a scenario.Arrivals) {
 	t.add("then, part of the peak", "", unlessZero(a.To.OfPeak))
 	if a.Over > 0 {
 		t.add("over", "", hclfile.FormatDuration(a.Over))
+	}
+	if a.Kind == scenario.Stages {
+		t.add("stages", "", a.String())
 	}
 	if a.Every > 0 {
 		t.add("each", "", hclfile.FormatDuration(a.Every))
@@ -172,6 +207,7 @@ func (t *settings) phases() {
 	s := t.scenario
 	t.duration("warm-up", s.Phases.Warmup)
 	t.duration("window", s.Phases.Window)
+	t.add("window, tasks", "", unlessZero(s.Phases.Tasks))
 	t.duration("drain, at most", s.Phases.Drain)
 	if s.SeriesEvery > 0 {
 		t.duration("series, a sample each", s.SeriesEvery)
@@ -182,7 +218,9 @@ func (t *settings) phases() {
 	}
 	if s.Backlog != nil {
 		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
-		t.add("backlog, restart before the drain", "", s.Backlog.Restart)
+		if !scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
+			t.add("backlog, restart before the drain", "", s.Backlog.Restart)
+		}
 	}
 }
 

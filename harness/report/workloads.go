@@ -156,6 +156,8 @@ func arrivalsText(a scenario.Arrivals) string {
 	switch a.Kind {
 	case scenario.Ramp:
 		return fmt.Sprintf("ramp(%s)", strings.Join([]string{from, to, over}, ", "))
+	case scenario.Stages:
+		return a.String()
 	case scenario.Burst:
 		return fmt.Sprintf("burst(%s)", strings.Join([]string{from, to, every, over}, ", "))
 	}

@@ -15,6 +15,7 @@ import (
 // something, as benchstat shows it. benchstat reads MB as 10^6 bytes.
 var benchUnits = []struct{ metric, unit string }{
 	{CyclesPerS, "cycles/s"},
+	{EnqueuesPerS, "enqueues/s"},
 	{CPUUsPerCycle, "cpu-us/cycle"},
 	{ServerCPUUsPerCycle, "server-cpu-us/cycle"},
 	{ClientCPUUsPerCycle, "client-cpu-us/cycle"},
@@ -79,9 +80,10 @@ func WriteBench(w io.Writer, r *Result) error {
 	config := benchConfig(r)
 	nothing := func(w scenario.Workload) bool { return w.Arrivals.Kind == scenario.None }
 	idle := scenario.Any(r.Manifest.Scenario.Workloads, nothing) // such a server has no operations, but it has a window
+	made := func(r Round) bool { return r.Cycles > 0 || r.Enqueues > 0 || idle }
 	for _, round := range r.Rounds {
 		sound := round.Verdict != Incorrect && round.Verdict != Invalid && round.Verdict != Misconfigured
-		if !round.Timed() || !sound || round.Cycles == 0 && !idle {
+		if !round.Timed() || !sound || !made(round) {
 			continue
 		}
 		line := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(r, round.Point)), Iters: max(1, int(round.Cycles))}

@@ -92,6 +92,21 @@ func TestBenchHasNoFigureThatIsNotSound(t *testing.T) {
 	assert.Empty(t, lines)
 }
 
+// A round without cycles has a line if it has enqueues.
+func TestBenchOfEnqueues(t *testing.T) {
+	r, _ := sampleResult(t)
+	for i := range r.Rounds {
+		r.Rounds[i].Cycles, r.Rounds[i].Enqueues = 0, 7
+		r.Rounds[i].Metrics = map[string]float64{result.EnqueuesPerS: 5000}
+	}
+	lines, units := bench(t, r)
+	require.Len(t, lines, 7)
+	assert.Equal(t, 5000.0, value(t, lines[0], "enqueues/s"))
+	assert.Equal(t, "higher", units.Get("enqueues/s", "better").Value)
+	_, found := lines[0].Value("sec/op")
+	assert.False(t, found)
+}
+
 func TestManifestOfNothing(t *testing.T) {
 	assert.Equal(t, "unknown", result.Manifest{}.Durability())
 	assert.Equal(t, "unknown", result.Build{}.Revision())

@@ -33,6 +33,10 @@ var meanings = map[string]string{
 	ShardTurnsAbove2MsRatio:  "part of the turns of the shards that took longer than 2 ms",
 	ShardTurnMsMax:           "bound of the highest bucket of the servers' histogram that a turn of a shard fell into",
 	ShardTurnItemsMax:        "the most items that one turn of a shard handled",
+	UnsyncedTasksP99:         "bound that 99 of 100 peaks of the acknowledged enqueues and completions that no fsync covered were not above, of one shard",
+	UnsyncedTasksMax:         "the most acknowledged enqueues and completions that no fsync covered, of one shard: what a loss of power would have taken",
+	UnsyncedMsP99:            "bound that 99 of 100 peaks of the age of the oldest acknowledgement that no fsync covered were not above",
+	UnsyncedMsMax:            "greatest age of the oldest acknowledgement that no fsync covered",
 	FaultFirstAckMsMedian:    "median time from a fault to the first acknowledged cycle after the outage",
 	FaultFirstAckMsMax:       "longest time from a fault to the first acknowledged cycle after the outage",
 	FaultRecoveryMsMedian:    "median time from a fault until the rate was back",
@@ -59,6 +63,7 @@ var meanings = map[string]string{
 	DiskMBMax:                "the most disk space that the servers' data took",
 	DiskMBEnd:                "disk space that the servers' data took in the end of the window",
 	FillTasksPerS:            "tasks per second while the backlog was filled",
+	EnqueuesPerS:             "acknowledged enqueues per second of a workload without workers",
 	DrainCyclesPerS:          "cycles per second while the backlog was drained",
 	DrainRatio:               "the rate while the backlog was drained to that of an empty queue",
 	DrainSmallRatio:          "the rate while the backlog was drained to that of a small backlog",
@@ -66,7 +71,7 @@ var meanings = map[string]string{
 	RestartFirstClaimS:       "time from the start of a server to the answer of the first claim",
 	Lost:                     "acknowledged tasks that were never handed out or are gone, over all rounds",
 	Duplicated:               "tasks that were completed twice, over all rounds",
-	Corrupted:                "payloads that were claimed otherwise than they were enqueued, over all rounds",
+	Corrupted:                "tasks that were claimed with another payload or priority than they were enqueued with, over all rounds",
 	ReadMismatches:           "reads that were answered wrongly, or with another tenant's task, over all rounds",
 }
 

@@ -49,6 +49,12 @@ const (
 	ShardTurnMsMax          = "shard_turn_ms_max"
 	ShardTurnItemsMax       = "shard_turn_items_max"
 
+	// The window of loss; see LossWindow.
+	UnsyncedTasksP99 = "unsynced_tasks_p99"
+	UnsyncedTasksMax = "unsynced_tasks_max"
+	UnsyncedMsP99    = "unsynced_ms_p99"
+	UnsyncedMsMax    = "unsynced_ms_max"
+
 	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
@@ -64,6 +70,9 @@ const (
 	Unsent      = "unsent"
 	Dropped     = "dropped"
 	Held        = "held"
+
+	// EnqueuesPerS are those acknowledged, of a workload without workers.
+	EnqueuesPerS = "enqueues_per_s"
 
 	// Of a load that reads tasks; see Reads.
 	ReadsPerS      = "reads_per_s"      // answered
@@ -119,7 +128,8 @@ type Part string
 
 // The parts. A metric of none of them is wanted of every round.
 const (
-	OfLoad    Part = "load" // tasks are completed in the window
+	OfLoad    Part = "load"    // tasks are completed in the window
+	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
 	OfOpen    Part = "open load"
 	OfReads   Part = "reads"
 	OfBacklog Part = "backlog"
@@ -131,6 +141,7 @@ const (
 	OfRuntime   Part = "runtime" // the server says what its runtime allocates
 	OfRaft      Part = "raft"
 	OfTurns     Part = "turns" // the server times the turns of its shards
+	OfLoss      Part = "loss"  // the server counts its window of loss
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
@@ -139,6 +150,8 @@ const (
 	// apart. NoServer takes away what is the server's too.
 	InOneProcess Part = "in one process"
 	NoServer     Part = "no server"
+	// ClaimsAlone takes away the latencies of enqueues and cycles: the tasks were enqueued before the warm-up.
+	ClaimsAlone Part = "claims alone"
 	// Elsewhere lets the CPU time and the memory of servers on other hosts be missing: they are what the servers say, and a process that was
 	// killed says nothing.
 	Elsewhere Part = "elsewhere"
@@ -182,6 +195,7 @@ var percentiles = []struct {
 var specs = func() []Spec {
 	table := []Spec{
 		{Name: CyclesPerS, Unit: "1/s", Better: Higher, Part: OfLoad},
+		{Name: EnqueuesPerS, Unit: "1/s", Better: Higher, Part: OfEnqueue},
 		{Name: CPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
 		{Name: ServerCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
 		{Name: ClientCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
@@ -207,6 +221,10 @@ var specs = func() []Spec {
 		{Name: ShardTurnsAbove2MsRatio, Unit: "ratio", Better: Lower, Part: OfTurns, Zero: true},
 		{Name: ShardTurnMsMax, Unit: "ms", Better: Lower, Part: OfTurns},
 		{Name: ShardTurnItemsMax, Unit: "items", Better: Lower, Part: OfTurns},
+		{Name: UnsyncedTasksP99, Unit: "tasks", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: UnsyncedTasksMax, Unit: "tasks", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: UnsyncedMsP99, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: UnsyncedMsMax, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
 		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true, Partial: true},
@@ -266,7 +284,7 @@ var specs = func() []Spec {
 
 // Merged reports whether the metric of several rounds is one of all their samples together, and no median of rounds.
 func (s Spec) Merged() bool {
-	return s.Family != "" || s.Part == OfTurns || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
+	return s.Family != "" || s.Part == OfTurns || s.Part == OfLoss || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
 }
 
 // Specs returns every metric, in the order in which pages show them. The slice is the caller's.

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// deriveParts fills in the metrics of an open load, a backlog, turns and a series, where the round has them.
+// deriveParts fills in the metrics of an open load, a backlog, turns, a window of loss and a series, where the round has them.
 func (r *Round) deriveParts() {
 	if a := r.Arrivals; a != nil {
 		maps.Copy(r.Metrics, a.metrics())
@@ -19,6 +19,9 @@ func (r *Round) deriveParts() {
 	r.deriveFaults()
 	if t := r.Turns; t != nil {
 		maps.Copy(r.Metrics, t.metrics())
+	}
+	if l := r.LossWindow; l != nil {
+		maps.Copy(r.Metrics, l.metrics())
 	}
 	if len(r.Series) > 0 {
 		last := r.Series[len(r.Series)-1]

@@ -60,7 +60,7 @@ func referenceMetric(values []float64, unit string) (Metric, error) {
 // time per operation for CPU time per cycle. ok is false for other metrics.
 func (r *Reference) ReferenceFigure(metric string) (figure Metric, ok bool) {
 	switch metric {
-	case CyclesPerS, FillTasksPerS, DrainCyclesPerS:
+	case CyclesPerS, EnqueuesPerS, FillTasksPerS, DrainCyclesPerS:
 		return r.PerS, true
 	case ServerCPUUsPerCycle, ClientCPUUsPerCycle, CPUUsPerCycle:
 		return r.CPUUs, true

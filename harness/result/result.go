@@ -135,7 +135,8 @@ type Round struct {
 	Reasons       []string           `json:"reasons,omitempty"`
 	Started       time.Time          `json:"started"`
 	WindowSeconds float64            `json:"window_seconds"`
-	Cycles        uint64             `json:"cycles"` // completions acknowledged inside the window
+	Cycles        uint64             `json:"cycles"`             // completions acknowledged inside the window
+	Enqueues      uint64             `json:"enqueues,omitempty"` // acknowledged inside the window; only of a workload without workers, which has no cycles
 	Metrics       map[string]float64 `json:"metrics"`
 	Ledger        Ledger             `json:"ledger"`
 	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end; of a cluster summed over its nodes
@@ -149,14 +150,16 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	Turns     *Turns          `json:"turns,omitempty"`  // nil where the server does not time them
-	Stalls    *Stalls         `json:"stalls,omitempty"` // nil where no server records slow commits
-	Signals   *Signals        `json:"signals,omitempty"`
-	Warmup    *Warmup         `json:"warmup,omitempty"`
-	Balances  []Balance       `json:"balances,omitempty"`  // of the closed workloads
-	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
-	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
-	Hosts     *Hosts          `json:"hosts,omitempty"`     // nil where the nodes of a cluster have no hosts of their own
+	Turns     *Turns          `json:"turns,omitempty"` // nil where the server does not time them
+	// LossWindow is nil where no server counts it.
+	LossWindow *LossWindow `json:"loss_window,omitempty"`
+	Stalls     *Stalls     `json:"stalls,omitempty"` // nil where no server records slow commits
+	Signals    *Signals    `json:"signals,omitempty"`
+	Warmup     *Warmup     `json:"warmup,omitempty"`
+	Balances   []Balance   `json:"balances,omitempty"`  // of the closed workloads
+	Traces     []Trace     `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
+	Processes  []Process   `json:"processes,omitempty"` // the generator first, then the servers
+	Hosts      *Hosts      `json:"hosts,omitempty"`     // nil where the nodes of a cluster have no hosts of their own
 	// Covered says which time the figures from each source cover.
 	Covered []Covered `json:"covered,omitempty"`
 }
@@ -279,9 +282,10 @@ type Ledger struct {
 	Unknown    uint64   `json:"unknown"`             // sent, neither acknowledged nor refused
 	Completed  uint64   `json:"completed"`           // acknowledged
 	InDoubt    uint64   `json:"in_doubt,omitempty"`  // enqueued and not completed, unless a completion that was never answered took effect
+	Left       uint64   `json:"left,omitempty"`      // enqueued and, as no worker claims them, left on the server
 	Lost       uint64   `json:"lost"`                // enqueued and never completed
 	Duplicated uint64   `json:"duplicated"`          // completed more than once
-	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload other than the one enqueued
+	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload or a priority other than that of the enqueue
 	Misrouted  uint64   `json:"misrouted,omitempty"` // claimed from another tenant or queue than they were enqueued for
 	Reordered  uint64   `json:"reordered,omitempty"` // claimed after a later task of the same producer and queue, where that was watched
 	Contested  uint64   `json:"contested,omitempty"` // claims of a task while another lease of it was valid, where that was watched
@@ -299,6 +303,8 @@ type Ledger struct {
 //     largest round.
 //   - The figures of turns are those of the turns of all timed rounds together; Low and High are the lowest and the highest
 //     round.
+//   - The figures of the window of loss are those of all peaks of the timed rounds together; Low and High are the lowest and the
+//     highest round.
 //   - The figures of faults are those of the faults of all timed rounds together, and not_recovered and failed_calls their sums; Low
 //     and High are the lowest and the highest round.
 //   - Lost, duplicated, corrupted and read_mismatches are the SUM over all rounds, the profiled ones included, because a loss in

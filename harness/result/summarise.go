@@ -20,6 +20,9 @@ func (r *Round) Derive(h Histograms) {
 	if r.WindowSeconds > 0 && r.Cycles > 0 {
 		r.Metrics[CyclesPerS] = float64(r.Cycles) / r.WindowSeconds
 	}
+	if r.WindowSeconds > 0 && r.Enqueues > 0 {
+		r.Metrics[EnqueuesPerS] = float64(r.Enqueues) / r.WindowSeconds
+	}
 	server, haveServer := r.Metrics[ServerCPUUsPerCycle]
 	client, haveClient := r.Metrics[ClientCPUUsPerCycle]
 	if haveServer && haveClient {
@@ -83,6 +86,7 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 	}
 	ofMerged := LatencyMetrics(merged)
 	maps.Copy(ofMerged, mergeTurns(timed).metrics())
+	maps.Copy(ofMerged, mergeLossWindows(timed).metrics())
 	maps.Copy(ofMerged, mergeFaults(timed).metrics())
 	for _, spec := range specs {
 		if !wanted(spec) {
@@ -125,14 +129,17 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 
 // wanted reports whether a metric is one of every round, of one of the parts, or one that any of the rounds has.
 func wanted(spec Spec, parts []Part, rounds []Round) bool {
-	taken := takenAway(spec.Name, parts)
+	taken := takenAway(spec, parts)
 	return !taken && (spec.Part == "" || slices.Contains(parts, spec.Part)) ||
 		len(having(spec.Name, rounds)) > 0
 }
 
 // takenAway reports whether one of the parts says that there is no such metric.
-func takenAway(metric string, parts []Part) bool {
-	switch metric {
+func takenAway(spec Spec, parts []Part) bool {
+	if spec.Family == EnqueueLatencyMs || spec.Family == CycleLatencyMs {
+		return slices.Contains(parts, ClaimsAlone)
+	}
+	switch spec.Name {
 	case CPUUsPerCycle:
 		return slices.Contains(parts, Elsewhere)
 	case ServerCPUUsPerCycle, ServerCPUCores:

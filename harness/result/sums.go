@@ -6,6 +6,7 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Unknown += o.Unknown
 	l.Completed += o.Completed
 	l.InDoubt += o.InDoubt
+	l.Left += o.Left
 	l.Lost += o.Lost
 	l.Duplicated += o.Duplicated
 	l.Corrupted += o.Corrupted

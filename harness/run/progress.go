@@ -149,9 +149,12 @@ func (p *progress) load(number int, now load.Progress) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rate := 0.0
-	if step := (now.Elapsed - p.last.Elapsed).Seconds(); step > 0 && now.Completed >= p.last.Completed {
-		rate = float64(now.Completed-p.last.Completed) / step
+	rate, done, doing, before := 0.0, now.Completed, "cycles", p.last.Completed
+	if scenario.Any(p.scenario.Workloads, scenario.Workload.EnqueuesAlone) {
+		done, doing, before = now.Sent, "tasks sent", p.last.Sent
+	}
+	if step := (now.Elapsed - p.last.Elapsed).Seconds(); step > 0 && done >= before {
+		rate = float64(done-before) / step
 	}
 	p.last = now
 	var b strings.Builder
@@ -160,7 +163,7 @@ func (p *progress) load(number int, now load.Progress) {
 		name += ", " + p.arm
 	}
 	left := p.pace.left(p.now())
-	fmt.Fprintf(&b, "  %s, %s, %v left%s: %s cycles/s", name, p.phase(now), left.Round(time.Second), p.place.inAll(left), render.Number(rate))
+	fmt.Fprintf(&b, "  %s, %s, %v left%s: %s %s/s", name, p.phase(now), left.Round(time.Second), p.place.inAll(left), render.Number(rate), doing)
 	if now.CycleP99 > 0 {
 		fmt.Fprintf(&b, ", p99 %s ms", render.Number(now.CycleP99.Seconds()*1e3))
 	}
@@ -235,6 +238,11 @@ func (p *progress) round(r *result.Round) {
 		return
 	}
 	m := r.Metrics
+	if r.Enqueues > 0 {
+		p.line("  %s: %.0f enqueues/s, server %.4f CPUs, p99 %.2f ms, %s tasks left", name,
+			m[result.EnqueuesPerS], m[result.ServerCPUCores], m[result.EnqueueLatencyMs+"_p99"], render.Count(r.Ledger.Left))
+		return
+	}
 	if r.Cycles == 0 {
 		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
 		return

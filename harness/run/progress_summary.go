@@ -11,7 +11,7 @@ import (
 
 // summaryMetrics are those that the table at the end of a run has, where the run has them. All others are in the result.
 var summaryMetrics = []string{
-	result.CyclesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
+	result.CyclesPerS, result.EnqueuesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
 	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
 	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle,
 	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
@@ -25,6 +25,7 @@ var summaryMetrics = []string{
 
 // pointMetrics are the columns of the table of a sweep.
 var pointMetrics = []struct{ header, metric string }{
+	{"enqueues/s", result.EnqueuesPerS},
 	{"cost", result.RateCost},
 	{"CPU us/cycle", result.CPUUsPerCycle},
 	{"p50 ms", result.CycleLatencyMs + "_p50"},
@@ -83,6 +84,9 @@ func headline(r *result.Result) string {
 	metrics := result.Published(r)
 	if m, ok := metrics[result.CyclesPerS]; ok {
 		return fmt.Sprintf("%.0f cycles/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
+	}
+	if m, ok := metrics[result.EnqueuesPerS]; ok {
+		return fmt.Sprintf("%.0f enqueues/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
 	}
 	if m, ok := metrics[result.ServerCPUCores]; ok {
 		return fmt.Sprintf("server %.4f CPUs (%.4f to %.4f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))

@@ -139,7 +139,7 @@ func TestAttachedServersMustBeAsTheScenarioSays(t *testing.T) {
 		{"no such token file", s, func(t *scenario.Topology) { t.Remote.TokenFile = "/missing" }, "read the token of the servers, topology.token_file: open /missing"},
 		{"no such authority", s, func(t *scenario.Topology) { t.Remote.CAFile = "/missing" }, "read the authority of the servers' certificates, topology.ca: open /missing"},
 		{"an old server", s, func(t *scenario.Topology) { t.Remote.Nodes[0].Admin = l.Addr().String() }, "it does not say its settings"},
-		{"names", of, func(t *scenario.Topology) { t.Remote.Nodes[0].Name, t.Remote.Nodes[1].Name = "n2", "n1" }, `says that it is node "n1": give each node of the scenario the name that it has in its cluster`},
+		{"names", of, func(t *scenario.Topology) { t.Remote.Nodes[0].Name, t.Remote.Nodes[1].Name = "n2", "n1" }, `": give each node of the scenario the name that it has in its cluster`},
 		{"too few nodes", of, func(t *scenario.Topology) { t.Remote.Nodes, t.Nodes = t.Remote.Nodes[:1], 1 }, `server: its cluster has the nodes ["n1" "n2"], and the scenario names 1: name all of them`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		defer useProcs(w.Procs)() // the same for all
 	}
 	config := topology.Config{
-		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
+		Binary: r.options.binary(r.points[p.point].Topology), Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
 	between, err := r.startHosts(ctx, p, &config)
@@ -103,7 +103,12 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	if attackers != nil {
 		window.beside = append(window.beside, attackers.PID())
 	}
-	window.rates = watchRates(r.scenario.Phases, loads.count)
+	if err := r.prefill(ctx, loads); err != nil {
+		endAttack(attackers, m)
+		m.breakOff(ctx, err, loads)
+		return
+	}
+	window.rates = watchRates(r.scenario.Phases, loads.done)
 	loads.steady = window.rates.settled
 	window.trace.start(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
@@ -130,7 +135,7 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	r.judgeHost(window, m)
 	r.judgeBetween(window, m)
 	r.judgeGenerator(window, m)
-	if r.scenario.Backlog != nil && p.kind == timed && outcome.drained() {
+	if r.scenario.Backlog != nil && p.kind == timed && outcome.drained() && !loads.workloads[0].ClaimsAlone() {
 		err := r.backlog(ctx, loads, m)
 		var gone notRestartedError
 		switch {
@@ -152,6 +157,8 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	}
 	m.round.Ledger = loads.balance()
 	loads.judge(outcome, m)
+	m.judgeRole(outcome)
+	m.judgeVolume(r.scenario.Phases)
 	r.checkLedger(ctx, cluster, outcome, m)
 	m.round.Derive(m.histograms)
 }

@@ -27,6 +27,7 @@ type generator interface {
 // count is the state of the accounts at a time.
 type count struct {
 	completed uint64
+	enqueued  uint64 // acknowledged; only of the generator of this process
 	at        time.Time
 	// outstanding are the tasks of each workload that were sent and neither refused nor completed; nil if nothing is known yet.
 	outstanding []float64
@@ -67,6 +68,7 @@ func (g inProcess) count() count {
 	for _, a := range g.of.accounts {
 		t := a.Totals()
 		c.completed += t.Completed
+		c.enqueued += t.Enqueued
 		c.outstanding = append(c.outstanding, float64(t.Outstanding))
 	}
 	return c

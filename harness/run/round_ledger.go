@@ -3,10 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pronybench/prony/harness/audit"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
@@ -31,10 +33,10 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		m.fault(result.Invalid, err.Error())
 		return
 	}
-	for _, invariant := range r.scenario.Invariants {
-		if invariant.Kind == "conserved" && len(cluster.Servers()) > 0 {
-			r.checkConserved(ctx, cluster, m)
-		}
+	conserved := slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Conserved})
+	// Tasks that no worker claims are not lost only if the servers still hold them.
+	if (conserved || scenario.Any(o.workloads, scenario.Workload.EnqueuesAlone)) && len(cluster.Servers()) > 0 {
+		r.checkConserved(ctx, cluster, m)
 	}
 }
 

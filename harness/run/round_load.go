@@ -59,8 +59,17 @@ func (l *loads) account(accounts []*ledger.Ledger) {
 	}
 }
 
-// any reports whether any workload sends tasks.
-func (l *loads) any() bool { return len(partsOfLoad(l.workloads...)) > 0 }
+// any reports whether any workload completes tasks.
+func (l *loads) any() bool { return slices.Contains(partsOfLoad(l.workloads...), result.OfLoad) }
+
+// done is count, with the acknowledged enqueues of a workload that enqueues alone in place of completions.
+func (l *loads) done() count {
+	c := l.count()
+	if l.workloads[0].EnqueuesAlone() {
+		c.completed = c.enqueued
+	}
+	return c
+}
 
 // stage opens the connections of all workloads, executes a part of the round's load over them, and closes them.
 func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err error) {
@@ -130,6 +139,9 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 	var sets []result.Histograms
 	for i, outcome := range o.all {
 		m.round.Cycles += outcome.Cycles
+		if o.workloads[i].EnqueuesAlone() {
+			m.round.Enqueues += outcome.Enqueued
+		}
 		h := result.Histograms{Enqueue: outcome.EnqueueLatency, Settle: outcome.SettleLatency, Cycle: outcome.CycleLatency}
 		w := result.RoundWorkload{Name: o.workloads[i].Name, Cycles: outcome.Cycles}
 		if outcome.Open != nil {

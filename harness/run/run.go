@@ -34,7 +34,9 @@ import (
 type Options struct {
 	Out    string // the folder that run folders are made in
 	Server string // the queued binary
-	K6     string // the k6 binary, of scenarios of driver "k6"; "" has it found
+	// ServerOf returns the queued binary of a topology, of points that differ in how their servers are built; nil: it is Server of all.
+	ServerOf func(scenario.Topology) string
+	K6       string // the k6 binary, of scenarios of driver "k6"; "" has it found
 	// Attacker is the binary that calls attack.Main, for scenarios with an attack; "" means the running program.
 	Attacker string
 	Command  []string // the exact command, for the manifest
@@ -53,6 +55,14 @@ type Options struct {
 	// now is the time that progress goes by; nil: the clock's.
 	now      func() time.Time
 	hostRoot string // below which the host's proc and sys are found; "" means its own. Tests have files there
+}
+
+// binary returns the queued binary of a topology.
+func (o *Options) binary(t scenario.Topology) string {
+	if o.ServerOf != nil {
+		return o.ServerOf(t)
+	}
+	return o.Server
 }
 
 // findK6 finds the k6 binary where a scenario needs one.

@@ -63,7 +63,7 @@ func (r *runner) summarise() (err error) {
 // where all of them have a load that goes as fast as it can: a rate that was offered says nothing of what it costs.
 func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	for _, p := range r.points {
-		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed }) {
+		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed || w.EnqueuesAlone() }) {
 			return nil, nil
 		}
 	}
@@ -80,7 +80,7 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 // parts are those that the rounds of a point have, and whose metrics must not be missing.
 func (r *runner) parts(p scenario.Point) []result.Part {
 	parts := partsOfLoad(p.Workloads...)
-	loaded := len(parts) > 0
+	loaded := slices.Contains(parts, result.OfLoad)
 	switch p.Topology.Kind {
 	case scenario.NoTopology:
 		parts = append(parts, result.NoServer)
@@ -89,7 +89,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 	case scenario.Remote:
 		parts = append(parts, result.Elsewhere)
 	}
-	if b := r.scenario.Backlog; b != nil {
+	if b := r.scenario.Backlog; b != nil && !scenario.Any(p.Workloads, scenario.Workload.ClaimsAlone) {
 		parts = append(parts, result.OfBacklog)
 		if b.Restart != "none" {
 			parts = append(parts, result.OfRestart)
@@ -115,8 +115,14 @@ func endsProcess(f scenario.Fault) bool { return scenario.EndsProcess(f.Kind) }
 // partsOfLoad are those that some workloads have together: an open one among others makes an open load of all.
 func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	var parts []result.Part
-	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.None }) {
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.None && !w.EnqueuesAlone() }) {
 		parts = append(parts, result.OfLoad)
+	}
+	if scenario.Any(workloads, scenario.Workload.EnqueuesAlone) {
+		parts = append(parts, result.OfEnqueue)
+	}
+	if scenario.Any(workloads, scenario.Workload.ClaimsAlone) {
+		parts = append(parts, result.ClaimsAlone)
 	}
 	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
 		parts = append(parts, result.OfOpen)

@@ -50,7 +50,7 @@ func TestExecute(t *testing.T) {
 	}
 	for _, spec := range result.Specs() {
 		m, found := r.Metrics[spec.Name]
-		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfTurns && spec.Part != result.OfProfiling {
+		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfTurns && spec.Part != result.OfLoss && spec.Part != result.OfProfiling {
 			assert.False(t, found, spec.Name)
 			continue
 		}
@@ -73,6 +73,9 @@ func TestExecute(t *testing.T) {
 		require.NotNil(t, round.Turns)
 		assert.Positive(t, round.Turns.Count)
 		assert.Positive(t, round.Turns.ItemsMax)
+		require.NotNil(t, round.LossWindow)
+		assert.Positive(t, round.LossWindow.Tasks.Max, "at durability none what the load did is not fsynced at once")
+		assert.Positive(t, round.LossWindow.Ms.Max)
 		decided, replied := round.Stages[2], round.Stages[6]
 		assert.Equal(t, []string{result.StageDecide, result.StageReply}, []string{decided.Name, replied.Name})
 		assert.Positive(t, round.Metrics[result.StorageSetsPerCycle])

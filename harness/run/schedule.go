@@ -65,7 +65,7 @@ func (r *runner) workloads(p plannedRound) []scenario.Workload {
 		w := &workloads[i]
 		if p.kind == calibration {
 			w.Arrivals = scenario.Arrivals{Kind: scenario.Closed} // no more in flight than the open load may have
-			if w.InFlight < w.Batch {
+			if w.InFlight < w.EnqueueBatch() {
 				w.InFlight = 0
 			}
 			continue

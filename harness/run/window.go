@@ -274,6 +274,7 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	w.processes(m)
 	w.stages(m)
 	w.turns(m)
+	w.lossWindow(m)
 	w.stalls(m)
 	if !loaded {
 		return nil

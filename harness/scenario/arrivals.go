@@ -25,13 +25,15 @@ type Rate struct {
 
 // Arrivals says when producers send.
 type Arrivals struct {
-	Kind string `json:"kind"` // Closed, Open, Ramp, Burst or None
-	Rate Rate   `json:"-"`    // of Open; of Ramp at the window's start, and in the warm-up; of Burst between bursts
+	Kind string `json:"kind"` // Closed, Open, Ramp, Burst, Stages or None
+	Rate Rate   `json:"-"`    // of Open; of Ramp and Stages at the window's start, and in the warm-up; of Burst between bursts
 	To   Rate   `json:"-"`    // of Ramp at its end; of Burst within a burst
 	// Over is how long a ramp takes, after which its rate stays, or a burst lasts; Every is from one burst's start to the
 	// next one's. The first burst begins one Every less one Over after the window's start.
 	Over  time.Duration `json:"over"`
 	Every time.Duration `json:"every"`
+	// Stages are those of Stages, one after the other from the window's start. After the last one its rate stays.
+	Stages []Stage `json:"stages,omitempty"`
 }
 
 // MarshalJSON writes durations as text, and the fields of the rates beside those of the arrivals.
@@ -57,28 +59,44 @@ func (a *Arrivals) stored() any {
 }
 
 // Timed reports whether tasks are due at times of their own, whatever becomes of those before them.
-func (a Arrivals) Timed() bool { return a.Kind == Open || a.Kind == Ramp || a.Kind == Burst }
+func (a Arrivals) Timed() bool {
+	return a.Kind == Open || a.Kind == Ramp || a.Kind == Burst || a.Kind == Stages
+}
 
-// OfPeak reports whether any rate is a part of the measured peak.
-func (a Arrivals) OfPeak() bool { return a.Rate.OfPeak > 0 || a.To.OfPeak > 0 }
+// Equal reports whether two loads send at the same times.
+func (a Arrivals) Equal(other Arrivals) bool { return reflect.DeepEqual(a, other) }
 
-// At returns the arrivals with their parts of the peak as rates, of a peak in cycles a second.
-func (a Arrivals) At(peak float64) Arrivals {
-	for _, r := range []*Rate{&a.Rate, &a.To} {
-		if r.OfPeak > 0 {
-			r.PerSecond = r.OfPeak * peak
-		}
+// each returns the arrivals with all rates changed.
+func (a Arrivals) each(change func(*Rate)) Arrivals {
+	change(&a.Rate)
+	change(&a.To)
+	a.Stages = slices.Clone(a.Stages)
+	for i := range a.Stages {
+		change(&a.Stages[i].To)
 	}
 	return a
 }
 
+// OfPeak reports whether any rate is a part of the measured peak.
+func (a Arrivals) OfPeak() bool {
+	return a.Rate.OfPeak > 0 || a.To.OfPeak > 0 || slices.ContainsFunc(a.Stages, func(s Stage) bool { return s.To.OfPeak > 0 })
+}
+
+// At returns the arrivals with their parts of the peak as rates, of a peak in cycles a second.
+func (a Arrivals) At(peak float64) Arrivals {
+	return a.each(func(r *Rate) {
+		if r.OfPeak > 0 {
+			r.PerSecond = r.OfPeak * peak
+		}
+	})
+}
+
 // Share returns the arrivals at a part of their rates, above 0 and up to 1.
 func (a Arrivals) Share(part float64) Arrivals {
-	for _, r := range []*Rate{&a.Rate, &a.To} {
+	return a.each(func(r *Rate) {
 		r.PerSecond *= part
 		r.OfPeak *= part
-	}
-	return a
+	})
 }
 
 // The kinds of arrivals.
@@ -87,6 +105,7 @@ const (
 	Open   = "rate"   // tasks are due at a rate, whatever becomes of those before them
 	Ramp   = "ramp"   // at a rate that grows or falls evenly
 	Burst  = "burst"  // at a rate, and every so often at another one for a while
+	Stages = "stages" // at a rate that goes evenly from one value to the next, again and again
 	None   = "none"   // nothing is sent: the workers wait
 )
 
@@ -111,6 +130,7 @@ func arrivalsCalls(of float64) *hcl.EvalContext {
 			Open:   timed(Open, []string{"rate"}, nil),
 			Ramp:   timed(Ramp, []string{"from", "to"}, []string{"over"}),
 			Burst:  timed(Burst, []string{"base", "rate"}, []string{"every", "length"}),
+			Stages: stagesCall,
 		},
 	}
 }
@@ -166,10 +186,10 @@ func (a Arrivals) check() error {
 	return nil
 }
 
-// lengthLeast is the shortest ramp and burst: what is shorter is a matter of one call more or less.
+// lengthLeast is the shortest ramp, burst, stage and think time: what is shorter is a matter of one call more or less.
 const lengthLeast = time.Millisecond
 
-// readLength reads the duration of a ramp or a burst.
+// readLength reads the duration of a ramp, a burst, a stage or a think time.
 func readLength(name string, v cty.Value) (time.Duration, error) {
 	const units = `a duration is a string with a unit, as in "2s", "250ms" or "1m30s"`
 	if v.IsMarked() || v.Type() != cty.String {
@@ -191,6 +211,9 @@ func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 		return
 	}
 	switch {
+	case a.Kind == Stages && a.stagesTake() > window:
+		b.AttrProblem("arrivals", fmt.Sprintf("stages of %s do not end in a window of %s", hclfile.FormatDuration(a.stagesTake()), hclfile.FormatDuration(window)),
+			"shorten them, or lengthen the window")
 	case a.Kind == Ramp && a.Over > window:
 		b.AttrProblem("arrivals", fmt.Sprintf("a ramp of %s does not end in a window of %s", hclfile.FormatDuration(a.Over), hclfile.FormatDuration(window)),
 			"shorten it, or lengthen the window")
@@ -200,7 +223,7 @@ func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 	}
 }
 
-// readArrivals reads arrivals = closed(), none(), rate(...), ramp(...) or burst(...). After a problem the kind is not known.
+// readArrivals reads arrivals = closed(), none(), rate(...), ramp(...), burst(...) or stages(...). After a problem the kind is not known.
 func readArrivals(b *hclfile.Block) Arrivals {
 	if !b.Has("arrivals") {
 		return Arrivals{Kind: Closed}
@@ -217,7 +240,7 @@ func readArrivals(b *hclfile.Block) Arrivals {
 		return a
 	}
 	// What is a multiple of the peak is half as much at half the peak.
-	if half, ok := at(0.5); ok && (2*half.Rate.OfPeak != a.Rate.OfPeak || 2*half.To.OfPeak != a.To.OfPeak) {
+	if half, ok := at(0.5); ok && !half.each(func(r *Rate) { r.OfPeak *= 2 }).Equal(a) {
 		b.AttrProblem("arrivals", "arrivals has a rate that is not a multiple of the peak", "a multiple is written as in 0.5 * peak")
 		return Arrivals{}
 	}
@@ -297,6 +320,8 @@ func (a Arrivals) String() string {
 		return fmt.Sprintf("rate(%s)", a.Rate)
 	case Ramp:
 		return fmt.Sprintf("ramp(%s, %s, %q)", a.Rate, a.To, hclfile.FormatDuration(a.Over))
+	case Stages:
+		return a.stagesText()
 	case Burst:
 		return fmt.Sprintf("burst(%s, %s, %q, %q)", a.Rate, a.To, hclfile.FormatDuration(a.Every), hclfile.FormatDuration(a.Over))
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // Backlog is what a round does after its window: tasks are enqueued without workers, the server is started
-// again, and the backlog is drained.
+// again, and the backlog is drained. With a workload that claims alone, the tasks are enqueued before the warm-up and the workers claim them in
+// the window: Restart is "none" then, and Reference and Drain are 0.
 type Backlog struct {
 	Tasks int `json:"tasks"`
 	// Reference is the number of tasks of a small backlog, which is filled and drained first to compare the large one with. With 0
@@ -57,6 +58,15 @@ func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 		Restart:   b.Choice("restart", hclfile.ChoiceSpec{OneOf: []string{"none", "term", "kill"}, Default: "none"}),
 		Fill:      b.Duration("fill", limit),
 		Drain:     b.Duration("drain", limit),
+	}
+	if Any(workloads, Workload.ClaimsAlone) {
+		for _, attribute := range []string{"reference", "restart", "drain"} {
+			if b.Has(attribute) {
+				b.AttrProblem(attribute, "with producers = 0 the backlog is filled before the warm-up and claimed in the window, and "+attribute+" has no meaning",
+					"remove it; phases.drain bounds the time that the workers take for the tasks that are left")
+			}
+		}
+		l.Reference, l.Restart, l.Drain = 0, "none", 0
 	}
 	if l.Tasks > 0 && l.Reference >= l.Tasks {
 		b.AttrProblem("reference", fmt.Sprintf("reference is %d; it must be below the %d tasks of the backlog", l.Reference, l.Tasks),

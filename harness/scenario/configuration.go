@@ -21,6 +21,7 @@ func (s *Scenario) Configuration() string {
 		case top == "scripts" && strings.HasSuffix(path, ".sha256"):
 			lines = append(lines, "scripts = "+value) // its path depends on the working directory
 		case strings.HasPrefix(path, remotePath): // where servers are is not what is measured
+		case path == "topology.build.pgo": // its content is in it
 		case top == "scripts", top == "workload" && strings.HasSuffix(path, ".script"):
 		default:
 			lines = append(lines, line)

@@ -35,6 +35,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"nothing":    func(*Scenario) {},
 		"durability": func(s *Scenario) { s.Topology.Durability = "none" },
 		"reads":      func(s *Scenario) { s.Workloads[0].Reads = 0.2 },
+		"priority":   func(s *Scenario) { s.Workloads[0].Priority = Priority{Kind: PriorityUniform, Max: 9} },
 		"workers":    func(s *Scenario) { s.Workloads[0].Workers++ },
 		"script":     func(s *Scenario) { s.Workloads[0].Script.SHA256 = "1" },
 		"scripts":    func(s *Scenario) { s.Scripts = []Script{{"a.js", "1"}, {"b.js", "2"}} },

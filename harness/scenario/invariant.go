@@ -130,6 +130,12 @@ func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
 	if len(of.Faults) > 0 {
 		why = append(why, "the scenario has faults, after which tasks are handed out again: remove them")
 	}
+	if w.EnqueuesAlone() {
+		why = append(why, fmt.Sprintf("nothing is claimed: write workers = %d", max(1, w.Tenants)))
+	}
+	if !w.Priority.IsZero() {
+		why = append(why, fmt.Sprintf("it has priority = %s, and tasks of a higher priority go first: remove it", w.Priority))
+	}
 	if w.Arrivals.Kind == None {
 		why = append(why, "nothing is sent: write arrivals = closed()")
 	}

@@ -63,13 +63,13 @@ func TestLimitsAreNoSettings(t *testing.T) {
 // Whoever knows the metrics says what is wrong in the same pass, once for each limit, whatever is swept.
 func TestCheckOfLimits(t *testing.T) {
 	var checked []string
-	l := loader{names: map[string]string{}, check: func(b *hclfile.Block) {
+	l := loader{names: map[string]string{}, checks: Checks{Limit: func(b *hclfile.Block) {
 		checked = append(checked, b.Label())
 		assert.Equal(t, "limit", b.Type())
 		if b.Label() == "dropped" {
 			b.LabelProblem("dropped is out of fashion", "")
 		}
-	}}
+	}}}
 	l.file("a.hcl", l.reader.Source("a.hcl", []byte(limits), fileNames))
 	_, err := l.finish()
 	assert.Equal(t, []string{"cycles_per_s", "cycles_per_s", "dropped"}, checked)

@@ -21,15 +21,23 @@ func Load(paths ...string) ([]*Scenario, error) { return LoadWith(nil, paths...)
 // LoadWith is Load with values for variables of the files, by their names: of each file that has a variable of that
 // name. A name that no file has is a problem.
 func LoadWith(vars map[string]string, paths ...string) ([]*Scenario, error) {
-	return LoadChecked(vars, nil, paths...)
+	return LoadChecked(vars, Checks{}, paths...)
 }
 
-// LoadChecked is LoadWith, and has check note what is wrong with each limit block, in the same pass. check may be nil.
-func LoadChecked(vars map[string]string, check LimitCheck, paths ...string) ([]*Scenario, error) {
+// Checks are what this package does not know of a scenario. Each may be nil.
+type Checks struct {
+	// Limit notes what is wrong with a limit block.
+	Limit LimitCheck
+	// Setting says what is wrong with a setting of the server.
+	Setting ServerSettingCheck
+}
+
+// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass.
+func LoadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Scenario, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no scenario file was given; name one, for example scenarios/smoke.hcl")
 	}
-	l := loader{reader: hclfile.Reader{Vars: vars}, check: check, names: map[string]string{}}
+	l := loader{reader: hclfile.Reader{Vars: vars}, checks: checks, names: map[string]string{}}
 	given := map[string]bool{}
 	for _, path := range paths {
 		if given[path] {
@@ -60,7 +68,7 @@ func parse(name string, src []byte, others map[string]string) ([]*Scenario, erro
 // loader collects the scenarios of several files.
 type loader struct {
 	reader hclfile.Reader
-	check  LimitCheck
+	checks Checks
 	names  map[string]string // scenario name → where it is defined
 	all    []*Scenario
 }
@@ -89,7 +97,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 	}
 	root.Declare()
 	for _, b := range blocks {
-		s := readScenario(b, l.check)
+		s := readScenario(b, l.checks)
 		s.File, s.Variables = path, root.Variables()
 		if first, taken := l.names[s.Name]; taken && s.Name != "" {
 			b.LabelProblem(fmt.Sprintf("scenario %q is defined twice", s.Name),
@@ -113,7 +121,7 @@ var scenarioNames = hclfile.Names{
 }
 
 // readScenario reads scenario "NAME" { ... }, once for each point of its sweeps.
-func readScenario(b *hclfile.Block, check LimitCheck) *Scenario {
+func readScenario(b *hclfile.Block, checks Checks) *Scenario {
 	axes := readAxes(b)
 	defer b.Restore()
 	var s *Scenario
@@ -124,7 +132,7 @@ func readScenario(b *hclfile.Block, check LimitCheck) *Scenario {
 				b.Replace(sweep.kind, sweep.label, sweep.attribute, sweep.values[set.index])
 			}
 		}
-		read := readOnce(b)
+		read := readOnce(b, checks.Setting)
 		if s == nil {
 			s = read
 		}
@@ -134,7 +142,7 @@ func readScenario(b *hclfile.Block, check LimitCheck) *Scenario {
 		}
 	}
 	s.Scripts = scriptsOf(s.Points)
-	s.Limits = readLimits(b, s, check)
+	s.Limits = readLimits(b, s, checks.Limit)
 	return s
 }
 
@@ -143,7 +151,7 @@ func readScenario(b *hclfile.Block, check LimitCheck) *Scenario {
 const problemsEnough = 100
 
 // readOnce reads a scenario with the values of one point.
-func readOnce(b *hclfile.Block) *Scenario {
+func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	s := &Scenario{Name: readName(b)}
 	s.Title = b.Text("title", hclfile.TextSpec{MaxBytes: 200, Default: s.Name, Example: "What it measures"})
 	s.Tags = b.Names("tags", hclfile.NamesSpec{Max: 16, Example: `["smoke", "single-node"]`})
@@ -151,7 +159,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 		Min: 1, Max: RoundsMax, Default: 7,
 		Why: "from six rounds on a median has a 95 % interval, below that a range",
 	})
-	s.Topology = readTopology(b)
+	s.Topology = readTopology(b, check)
 	s.Phases = readPhases(b)
 	s.Workloads = readWorkloads(b, s.Topology, s.Phases.Window)
 	s.References = readReferences(b, s)
@@ -172,6 +180,8 @@ func readOnce(b *hclfile.Block) *Scenario {
 	if s.Soak = readSoak(b, s); s.Soak != nil {
 		s.Rounds = 1
 	}
+	checkRoles(b, s)
+	checkVolume(b, s)
 	return s
 }
 

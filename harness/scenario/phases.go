@@ -13,8 +13,11 @@ type Phases struct {
 	Warmup time.Duration `json:"warmup"` // at least
 	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to Warmup, or 0, it takes Warmup.
 	WarmupMax time.Duration `json:"warmup_max"`
-	Window    time.Duration `json:"window"`
-	Drain     time.Duration `json:"drain"` // at most
+	Window    time.Duration `json:"window"` // at most, with Tasks
+	// Tasks is how many tasks the window has: it ends when as many were completed, or enqueued where nobody claims them. 0: Window is how
+	// long it takes.
+	Tasks int           `json:"tasks,omitzero"`
+	Drain time.Duration `json:"drain"` // at most
 }
 
 // MarshalJSON writes durations as text.
@@ -35,11 +38,11 @@ func (p *Phases) stored() any {
 }
 
 var phasesBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"warmup", "warmup_max", "window", "drain"}},
+	Names:   hclfile.Names{Attributes: []string{"warmup", "warmup_max", "window", "tasks", "drain"}},
 	Example: `phases { window = "10s" }`, Required: true, Once: true,
 }
 
-// readPhases reads phases { warmup warmup_max window drain }.
+// readPhases reads phases { warmup warmup_max window tasks drain }.
 func readPhases(s *hclfile.Block) Phases {
 	blocks := s.Blocks("phases", phasesBlock)
 	if len(blocks) == 0 {
@@ -52,6 +55,7 @@ func readPhases(s *hclfile.Block) Phases {
 		Window: b.Duration("window", hclfile.DurationSpec{
 			Min: 100 * time.Millisecond, Max: 24 * time.Hour, Required: true,
 		}),
+		Tasks: b.Int("tasks", hclfile.IntSpec{Min: 1, Max: backlogMax}),
 		Drain: b.Duration("drain", hclfile.DurationSpec{
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),

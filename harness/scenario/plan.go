@@ -56,7 +56,11 @@ func (s *Scenario) soakLasts(warmup, drain time.Duration) time.Duration {
 func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	r := s.PlannedRounds()
 	references := time.Duration((r.Total()+1)*len(s.References)) * (s.ReferenceSample() + referenceStartExpected)
-	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(r.Timed)*backlog + references
+	backlogs := r.Timed
+	if Any(s.Workloads, Workload.ClaimsAlone) { // it is the load of every round
+		backlogs = r.Total()
+	}
+	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(backlogs)*backlog + references
 }
 
 // What a round of a server that is well takes besides its warm-up and its window, as seen on two cores.
@@ -119,6 +123,8 @@ func (p Point) Offered(window time.Duration) (tasks float64, known bool) {
 func (a Arrivals) due(window time.Duration) float64 {
 	base, to := a.Rate.PerSecond, a.To.PerSecond
 	switch a.Kind {
+	case Stages:
+		return a.stagesDue(window)
 	case Ramp:
 		over := min(a.Over, window)
 		reached := base + (to-base)*over.Seconds()/a.Over.Seconds()

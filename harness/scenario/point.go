@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,10 @@ func (s *Scenario) At(values []Value) (p Point, known bool) {
 	if h := s.Topology.Hosts; h != nil {
 		p.Topology.Hosts = new(*h)
 	}
+	if b := s.Topology.Build; b != nil {
+		p.Topology.Build = new(*b)
+	}
+	p.Topology.Settings = maps.Clone(s.Topology.Settings)
 	for _, joined := range values {
 		paths, texts := strings.Split(joined.Path, between), strings.Split(joined.Text, between)
 		if len(paths) != len(texts) {
@@ -37,6 +42,13 @@ func (p *Point) set(path, text string) bool {
 	case "topology":
 		if path == kindPath {
 			return p.setKind(text)
+		}
+		if name, is := strings.CutPrefix(attribute, settingsPrefix); is {
+			if p.Topology.Settings == nil {
+				p.Topology.Settings = map[string]string{}
+			}
+			p.Topology.Settings[name] = text
+			return true
 		}
 		return replace(&p.Topology, attribute, text)
 	case "workload":

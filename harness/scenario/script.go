@@ -70,6 +70,8 @@ func checkK6(b *hclfile.Block, w Workload, workloads int) {
 	switch {
 	case w.Arrivals.Kind == None:
 		refuse("arrivals", "sends tasks, and with arrivals = none() there are none", "write arrivals = closed(), or take another driver")
+	case w.Arrivals.Kind == Stages:
+		refuse("arrivals", "knows no arrivals = stages(...)", "write ramp(...) or burst(...), or take another driver")
 	case w.Arrivals.OfPeak():
 		refuse("arrivals", "finds no peak for arrivals to be a part of", `write a rate, as in rate("1k/s")`)
 	}

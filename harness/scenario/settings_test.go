@@ -194,6 +194,8 @@ func walk(t *testing.T, v reflect.Value, path string, seen func(path string)) {
 		for i := range v.Len() {
 			walk(t, v.Index(i), path+"[0]", seen)
 		}
+	case reflect.Map:
+		try(reflect.ValueOf(map[string]string{"memory": "1GiB"}))
 	case reflect.String:
 		try(reflect.ValueOf(v.String() + "x").Convert(v.Type()))
 	case reflect.Bool:

@@ -120,7 +120,8 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	return sweeps, true
 }
 
-// sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE" or "workload.NAME.ATTRIBUTE".
+// sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE" or
+// "workload.NAME.ATTRIBUTE".
 func (r *axesReader) sweep(b *hclfile.Block) (sweep, bool) {
 	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Example: "[1, 2, 4]"})
 	found, ok := readSweepPath(r.scenario, b)
@@ -152,6 +153,20 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 			b.LabelProblem("the topology has no hosts block to sweep", "add "+hostsBlock.Example+" to it")
 			return sweep{}, false
 		}
+	case len(parts) == 3 && parts[0] == "topology" && parts[1] == "build":
+		found = sweep{path: path, kind: "build", attribute: parts[2]}
+		attributes = []string{"race", "goamd64"}
+		if !slices.ContainsFunc(s.Blocks("topology", topologyBlock), func(t *hclfile.Block) bool { return t.HasBlock("build") }) {
+			b.LabelProblem("the topology has no build block to sweep", "add "+buildBlock.Example+" to it")
+			return sweep{}, false
+		}
+	case len(parts) > 2 && len(parts) <= 4 && parts[0] == "topology" && parts[1] == "settings": // the topology needs no settings block for it
+		name := strings.Join(parts[2:], ".")
+		if remedy, owned := ownedSettings[name]; owned {
+			b.LabelProblem(ownedProblem(name), remedy)
+			return sweep{}, false
+		}
+		return sweep{path: path, kind: "topology", attribute: settingsPrefix + name}, true
 	case len(parts) == 2 && parts[0] == "attack":
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
 		attributes = []string{"clients"}
@@ -168,7 +183,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	default:
 		b.LabelProblem(fmt.Sprintf("%q is not the path of a setting that can be swept", path),
-			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
+			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
 		return sweep{}, false
 	}
 	if !slices.Contains(attributes, found.attribute) {

@@ -26,6 +26,11 @@ type Topology struct {
 	DefaultSettings bool `json:"default_settings,omitzero"`
 	// Remote says where the servers of Remote are; nil of the others.
 	Remote *RemoteServers `json:"remote,omitempty"`
+	// Settings are further settings of the servers, by the names that the server has for them: "storage.memtable_size". They are text, as the
+	// server's flags take it.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Build says how the server is built; nil: it is the one that is found.
+	Build *ServerBuild `json:"build,omitempty"`
 }
 
 // MarshalJSON writes durations as text.
@@ -46,12 +51,12 @@ var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "tls", "coalesce", "default_settings",
 		"token_file", "ca", "tls_name",
-	}, Blocks: []string{"hosts", "node"}},
+	}, Blocks: []string{"hosts", "node", "settings", "build"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts }.
-func readTopology(s *hclfile.Block) Topology {
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings build }.
+func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
 		return Topology{}
@@ -60,14 +65,20 @@ func readTopology(s *hclfile.Block) Topology {
 	t := readKind(b)
 	switch t.Kind {
 	case Remote:
+		refuseServerSettings(b, "servers on other hosts are started with their own settings")
+		refuseServerBuild(b, "servers on other hosts run the program that is there, or the one that is found here")
 		return readRemote(b, t)
 	case NoTopology:
 		refuseAttributes(b, "there is no server", topologyBlock.Names.Attributes...)
+		refuseServerSettings(b, "there is no server")
+		refuseServerBuild(b, "there is no server")
 		t.Hosts = readHosts(b, &t)
 		t.Durability = "none" // nothing is stored
 		return t
 	case Embedded:
 		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll", "tls")
+		refuseServerSettings(b, "the server is a part of the generator's process, which takes no setting")
+		refuseServerBuild(b, "the server is a part of the generator's process, which is built already")
 	}
 	refuseRemote(b)
 	t.Durability = readDurability(b)
@@ -83,6 +94,12 @@ func readTopology(s *hclfile.Block) Topology {
 	t.Hosts = readHosts(b, &t)
 	t.DefaultSettings = readDefaultSettings(b, t.Kind)
 	t.SyncInterval = readSyncInterval(b, t.Durability)
+	if t.Kind != Embedded && !t.DefaultSettings {
+		t.Settings = readServerSettings(b, t, check)
+	}
+	if t.Kind != Embedded {
+		t.Build = readServerBuild(b)
+	}
 	return t
 }
 
@@ -147,6 +164,7 @@ func readDefaultSettings(b *hclfile.Block, kind string) bool {
 		b.AttrProblem("default_settings", fmt.Sprintf("default_settings has a meaning only in topology %q: others have settings", Single), "remove it")
 	}
 	refuseAttributes(b, "default_settings gives the server no setting", "sync_interval", "procs", "busy_poll", "tls", "listen")
+	refuseServerSettings(b, "default_settings gives the server no setting")
 	return true
 }
 

@@ -29,9 +29,9 @@ type Workload struct {
 	Tenants     int     `json:"tenants"`
 	FirstTenant int     `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
 	Queues      int     `json:"queues"`                 // per tenant
-	Producers   int     `json:"producers"`              // 0 only where nothing arrives
-	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time
-	Batch       int     `json:"batch"`                  // tasks per call
+	Producers   int     `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
+	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
+	Batch       int     `json:"batch"`                  // tasks per call, see EnqueueBatch and ClaimBatch
 	Payload     Payload `json:"payload"`
 	Keys        Keys    `json:"keys,omitzero"`
 	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
@@ -49,10 +49,19 @@ type Workload struct {
 	Combined bool `json:"combined,omitzero"`
 	// Reads is the share of reads among the tasks that are enqueued and read together, below 1: see ReadsPerTask. 0: no task is read.
 	Reads float64 `json:"reads,omitzero"`
+	// Priority says with which priorities tasks are enqueued.
+	Priority Priority `json:"priority,omitzero"`
+
+	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
+	ProducerBatch int `json:"producer_batch,omitzero"`
+	WorkerBatch   int `json:"worker_batch,omitzero"`
+	// QueuePerWorker gives each worker slot a queue of its own, which only that slot claims from; see QueuesOfTenant.
+	QueuePerWorker bool  `json:"queue_per_worker,omitzero"`
+	Think          Think `json:"think,omitzero"` // of a worker, between a claim and the completion
 }
 
 // HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
-func (w Workload) HeldMax() int { return (w.Producers + w.Workers) * w.Batch }
+func (w Workload) HeldMax() int { return w.Producers*w.EnqueueBatch() + w.Workers*w.ClaimBatch() }
 
 // MarshalJSON writes the lease as text, and the script's fields beside the workload's.
 func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
@@ -77,6 +86,7 @@ var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
+		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -178,8 +188,8 @@ func readWorkload(b *hclfile.Block) Workload {
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
 		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: tenantsMax, Default: 1}),
-		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: 10_000, Default: 1}),
-		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
+		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: queuesMax, Default: 1}),
+		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: batchMax, Default: 1}),
 		Payload:     readPayload(b),
 		Seed:        b.Int("seed", hclfile.IntSpec{Min: 1, Max: math.MaxInt32, Default: seedDefault}),
 		Arrivals:    readArrivals(b),
@@ -188,7 +198,6 @@ func readWorkload(b *hclfile.Block) Workload {
 		}),
 	}
 	w.Script = readScript(b, w.Driver)
-	w.Keys = readKeys(b, w.Tenants, w.Queues)
 	w.BusyPoll = readBusyPoll(b, w.Procs)
 	if w.Driver == DriverK6 {
 		w.Connections, w.Seed = 0, 0
@@ -200,14 +209,17 @@ func readWorkload(b *hclfile.Block) Workload {
 	if w.Idempotent && w.Driver != "" && w.Driver != "stream" && w.Driver != DriverK6 {
 		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q gives tasks no keys", w.Driver), `remove it, or write driver = "stream"`)
 	}
+	readBatches(b, &w)
 	readSides(b, &w)
+	readQueuePerWorker(b, &w)
+	w.Keys = readKeys(b, w.Tenants, w.QueuesOfTenant())
+	readThink(b, &w)
 	readInFlight(b, &w)
 	readCombined(b, &w)
 	readReads(b, &w)
-	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
-		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
-			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
-	}
+	readPriority(b, &w)
+	checkSides(b, w)
+	checkCallBytes(b, w)
 	return w
 }
 
@@ -222,9 +234,9 @@ func readCombined(b *hclfile.Block, w *Workload) {
 		b.AttrProblem("combined", `completions of the driver "stream" never wait for a claim`, `remove it, or write driver = "unary" or "rest"`)
 	case w.Driver != "" && w.Driver != "unary" && w.Driver != "rest":
 		b.AttrProblem("combined", fmt.Sprintf("the driver %q can't complete and claim in one call", w.Driver), `remove it, or write driver = "unary" or "rest"`)
-	case w.InFlight > 0 && w.InFlight <= w.Workers*w.Batch:
+	case w.InFlight > 0 && w.InFlight <= w.Workers*w.ClaimBatch():
 		b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, and the %d worker slots may hold %d completed tasks until their next claims are answered",
-			w.InFlight, w.Workers, w.Workers*w.Batch), "raise it, or lower workers or batch")
+			w.InFlight, w.Workers, w.Workers*w.ClaimBatch()), "raise it, or lower workers or batch")
 	}
 }
 
@@ -232,12 +244,12 @@ func readCombined(b *hclfile.Block, w *Workload) {
 // producers of a closed one wait, and without a bound they don't.
 func readInFlight(b *hclfile.Block, w *Workload) {
 	switch w.Arrivals.Kind {
-	case Open, Ramp, Burst:
+	case Open, Ramp, Burst, Stages:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
 	case Closed:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax})
-		if w.InFlight > 0 && w.InFlight < w.Batch {
-			b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.Batch), "raise it, or lower batch")
+		if w.InFlight > 0 && w.InFlight < w.EnqueueBatch() {
+			b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.EnqueueBatch()), "raise it, or lower batch")
 		}
 	case None:
 		if b.Has("in_flight") {
@@ -257,19 +269,3 @@ const (
 	// sessionTasksMax is how many tasks the server lets one worker session hold.
 	sessionTasksMax = 1 << 16
 )
-
-// readSides reads producers and workers. Where nothing arrives there is no producer, and workers only wait.
-func readSides(b *hclfile.Block, w *Workload) {
-	if w.Arrivals.Kind == None {
-		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() no task is sent"})
-		w.Workers = b.Int("workers", hclfile.IntSpec{Max: 100_000})
-	} else {
-		w.Producers = b.Int("producers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})
-		w.Workers = b.Int("workers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})
-	}
-	sessions := max(1, w.Tenants*w.Connections)
-	if slots := (w.Workers + sessions - 1) / sessions; w.Driver == "stream" && slots*w.Batch > sessionTasksMax {
-		b.AttrProblem("workers", fmt.Sprintf("%d worker slots of up to %d tasks share a session, which may hold %d tasks",
-			slots, w.Batch, sessionTasksMax), "lower workers or batch, or raise connections")
-	}
-}

@@ -1,10 +1,14 @@
 package topology
 
 import (
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pronybench/prony/engine/config"
 )
 
 // arguments returns the server's command line after its name. Ports that are not reserved are the system's to choose.
@@ -51,6 +55,9 @@ func (s *Server) arguments() []string {
 	}
 	if s.ID != "" {
 		args = append(args, s.clusterArguments()...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
+		args = append(args, "--"+(&config.Setting{Path: name}).Flag()+"="+t.Settings[name])
 	}
 	return append(args, "--address-file", addressFile)
 }

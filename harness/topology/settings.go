@@ -3,6 +3,7 @@ package topology
 import (
 	"slices"
 
+	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -29,6 +30,10 @@ func (c *Cluster) Settings(first []result.ServerSetting) (all []result.ServerSet
 	}
 	return all
 }
+
+// CheckSetting says what is wrong with a setting of the server, by the name that the server has for it, and how to mend it, as far as the setting
+// alone tells; "" means nothing. A server of another version may have other settings.
+func CheckSetting(name, value string) (message, remedy string) { return config.CheckValue(name, value) }
 
 func withoutPlaces(all []result.ServerSetting) []result.ServerSetting {
 	return slices.DeleteFunc(all, func(s result.ServerSetting) bool { return slices.Contains(places, s.Name) })

@@ -90,6 +90,9 @@ func check(t scenario.Topology) error {
 	if t.TLS && t.Listen != "tcp" {
 		return fmt.Errorf("tls is true of topology %q, which listens on %q: set tls to false, or listen on TCP", t.Kind, t.Listen)
 	}
+	if len(t.Settings) > 0 && (t.DefaultSettings || t.Kind != "single" && t.Kind != "sharded" && t.Kind != "raft") {
+		return fmt.Errorf("settings are given to topology %q, whose server takes none", t.Kind)
+	}
 	switch t.Kind {
 	case "single": // topology "single" { durability = "sync" }
 		if t.Shards > 1 {

@@ -1,7 +1,7 @@
 // Package metrics is what a node shows at /metrics: the Prometheus collectors and the series.
 //
 // New registers the series that the node's parts feed while they work: calls (Interceptors, RESTCall), commits (Commits),
-// turns (Turns) and stages (Stages) of shards. Watch, WatchCluster and WatchSpace register what is read at each scrape,
+// turns (Turns), stages (Stages) and windows of loss (Unsynced) of shards. Watch, WatchCluster and WatchSpace register what is read at each scrape,
 // through functions that the node gives: the package does not know the node. Page answers the scrapes.
 //
 // Series of queues are sums over all shards; where each shard has series of its own, they have the label shard. All
@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/internal/unsynced"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/version"
 )
@@ -32,6 +33,7 @@ type Metrics struct {
 	commitSeconds  *prometheus.HistogramVec // shard
 	commitCommands *prometheus.HistogramVec // shard
 	stages         *stageCollector
+	unsynced       *unsyncedMetrics
 	turns          *turnMetrics
 	raft           *raftMetrics
 }
@@ -50,14 +52,15 @@ func New(shards int) *Metrics {
 			Name: "prony_commit_commands", Help: "Commands decided in one commit.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
 		}, []string{"shard"}),
-		stages: stages,
-		turns:  newTurnMetrics(shards),
-		raft:   newRaftMetrics(),
+		stages: stages, unsynced: newUnsyncedMetrics(shards),
+		turns: newTurnMetrics(shards),
+		raft:  newRaftMetrics(),
 	}
 	m.registry.MustRegister(m.stages, m.commitSeconds, m.commitCommands, buildInfo(),
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.calls.collectors()...)
 	m.registry.MustRegister(m.turns.collectors()...)
+	m.registry.MustRegister(m.unsynced.collectors()...)
 	return m
 }
 
@@ -99,6 +102,10 @@ func (m *Metrics) Turns(i int) func(shard.TurnStats) { return m.turns.observer(i
 
 // Stages returns the shard.Options.Stages of a shard. A shard that this node leads again continues the same times.
 func (m *Metrics) Stages(i int) *stages.Times { return &m.stages.of[i] }
+
+// Unsynced returns the windows of loss by shard. A window counts if the log of its shard is opened with it and does not have commits wait
+// for their fsync.
+func (m *Metrics) Unsynced() unsynced.Windows { return m.unsynced.windows }
 
 // RaftAppended observes how long a write to this node's Raft log took.
 func (m *Metrics) RaftAppended(took time.Duration) { m.raft.appendSeconds.Observe(took.Seconds()) }

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/internal/unsynced"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	Appended func(took time.Duration)
 	// Stalls, if not nil, records flushes, compactions, long fsyncs and slow appends.
 	Stalls *stalls.Log
+	// Unsynced follows what the fsyncs of the logs cover, if an append does not wait for its fsync: one window of each group.
+	Unsynced unsynced.Windows
 
 	flushDelay time.Duration // set by tests; 0 means flushDelay
 }
@@ -141,6 +144,7 @@ func (s *Store) open(o Options) error {
 	s.work = o.Stalls.Store(s.fs.PathBase(s.dir))
 	s.work.Listen(listener)
 	s.files.OnLongSync(s.work.Fsync)
+	s.files.Track(o.Unsynced)
 	options := &pebble.Options{
 		FS: s.files,
 		// Not FormatWALSyncChunks, which would have Pebble note how far the log was synced: disk/synced.go says why.

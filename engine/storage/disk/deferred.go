@@ -37,6 +37,8 @@ type deferredSync struct {
 	opening bool       // a log is being created: its name says that the last of logs comes before it
 	waiting int        // closed logs
 	err     error      // the first error
+	marks   SyncMarks  // nil unless Files.Track was called
+	marked  uint64     // the last mark
 }
 
 // newDeferredSync starts the fsyncs of the logs in a folder. With an interval of 0 the newest log is fsynced in syncAll only.
@@ -85,6 +87,10 @@ func (d *deferredSync) settle(newest bool) error {
 	d.mu.Lock()
 	logs := slices.Clone(d.logs)
 	err := d.err
+	var mark uint64
+	if newest && err == nil {
+		mark = d.markLocked()
+	}
 	d.mu.Unlock()
 	for _, f := range logs {
 		if err != nil {
@@ -99,6 +105,9 @@ func (d *deferredSync) settle(newest bool) error {
 			d.mu.Unlock()
 		}
 	}
+	if newest && err == nil {
+		d.synced(mark)
+	}
 	return err
 }
 
@@ -108,7 +117,7 @@ func (d *deferredSync) settleLog(f *walFile, newest bool) error {
 		return err
 	}
 	d.mu.Lock()
-	closed := f.closed
+	closed, mark := f.closed, f.mark
 	d.mu.Unlock()
 	if to := f.writeTo.Swap(0); to > 0 && !closed && !newest {
 		if _, err := f.File.SyncTo(to); err != nil {
@@ -124,6 +133,7 @@ func (d *deferredSync) settleLog(f *walFile, newest bool) error {
 	if !closed {
 		return nil
 	}
+	d.synced(mark)
 	return errors.Join(f.File.Close(), d.finish(f))
 }
 
@@ -227,7 +237,7 @@ func (d *deferredSync) begin(name, replaces string, create func(path string) (vf
 func (d *deferredSync) end(f *walFile) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f.closed = true
+	f.closed, f.mark = true, d.markLocked() // later acknowledgements may be of the next log
 	d.waiting++
 	d.poke()
 	for d.waiting > logsWaitingMax && d.err == nil {
@@ -296,6 +306,7 @@ type walFile struct {
 	// Guarded by deferred.mu.
 	path    string // where the file is
 	closed  bool   // by Pebble
+	mark    uint64 // when it was closed
 	removed bool   // by Pebble
 }
 

@@ -97,6 +97,13 @@ func (f *Files) SyncLog() error {
 	return f.deferred.syncAll()
 }
 
+// Track has marks follow what the fsyncs of the log cover, if a commit does not wait for its fsync. It is called before the Pebble is opened.
+func (f *Files) Track(marks SyncMarks) {
+	if f.deferred != nil {
+		f.deferred.track(marks)
+	}
+}
+
 // SyncedLog returns how far the newest log was fsynced.
 func (f *Files) SyncedLog() SyncedFile { return f.failStop.synced.current(syncedLog) }
 

@@ -81,7 +81,7 @@ func explainLimits(baselines, dir string, wanted []string) (limitsExplained, err
 			files = append(files, name)
 		}
 	}
-	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, files...)
+	scenarios, err := scenario.LoadChecked(nil, scenarioChecks, files...)
 	if err != nil {
 		return none, err
 	}

@@ -179,7 +179,7 @@ func (p *proposing) newest(runs []*result.Result) (all []*result.Result) {
 
 // configurations compares the configurations of the scenarios of a file with those that their baselines are for.
 func (p *proposing) configurations(file string) error {
-	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, file)
+	scenarios, err := scenario.LoadChecked(nil, scenarioChecks, file)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (p *proposing) own(r *result.Result) error {
 		p.say(r.Scenario, gate.ProposeCarried(r))
 		return nil
 	}
-	scenarios, err := scenario.LoadChecked(nil, gate.CheckLimit, stored.File)
+	scenarios, err := scenario.LoadChecked(nil, scenarioChecks, stored.File)
 	if err != nil {
 		return fmt.Errorf("read the limits of %s: %w", r.Scenario, err)
 	}

@@ -38,10 +38,14 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 			start = "the same servers"
 		}
 		line("round", start+", %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
-			hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
+			windowText(s.Phases), hclfile.FormatDuration(s.Phases.Drain))
 	}
 	if l := s.Backlog; l != nil {
-		line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
+		if scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
+			line("backlog", "%s tasks, enqueued before each warm-up and claimed from then on", render.Count(l.Tasks))
+		} else {
+			line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
+		}
 	}
 	for _, f := range s.Faults {
 		line("fault", "%s", faultInWords(f))
@@ -168,6 +172,10 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
+	words = append(words, t.ServerSettings()...)
+	if t.Build != nil {
+		words = append(words, t.Build.String())
+	}
 	if t.Hosts != nil {
 		words = append(words, t.Hosts.String())
 	}
@@ -198,9 +206,12 @@ func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
 		fmt.Sprintf("%s and %s", render.Plural(w.Producers, "producer"), render.Plural(w.Workers, "worker slot")),
-		fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), render.Plural(w.Queues, "queue")),
-		"calls of " + render.Plural(w.Batch, "task"),
+		queuesInWords(w),
+		callsInWords(w),
 		fmt.Sprintf("payload %s", w.Payload),
+	}
+	if w.Think.Kind != "" {
+		words = append(words, fmt.Sprintf("workers think for %s before they complete", w.Think))
 	}
 	if w.Combined {
 		words = append(words, "completions with the next claim")
@@ -210,6 +221,9 @@ func workloadInWords(w scenario.Workload) string {
 	}
 	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
+	}
+	if !w.Priority.IsZero() {
+		words = append(words, fmt.Sprintf("priority %s", w.Priority))
 	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
@@ -221,6 +235,21 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
 	}
 	return strings.Join(words, ", ")
+}
+
+func queuesInWords(w scenario.Workload) string {
+	words := fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), render.Plural(w.QueuesOfTenant(), "queue"))
+	if w.QueuePerWorker {
+		words += ", one for each worker slot"
+	}
+	return words
+}
+
+func callsInWords(w scenario.Workload) string {
+	if w.EnqueueBatch() == w.ClaimBatch() {
+		return "calls of " + render.Plural(w.EnqueueBatch(), "task")
+	}
+	return fmt.Sprintf("enqueue calls of %s, claims of up to %s", render.Plural(w.EnqueueBatch(), "task"), render.Plural(w.ClaimBatch(), "task"))
 }
 
 func driverInWords(w scenario.Workload) string {
@@ -260,6 +289,14 @@ func offered(p explainedPoint) string {
 		return ""
 	}
 	return fmt.Sprintf(": %s tasks in a window", render.Count(int(p.TasksPerWindow)))
+}
+
+// windowText says how long a window is.
+func windowText(p scenario.Phases) string {
+	if p.Tasks > 0 {
+		return fmt.Sprintf("%s tasks and %s at most", render.Count(p.Tasks), hclfile.FormatDuration(p.Window))
+	}
+	return hclfile.FormatDuration(p.Window)
 }
 
 // warmupText says how long a warm-up takes.

@@ -67,7 +67,7 @@ needed where all scenarios have "limit" blocks.`,
 func withoutLimits(s *scenario.Scenario) bool { return len(s.Limits) == 0 }
 
 // guard runs and judges the scenarios of files. named says that the folder of baselines was named, and must exist.
-func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (*result.Document, error) {
+func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (_ *result.Document, err error) {
 	if f.within < 0 {
 		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
 	}
@@ -82,18 +82,19 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	if misfits := limits.Misfits(scenarios); len(misfits) > 0 {
 		return nil, errors.New(strings.Join(misfits, "\n"))
 	}
-	server, err := findServer(scenarios)
-	if err != nil {
-		return nil, err
-	}
 	if err := enterForHosts(scenarios, stderr); err != nil {
 		return nil, err
 	}
+	binaries, err := builtServers(ctx, scenarios, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, binaries.close(ctx)) }()
 	g := &guard{
 		limits: limits, within: f.within, now: time.Now, stderr: stderr,
 		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
 			return run.Execute(ctx, s, run.Options{
-				Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
+				Out: f.out, Server: binaries.first(s), ServerOf: binaries.of, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
 				Place: place, Describe: gate.Describe,
 			})
 		},

@@ -33,7 +33,7 @@ func TestInitWritesWhatIsAskedFor(t *testing.T) {
 						args := []string{"init", name, "--rate", rate, "--payload", payload, "--latency-max", latency, "--durability", durability, "--topology", topology}
 						got := prony(t, args...)
 						require.Equal(t, 0, got.code, "%v: %s", args, got.stderr)
-						all, err := scenario.LoadChecked(nil, gate.CheckLimit, name+".hcl")
+						all, err := scenario.LoadChecked(nil, scenario.Checks{Limit: gate.CheckLimit}, name+".hcl")
 						require.NoError(t, err, args)
 						s := all[0]
 						assert.Equal(t, name, s.Name)

@@ -151,3 +151,18 @@ func TestVarsOfAComparison(t *testing.T) {
 	assert.Contains(t, got.stderr, `--var nope=1: no file has a variable "nope"`)
 	assert.NotContains(t, got.stderr, "building")
 }
+
+// The settings of the server that the repository's scenarios say are those of the server in it.
+func TestScenariosSayKnownSettings(t *testing.T) {
+	knobs, err := filepath.Glob("../../../scenarios/knobs/*.hcl")
+	require.NoError(t, err)
+	require.NotEmpty(t, knobs)
+	got := prony(t, append([]string{"validate", "../../../scenarios/group-commit.hcl", "../../../scenarios/group-commit-raft.hcl", "../../../scenarios/procs.hcl"}, knobs...)...)
+	assert.Equal(t, 0, got.code, got.stderr)
+	for _, file := range knobs {
+		src, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Contains(t, string(src), "scenario \"knob-"+strings.TrimSuffix(filepath.Base(file), ".hcl")+"\"", file)
+		assert.True(t, strings.HasPrefix(string(src), "# "), "%s begins with the reason", file)
+	}
+}

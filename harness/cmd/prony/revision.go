@@ -92,9 +92,10 @@ type source struct {
 	dir   string
 	build result.Build
 	// env is added to the environment of the go command that builds the side, such as GOAMD64=v3, and profile is the CPU profile that the
-	// server is optimised by; both are empty unless a ratchet tries them.
+	// server is optimised by; both are empty unless a ratchet or a scenario says them.
 	env     []string
 	profile string
+	race    bool // with the race detector
 }
 
 // checkout checks a revision out aside, for a side of that name. Revision "" is the working tree as it stands.
@@ -142,6 +143,9 @@ func (b *builder) server(ctx context.Context, s source, layout int) (path string
 	}
 	if s.profile != "" {
 		flags = append(flags, "-pgo="+s.profile)
+	}
+	if s.race {
+		flags, s.env = append(flags, "-race"), append(slices.Clip(s.env), "CGO_ENABLED=1")
 	}
 	b.step("the server of %s, layout %d", s.name, layout)
 	return path, b.compile(ctx, s, filepath.Join(s.dir, "engine"), "./cmd/queued", path, "", flags...)

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +13,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/topology"
 )
 
 type runFlags struct {
@@ -55,7 +54,7 @@ incorrect and no figure is published.`,
 	return c
 }
 
-func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
+func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (_ *result.Document, err error) {
 	scenarios, err := f.vars.loadFor("prony run", files)
 	if err != nil {
 		return nil, err
@@ -63,20 +62,21 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	if f.override && (f.rounds < 1 || f.rounds > scenario.RoundsMax) {
 		return nil, fmt.Errorf("--rounds %d is not 1 to %d", f.rounds, scenario.RoundsMax)
 	}
-	server, err := findServer(scenarios)
-	if err != nil {
-		return nil, err
-	}
 	if err := enterForHosts(scenarios, stderr); err != nil {
 		return nil, err
 	}
+	binaries, err := builtServers(ctx, scenarios, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, binaries.close(ctx)) }()
 	var outcomes []result.Outcome
 	for _, s := range scenarios {
 		if f.override {
 			s.OverrideRounds(f.rounds)
 		}
 		r, folder, err := run.Execute(ctx, s, run.Options{
-			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
+			Out: f.out, Server: binaries.first(s), ServerOf: binaries.of, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
 			Describe: gate.Describe,
 		})
 		if err != nil {
@@ -94,12 +94,4 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		outcomes = append(outcomes, outcome)
 	}
 	return result.NewDocument(outcomes...), nil
-}
-
-// findServer returns the path of the queued binary, and "" if all scenarios are of servers that run already.
-func findServer(scenarios []*scenario.Scenario) (string, error) {
-	if !slices.ContainsFunc(scenarios, func(s *scenario.Scenario) bool { return !s.Topology.Attached() }) {
-		return "", nil
-	}
-	return topology.FindServer()
 }

@@ -102,6 +102,9 @@ func (f *soakFlags) theSoak(files []string) (*scenario.Scenario, error) {
 	if s.Soak == nil {
 		return nil, fmt.Errorf("scenario %q of %s has no soak block: add soak { for = \"20m\" }, or use prony run %s", s.Name, s.File, s.File)
 	}
+	if err := s.BuildProblem("prony soak"); err != nil {
+		return nil, err
+	}
 	if f.measure == 0 {
 		f.measure = s.Soak.For
 	}

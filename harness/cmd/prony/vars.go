@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // vars are the values that a command line gives to variables of scenario files.
@@ -19,17 +21,26 @@ func (v *vars) flag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.given, "var", nil, "value of a variable of the files, as NAME=VALUE; may be repeated")
 }
 
-// loadFor is load for a command that measures rounds: it refuses soaks, which have none.
+// buildingCommands build the servers of topologies with a build block.
+var buildingCommands = []string{"prony run", "prony guard"}
+
+// loadFor is load for a command that measures rounds: it refuses soaks, which have none, and builds of servers if the command does not make them.
 func (v *vars) loadFor(command string, files []string) ([]*scenario.Scenario, error) {
 	scenarios, err := v.load(files)
 	for _, s := range scenarios {
 		err = errors.Join(err, s.SoakProblem(command))
+		if !slices.Contains(buildingCommands, command) {
+			err = errors.Join(err, s.BuildProblem(command))
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return scenarios, nil
 }
+
+// scenarioChecks are what the DSL does not know of a scenario by itself.
+var scenarioChecks = scenario.Checks{Limit: gate.CheckLimit, Setting: topology.CheckSetting}
 
 // load reads scenario files with those values, and checks their limits.
 func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
@@ -44,7 +55,7 @@ func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 		}
 		values[name] = value
 	}
-	scenarios, err := scenario.LoadChecked(values, gate.CheckLimit, files...)
+	scenarios, err := scenario.LoadChecked(values, scenarioChecks, files...)
 	if other := otherFiles(files); err != nil && other != "" {
 		return nil, fmt.Errorf("%w%s", err, other)
 	}

@@ -33,6 +33,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		}
 		body = append(body, `{"queue":`...)
 		body = append(body, quote(t.Queue)...)
+		if t.Priority > 0 {
+			body = strconv.AppendUint(append(body, `,"priority":`...), uint64(t.Priority), 10)
+		}
 		body = append(body, `,"payload":"`...)
 		body = base64.StdEncoding.AppendEncode(body, t.Payload)
 		body = append(body, `"}`...)
@@ -88,6 +91,7 @@ type claimAnswer struct {
 	Tasks []struct {
 		ID, Tenant, Queue string
 		Payload           []byte
+		Priority          uint32
 		// 64-bit numbers, which JSON writes as strings
 		Token            json.Number
 		LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
@@ -103,7 +107,7 @@ func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
 	leases := make([]lease, len(a.Tasks))
 	for i, t := range a.Tasks {
 		leases[i] = lease{t.ID, t.Token.String()}
-		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i]}
+		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority}
 		// A token that is not a number is 0 here. The completion fails then, because the server refuses such a token.
 		into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
 		into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()

@@ -65,7 +65,7 @@ type producer struct{ p *client.Producer }
 func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	if len(tasks) == 1 {
 		t := &tasks[0]
-		id, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Payload: t.Payload})
+		id, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Priority: t.Priority, Payload: t.Payload})
 		t.ID = id
 		return single(err, outcomes)
 	}
@@ -73,7 +73,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	defer batches.Put(batch)
 	*batch = (*batch)[:0]
 	for i := range tasks {
-		*batch = append(*batch, client.Task{Queue: tasks[i].Queue, Payload: tasks[i].Payload})
+		*batch = append(*batch, client.Task{Queue: tasks[i].Queue, Priority: tasks[i].Priority, Payload: tasks[i].Payload})
 	}
 	ids, errs, err := p.p.EnqueueBatch(ctx, *batch)
 	for i := range min(len(ids), len(tasks)) {
@@ -132,7 +132,8 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 
 func delivery(t *queuepb.Task) driver.Delivery {
 	return driver.Delivery{
-		Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+		Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(),
+		Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
 	}
 }
 

@@ -53,7 +53,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	messages := make([]queuepb.NewTask, len(tasks))
 	request := &queuepb.EnqueueRequest{Tenant: p.tenant, Tasks: make([]*queuepb.NewTask, len(tasks))}
 	for i, t := range tasks {
-		messages[i].Queue, messages[i].Payload = t.Queue, t.Payload
+		messages[i].Queue, messages[i].Priority, messages[i].Payload = t.Queue, t.Priority, t.Payload
 		request.Tasks[i] = &messages[i]
 	}
 	response, err := p.api.Enqueue(ctx, request)
@@ -130,7 +130,8 @@ func deliver(tasks []*queuepb.Task, into []driver.Delivery) (int, error) {
 	}
 	for i, t := range tasks {
 		into[i] = driver.Delivery{
-			Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+			Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(),
+			Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
 		}
 	}
 	return len(tasks), nil

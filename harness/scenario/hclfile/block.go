@@ -16,6 +16,8 @@ type Names struct {
 	Blocks     []string
 	// Renamed are former names of attributes and blocks, with what they are called now.
 	Renamed map[string]string
+	// Any takes every name: the caller knows which ones there are.
+	Any bool
 }
 
 // Block is one block of a file, or a file's outermost level.
@@ -48,7 +50,7 @@ func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Bod
 	}
 	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
 		attr := body.Attributes[name]
-		if !slices.Contains(names.Attributes, name) {
+		if !names.Any && !slices.Contains(names.Attributes, name) {
 			name = b.unknown("attribute", name, attr.NameRange, names.Attributes, names.Blocks)
 		}
 		if _, has := body.Attributes[name]; name == attr.Name || name != "" && !has {
@@ -57,7 +59,7 @@ func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Bod
 	}
 	for _, node := range body.Blocks {
 		kind := node.Type
-		if !slices.Contains(names.Blocks, kind) {
+		if !names.Any && !slices.Contains(names.Blocks, kind) {
 			kind = b.unknown("block", kind, node.TypeRange, names.Blocks, names.Attributes)
 		}
 		if kind != "" {

@@ -54,6 +54,9 @@ func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty
 		diags = hcl.Diagnostics{{Summary: "the value can't be known here", Detail: "write it out", Subject: &at}}
 	}
 	if len(diags) > 0 {
+		for i, d := range diags {
+			diags[i] = namedEntry(d)
+		}
 		return cty.NilVal, diags
 	}
 	return v, nil

@@ -57,6 +57,8 @@ locals {
 		`"$${var.n}"`:                        "${var.n}",
 		"var.list":                           `[1, "two", [3]]`,
 		"var.list[1]":                        "two",
+		`{ s = 1, t = 2 * var.n }[var.name]`: "16",
+		`{ t = [var.n, 1] }[var.name][0]`:    "8",
 		"[var.n, -1, local.early]":           "[8, -1, 1]",
 		"var.n > 3 ? 1 : 2":                  "1",
 		"var.on":                             "true",

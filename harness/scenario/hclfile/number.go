@@ -31,7 +31,7 @@ func (b *Block) Int(name string, spec IntSpec) int {
 	}
 	v, ok := b.typed(name, want{
 		of: cty.Number, what: "a whole number", remedy: "write " + allowed + ", without quotes",
-		required: spec.Required, example: strconv.Itoa(spec.Min),
+		required: spec.Required, example: strconv.Itoa(max(spec.Min, min(1, spec.Max))), // 0 is seldom what is wanted
 	})
 	if !ok {
 		return spec.Default

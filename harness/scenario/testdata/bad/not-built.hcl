@@ -12,7 +12,7 @@ scenario "not-built" {
   }
   workload "other" {
     driver    = "stream"
-    producers = 0
+    producers = -1
     workers   = 1
   }
   phases {

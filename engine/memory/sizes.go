@@ -1,0 +1,62 @@
+package memory
+
+import "fmt"
+
+// Sizes are configured sizes of the stores' parts. A zero size is left to the share of the memory bound.
+type Sizes struct {
+	MemTableBytes    int64 // of each memtable of each shard
+	LogMemTableBytes int64 // of each memtable of the Raft logs
+	BlockCacheBytes  int64 // of all shards
+}
+
+// NamedSize is one size, by the name of its setting.
+type NamedSize struct {
+	Path        string
+	At          *int64
+	Least, Most int64
+}
+
+// Named returns the sizes with their bounds. Pebble takes memtables below 4 GiB.
+func (c *Sizes) Named() []NamedSize {
+	return []NamedSize{
+		{"storage.memtable_size", &c.MemTableBytes, memTableLeast, 1 << 30},
+		{"storage.block_cache_size", &c.BlockCacheBytes, 1 << 20, 1 << 36},
+		{"cluster.log_memtable_size", &c.LogMemTableBytes, 2 << 20, 1 << 30},
+	}
+}
+
+// Paths returns the names of the settings of the sizes that are configured.
+func (c *Sizes) Paths() (paths []string) {
+	for _, s := range c.Named() {
+		if *s.At != 0 {
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
+}
+
+// Apply gives the stores of a number of shards the configured sizes. It returns an error if a bound on the memory does not leave the Go runtime
+// the least that a server needs.
+func (s *Shares) Apply(c Sizes, shards int, clustered bool) error {
+	if c == (Sizes{}) {
+		return nil
+	}
+	if c.MemTableBytes > 0 {
+		s.MemTableBytes, s.YoungBytes = c.MemTableBytes, c.MemTableBytes/youngPart
+	}
+	if c.BlockCacheBytes > 0 {
+		s.BlockCacheBytes = c.BlockCacheBytes
+	}
+	if c.LogMemTableBytes > 0 && clustered {
+		s.LogMemTableBytes = c.LogMemTableBytes
+	}
+	if s.Total == 0 {
+		return nil
+	}
+	n := int64(max(1, shards))
+	if s.GoBytes = s.goBytes(n); s.GoBytes < s.Total/4 {
+		return fmt.Errorf("memory of %d MiB has no room for up to %d memtables of %d MiB, %d MiB of block cache and the rest of the server",
+			s.Total>>20, memTablesMax*n, s.MemTableBytes>>20, s.BlockCacheBytes>>20)
+	}
+	return nil
+}

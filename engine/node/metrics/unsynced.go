@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pronybench/prony/engine/internal/unsynced"
+)
+
+// unsyncedMetrics show the windows of loss. A gauge that is read now and then misses the peaks, so each fsync adds the peak before it to
+// the histograms.
+type unsyncedMetrics struct {
+	windows        unsynced.Windows // by shard
+	tasks, seconds *prometheus.HistogramVec
+}
+
+func newUnsyncedMetrics(shards int) *unsyncedMetrics {
+	m := &unsyncedMetrics{
+		tasks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "prony_loss_window_tasks", Help: "Acknowledged enqueues and completions of tasks that no fsync covered, just before an fsync covered some of them.",
+			Buckets: halfSteps(1, 27), // up to 134 million
+		}, []string{"shard"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "prony_loss_window_seconds", Help: "Age of the oldest of these acknowledgements, when the fsync ended.",
+			Buckets: halfSteps(100e-6, 24), // up to half an hour
+		}, []string{"shard"}),
+	}
+	for i := range shards {
+		tasks, seconds := m.tasks.WithLabelValues(strconv.Itoa(i)), m.seconds.WithLabelValues(strconv.Itoa(i))
+		m.windows = append(m.windows, unsynced.New(func(peak unsynced.Loss) {
+			tasks.Observe(float64(peak.Tasks))
+			seconds.Observe(peak.Age.Seconds())
+		}))
+	}
+	return m
+}
+
+// halfSteps returns the bounds first, 1.5 times first, and so on: each doubling of the first has one bound in between.
+func halfSteps(first float64, doublings int) (bounds []float64) {
+	for range doublings {
+		bounds = append(bounds, first, 1.5*first)
+		first *= 2
+	}
+	return append(bounds, first)
+}
+
+// collectors returns the collectors to register.
+func (m *unsyncedMetrics) collectors() []prometheus.Collector {
+	out := []prometheus.Collector{m.tasks, m.seconds}
+	gauge := func(shard int, name, help string, value func() float64) {
+		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: shardLabel(shard)}, value))
+	}
+	for i, w := range m.windows {
+		gauge(i, "prony_unsynced_tasks", "Enqueues and completions of tasks that this node acknowledged and no fsync of its log covers: a loss of power takes at most these.",
+			func() float64 { return float64(w.Loss().Tasks) })
+		gauge(i, "prony_unsynced_seconds", "Age of the oldest of these acknowledgements; 0 if there is none.", func() float64 { return w.Loss().Age.Seconds() })
+	}
+	return out
+}

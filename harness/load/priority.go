@@ -1,0 +1,53 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// urgency says which priority each task of a workload has. It follows from the workload's seed and the task's identity, so that whoever
+// claims a task knows its priority, and the sizes and queues that a producer draws are the same with priorities and without.
+type urgency struct {
+	scenario.Priority
+	seed uint64
+}
+
+func newUrgency(w scenario.Workload) urgency { return urgency{w.Priority, uint64(w.Seed)} }
+
+// of returns the priority of a task.
+func (u *urgency) of(id ledger.Identity) uint32 {
+	if u.IsZero() {
+		return 0
+	}
+	drawn := mixed(u.seed, uint64(id.Producer), id.Sequence)
+	if u.Kind != scenario.PriorityShare {
+		return uint32(u.Min) + uint32(drawn%uint64(u.Max-u.Min+1))
+	}
+	if float64(drawn>>11)/(1<<53) < u.Part {
+		return uint32(u.Max)
+	}
+	return 0
+}
+
+// mixed returns a number that looks drawn at random, always the same one of the same numbers. It is SplitMix64, with a step for each number.
+func mixed(numbers ...uint64) (x uint64) {
+	for _, n := range numbers {
+		x += n + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}
+
+// check counts a delivery as corrupted that has another priority than the task was enqueued with. Without priorities nothing is checked.
+func (u *urgency) check(l *ledger.Ledger, id ledger.Identity, from ledger.Address, claimed uint32) {
+	if u.IsZero() {
+		return
+	}
+	if want := u.of(id); claimed != want {
+		l.Corrupted(fmt.Sprintf("corrupted: %s was enqueued to %s/%s with priority %d and claimed with priority %d", id, from.Tenant, from.Queue, want, claimed))
+	}
+}

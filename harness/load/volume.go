@@ -1,0 +1,51 @@
+package load
+
+import (
+	"sync/atomic"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// volume ends the window when a number of tasks is done in it. It is safe for concurrent use.
+type volume struct {
+	ofEnqueues bool // tasks are done when their enqueue is acknowledged, not when they are completed
+	left       atomic.Int64
+	end        func() // called once
+}
+
+// newVolume returns the volume of a load, or nil if the window ends by time alone.
+func newVolume(cfg Config, end func()) *volume {
+	if cfg.Phases.Tasks == 0 {
+		return nil
+	}
+	v := &volume{ofEnqueues: cfg.Workload.EnqueuesAlone(), end: end}
+	v.left.Store(int64(cfg.Phases.Tasks))
+	return v
+}
+
+// enqueued says that the enqueues of n tasks were acknowledged inside the window.
+func (v *volume) enqueued(n int) {
+	if v != nil && v.ofEnqueues {
+		v.done(n)
+	}
+}
+
+// completed says that n tasks were completed inside the window.
+func (v *volume) completed(n int) {
+	if v != nil && !v.ofEnqueues {
+		v.done(n)
+	}
+}
+
+func (v *volume) done(n int) {
+	if left := v.left.Add(-int64(n)); left <= 0 && left+int64(n) > 0 {
+		v.end()
+	}
+}
+
+// checkVolume looks at whether a load can end its window after a number of tasks.
+func (p *problems) checkVolume(c *Config) {
+	p.check(c.Phases.Tasks >= 0, "phases.tasks is %d; it must not be negative", c.Phases.Tasks)
+	p.check(c.Phases.Tasks <= 0 || c.Workload.Arrivals.Kind == scenario.Closed, "phases.tasks is %d; workload.arrivals must then be %s, not %s",
+		c.Phases.Tasks, scenario.Closed, c.Workload.Arrivals.Kind)
+}

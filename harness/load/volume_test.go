@@ -1,0 +1,83 @@
+package load
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// The window ends when the tasks are done, at least as many and at most those of the calls under way besides. Its hook is called then, and
+// producers stop.
+func TestWindowOfTasks(t *testing.T) {
+	for name, change := range map[string]func(*scenario.Workload){
+		"both roles":          nil,
+		"with a limit":        func(w *scenario.Workload) { w.InFlight = 8 },
+		"producers that wait": func(w *scenario.Workload) { w.InFlight, w.Producers, w.Workers = 1, 8, 2 },
+		"producers alone":     func(w *scenario.Workload) { w.Workers, w.InFlight = 0, 1_000_000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				b.ackDelay, b.completeDelay = 5*time.Millisecond, 5*time.Millisecond
+				cfg := config(b, workload(change))
+				const tasks = 500
+				cfg.Phases.Tasks, cfg.Phases.Window = tasks, time.Hour
+				var ended time.Time
+				cfg.Hooks.WindowEnd = func(context.Context) error { ended = time.Now(); return nil }
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				assert.True(t, o.Drained)
+				assert.Less(t, o.Window, time.Hour)
+				assert.Equal(t, o.WindowEnd.Sub(o.WindowStart), o.Window)
+				assert.Equal(t, o.WindowEnd, ended)
+				done, calls := o.Cycles, b.completed
+				if cfg.Workload.Workers == 0 {
+					done, calls = o.Enqueued, b.acknowledged
+				}
+				assert.GreaterOrEqual(t, done, uint64(tasks))
+				assert.LessOrEqual(t, done, uint64(tasks+8), "and the calls under way")
+				assert.LessOrEqual(t, countWithin(calls, o.WindowStart, o.WindowEnd), done)
+				assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "the drain waits for what is in flight alone")
+				if name == "producers that wait" {
+					after := countWithin(b.acknowledged, o.WindowEnd.Add(1), o.Finished.Add(1))
+					assert.LessOrEqual(t, after, uint64(2), "producers that wait for room send nothing more")
+				}
+			})
+		})
+	}
+}
+
+// A window whose tasks are not done in its time ends by time.
+func TestWindowOfTooManyTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.completeDelay = 5 * time.Millisecond
+		cfg := config(b, workload(func(w *scenario.Workload) { w.InFlight = 8 }))
+		cfg.Phases.Tasks = 1_000_000
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.Equal(t, cfg.Phases.Window, o.Window)
+		assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles)
+		assert.True(t, o.Drained)
+	})
+}
+
+func TestWindowOfTasksThatCannotBeRun(t *testing.T) {
+	one := config(newBroker(), workload(dueAt))
+	one.Phases.Tasks = 5
+	_, err := Run(t.Context(), one)
+	require.ErrorContains(t, err, "phases.tasks is 5; workload.arrivals must then be closed, not rate")
+	one = config(newBroker(), workload(nil))
+	one.Phases.Tasks = -1
+	_, err = Run(t.Context(), one)
+	require.ErrorContains(t, err, "phases.tasks is -1")
+	one.Phases.Tasks = 5
+	_, err = RunAll(t.Context(), one, config(newBroker(), workload(nil)))
+	require.ErrorContains(t, err, "phases.tasks is 5; it must be 0 with several workloads")
+}

@@ -1,0 +1,34 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// prefill enqueues the backlog of a workload that claims alone, before the warm-up. It does nothing with other workloads.
+func (r *runner) prefill(ctx context.Context, loads *loads) error {
+	if !loads.workloads[0].ClaimsAlone() {
+		return nil
+	}
+	_, err := stage(loads, func(cfgs []load.Config) (*load.Filled, error) {
+		return load.Fill(ctx, cfgs[0], uint64(r.scenario.Backlog.Tasks), r.scenario.Backlog.Fill)
+	})
+	return err
+}
+
+// judgeRole makes the round of a workload of one role invalid if the tasks, or the room for them, did not last until the window's end: the
+// rate is that of a shorter time then.
+func (m *measured) judgeRole(o *outcomes) {
+	w, outstanding := o.workloads[0], o.all[0].Outstanding
+	switch {
+	case w.ClaimsAlone() && outstanding == 0:
+		m.fault(result.Invalid, "the workers completed the whole backlog before the window's end: raise backlog.tasks, or shorten the window")
+	case w.EnqueuesAlone() && outstanding+uint64(w.EnqueueBatch()) > uint64(w.InFlight):
+		m.fault(result.Invalid, fmt.Sprintf("the producers reached in_flight, %s tasks, before the window's end, and then waited: raise in_flight, or shorten the window",
+			render.Count(w.InFlight)))
+	}
+}

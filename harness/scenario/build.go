@@ -1,0 +1,102 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// ServerBuild says how the server under test is built from the source tree.
+type ServerBuild struct {
+	Tags []string `json:"tags,omitempty"`
+	Race bool     `json:"race"` // with the race detector
+	// PGO is the path of a CPU profile that the server is optimised by, relative to the working directory, unless the scenario's file has an
+	// absolute path; "" for none.
+	PGO       string `json:"pgo,omitempty"`
+	PGOSHA256 string `json:"pgo_sha256,omitempty"` // of the profile when the scenario was read, in hexadecimal
+	GOAMD64   string `json:"goamd64,omitempty"`    // "v1" to "v4"; "" for the go command's default
+}
+
+const (
+	buildTagsMax    = 8
+	profileBytesMax = 16 << 20
+)
+
+// goamd64Levels are the levels of the instruction set that the go command knows.
+var goamd64Levels = []string{"v1", "v2", "v3", "v4"}
+
+// buildTag is what the go command takes as a build tag.
+var buildTag = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]{0,63}$`)
+
+var buildBlock = hclfile.Inner{
+	Names: hclfile.Names{Attributes: []string{"tags", "race", "pgo", "goamd64"}}, Example: `build { goamd64 = "v3" }`, Once: true,
+}
+
+// readServerBuild reads build { tags race pgo goamd64 }, or returns nil without such a block.
+func readServerBuild(b *hclfile.Block) *ServerBuild {
+	blocks := b.Blocks("build", buildBlock)
+	if len(blocks) == 0 {
+		return nil
+	}
+	own := blocks[0]
+	if len(own.Attributes()) == 0 {
+		own.Problem("build says nothing of how the server is built", "write "+buildBlock.Example+", or remove it")
+	}
+	of := &ServerBuild{
+		Tags: own.Texts("tags", hclfile.NamesSpec{Max: buildTagsMax, Example: `["debug"]`}), Race: own.Bool("race"),
+		GOAMD64: own.Choice("goamd64", hclfile.ChoiceSpec{OneOf: goamd64Levels}),
+	}
+	for _, tag := range of.Tags {
+		if !buildTag.MatchString(tag) {
+			own.AttrProblem("tags", fmt.Sprintf("tags holds %.80q, which is not a build tag", tag), "a build tag is of letters, digits, _ and .")
+		}
+	}
+	path, content := own.OtherFile("pgo", hclfile.FileSpec{BytesMax: profileBytesMax, Example: "default.pgo"})
+	if path != "" {
+		sum := sha256.Sum256(content)
+		of.PGO, of.PGOSHA256 = path, hex.EncodeToString(sum[:])
+	}
+	return of
+}
+
+// refuseServerBuild notes a problem for a build of a server that Prony does not start from a file.
+func refuseServerBuild(b *hclfile.Block, why string) {
+	if b.HasBlock("build") {
+		b.Problem("build has no meaning here: "+why, "remove it")
+	}
+}
+
+// BuildProblem returns an error if the topology says how its server is built, for a command that does not build it so.
+func (s *Scenario) BuildProblem(command string) error {
+	for _, p := range s.Plan() {
+		if p.Topology.Build != nil {
+			return fmt.Errorf("%s: scenario %q has a build block, which '%s' does not take: use 'prony run' or 'prony guard', or remove it", s.File, s.Name, command)
+		}
+	}
+	return nil
+}
+
+// String writes the build in words: "built with tags a and b, the race detector, GOAMD64 v3".
+func (b ServerBuild) String() string {
+	var with []string
+	if len(b.Tags) > 0 {
+		with = append(with, "tags "+strings.Join(b.Tags, ","))
+	}
+	if b.Race {
+		with = append(with, "the race detector")
+	}
+	if b.PGO != "" {
+		with = append(with, "profile "+b.PGO)
+	}
+	if b.GOAMD64 != "" {
+		with = append(with, "GOAMD64 "+b.GOAMD64)
+	}
+	if len(with) == 0 {
+		return "built from the source tree"
+	}
+	return "built with " + strings.Join(with, ", ")
+}

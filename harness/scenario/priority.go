@@ -1,0 +1,125 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// PriorityMax is the highest priority of a task. The lowest is 0, which is that of a task that says none.
+const PriorityMax = 9
+
+// Priority says with which priorities tasks are enqueued. The zero value gives all tasks the priority 0.
+type Priority struct {
+	Kind string  `json:"kind"`          // PriorityUniform or PriorityShare
+	Min  int     `json:"min,omitzero"`  // of PriorityUniform: the lowest priority
+	Max  int     `json:"max"`           // the highest priority
+	Part float64 `json:"part,omitzero"` // of PriorityShare: the share of the tasks with the priority Max; all others have 0
+}
+
+// The kinds of priorities.
+const (
+	PriorityUniform = "uniform" // each from a lowest to a highest one, as likely
+	PriorityShare   = "share"   // one priority for a share of the tasks, and 0 for the others
+)
+
+// IsZero reports whether all tasks have the priority 0, which JSON leaves out.
+func (p Priority) IsZero() bool { return p == Priority{} }
+
+// String writes the priorities as a scenario does.
+func (p Priority) String() string {
+	if p.Kind == PriorityShare {
+		return fmt.Sprintf("share(%d, %v)", p.Max, p.Part)
+	}
+	return fmt.Sprintf("uniform(%d, %d)", p.Min, p.Max)
+}
+
+var priorityType = cty.Capsule("a distribution of priorities", reflect.TypeFor[Priority]())
+
+var priorityCalls = &hcl.EvalContext{Functions: map[string]function.Function{
+	PriorityUniform: priorityCall(priorityUniform, "min", "max"),
+	PriorityShare:   priorityCall(priorityShare, "priority", "part"),
+}}
+
+func priorityCall(read func(first, second cty.Value) (Priority, error), first, second string) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: first, Type: cty.DynamicPseudoType}, {Name: second, Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(priorityType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			p, err := read(args[0], args[1])
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return cty.CapsuleVal(priorityType, &p), nil
+		},
+	})
+}
+
+func priorityUniform(first, second cty.Value) (p Priority, err error) {
+	p.Kind = PriorityUniform
+	if p.Min, err = onePriority(first); err != nil {
+		return p, err
+	}
+	if p.Max, err = onePriority(second); err != nil {
+		return p, err
+	}
+	if p.Max < p.Min {
+		return p, &hclfile.ValueError{
+			Message: fmt.Sprintf("uniform has a highest priority of %d below its lowest of %d", p.Max, p.Min),
+			Remedy:  fmt.Sprintf("write uniform(%d, %d)", p.Max, p.Min),
+		}
+	}
+	return p, nil
+}
+
+func priorityShare(first, second cty.Value) (p Priority, err error) {
+	const remedy = "the part is above 0 and at most 1, as in share(9, 0.1): a tenth of the tasks"
+	p.Kind = PriorityShare
+	if p.Max, err = onePriority(first); err != nil {
+		return p, err
+	}
+	if second.Type() != cty.Number {
+		return p, &hclfile.ValueError{Message: "a part must be a number, not " + hclfile.TypeName(second), Remedy: remedy}
+	}
+	if p.Part, _ = second.AsBigFloat().Float64(); p.Part <= 0 || p.Part > 1 {
+		return p, &hclfile.ValueError{Message: fmt.Sprintf("a part of %v is not above 0 and at most 1", p.Part), Remedy: remedy}
+	}
+	return p, nil
+}
+
+func onePriority(v cty.Value) (int, error) {
+	remedy := fmt.Sprintf("a priority is a whole number from 0 to %d; tasks of a higher one go first", PriorityMax)
+	if v.Type() != cty.Number {
+		return 0, &hclfile.ValueError{Message: "a priority must be a number, not " + hclfile.TypeName(v), Remedy: remedy}
+	}
+	n, whole := hclfile.Whole(v)
+	if !whole || n < 0 || n > PriorityMax {
+		return 0, &hclfile.ValueError{Message: fmt.Sprintf("a priority of %s is not a whole number from 0 to %d", v.AsBigFloat().Text('g', 6), PriorityMax), Remedy: remedy}
+	}
+	return n, nil
+}
+
+// readPriority reads priority = uniform(min, max) or share(priority, part).
+func readPriority(b *hclfile.Block, w *Workload) {
+	v, ok := b.Call("priority", priorityCalls, "uniform(0, 9) or share(9, 0.1)")
+	if !ok {
+		return
+	}
+	const remedy = `remove it, or write driver = "stream", "unary", "rest" or "embedded"`
+	switch {
+	case w.Driver == DriverK6:
+		b.AttrProblem("priority", `a script of the driver "k6" decides itself which priorities its tasks have`, remedy)
+	case w.Driver == DriverNull:
+		b.AttrProblem("priority", fmt.Sprintf("the driver %q hands tasks out without a priority", w.Driver), remedy)
+	case w.Arrivals.Kind == None:
+		b.AttrProblem("priority", "with arrivals = none() there is no task to give a priority", "remove it")
+	}
+	if w.Priority = *v.EncapsulatedValue().(*Priority); w.Priority.Max == 0 {
+		w.Priority = Priority{}
+	}
+}

@@ -1,0 +1,129 @@
+package scenario
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ofTopology is a whole scenario with a topology and further blocks.
+func ofTopology(topology, more string) string {
+	return "scenario \"a\" {\n" + topology + `
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+  }
+  phases { window = "1s" }
+` + more + "}\n"
+}
+
+func TestServerSettingsAreRead(t *testing.T) {
+	s := parsed(t, ofTopology(`topology "raft" {
+    durability = "none"
+    settings {
+      memory = "1GiB"
+      storage {
+        memtable_size = "8MiB"
+      }
+      commit { tasks_max = 64 }
+      cluster { heartbeat_timeout = "100ms" }
+      metrics { tenants = false }
+    }
+  }`, ""))
+	assert.Equal(t, map[string]string{
+		"memory": "1GiB", "storage.memtable_size": "8MiB", "commit.tasks_max": "64", "cluster.heartbeat_timeout": "100ms", "metrics.tenants": "false",
+	}, s.Topology.Settings)
+	assert.Contains(t, s.Settings(), Setting{"topology.settings.storage.memtable_size", "8MiB", Unset})
+	assert.Equal(t, "memory = 1GiB", s.Topology.ServerSettings()[2])
+
+	encoded, err := json.Marshal(s)
+	require.NoError(t, err)
+	var stored Scenario
+	require.NoError(t, json.Unmarshal(encoded, &stored))
+	assert.Equal(t, s.Topology, stored.Topology)
+}
+
+// A setting is a part of what is measured.
+func TestServerSettingsAreInTheConfiguration(t *testing.T) {
+	of := func(settings string) *Scenario {
+		return parsed(t, ofTopology(`topology "single" {
+    durability = "none"
+    `+settings+`
+  }`, ""))
+	}
+	without, with, other := of(""), of(`settings { memory = "1GiB" }`), of(`settings { memory = "2GiB" }`)
+	assert.Equal(t, without.Configuration(), of("settings {}").Configuration(), "an empty block says nothing")
+	assert.NotEqual(t, without.Configuration(), with.Configuration())
+	assert.NotEqual(t, with.Configuration(), other.Configuration())
+	assert.Equal(t, []Difference{{"topology.settings.memory", "1GiB", "2GiB"}}, Differences(with, other))
+	assert.Equal(t, []Difference{{"topology.settings.memory", "", "2GiB"}}, Differences(without, other))
+}
+
+// A sweep sets a setting whether or not the topology has a settings block, and leaves the others.
+func TestServerSettingsAreSwept(t *testing.T) {
+	for _, block := range []string{"", `settings {
+      memory = "1GiB"
+      storage { memtable_size = "1MiB" }
+    }`} {
+		s := parsed(t, ofTopology(`topology "single" {
+    durability = "none"
+    `+block+`
+  }`, `
+  sweep "topology.settings.storage.memtable_size" { values = ["8MiB", "64MiB"] }
+  sweep "topology.settings.commit.group" { values = [true, false] }
+`))
+		require.Len(t, s.Points, 4)
+		assert.Equal(t, "memtable_size=64MiB, group=false", s.Points[3].Name)
+		want := map[string]string{"storage.memtable_size": "64MiB", "commit.group": "false"}
+		if block != "" {
+			want["memory"] = "1GiB"
+		}
+		assert.Equal(t, want, s.Points[3].Topology.Settings)
+
+		encoded, err := json.Marshal(s)
+		require.NoError(t, err)
+		var stored Scenario
+		require.NoError(t, json.Unmarshal(encoded, &stored))
+		for _, p := range s.Points {
+			found, known := stored.At(p.Values)
+			require.True(t, known, p.Name)
+			assert.Equal(t, p.Topology, found.Topology, p.Name)
+			assert.Contains(t, s.Work(p.Values), "topology.settings.commit.group = "+p.Topology.Settings["commit.group"])
+		}
+		assert.Equal(t, s.Points[0].Topology, stored.Topology, "a point is not written through")
+	}
+}
+
+// Who knows the server says what is wrong with a setting, at its place.
+func TestServerSettingsAreChecked(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.hcl")
+	require.NoError(t, os.WriteFile(file, []byte(ofTopology(`topology "single" {
+    durability = "none"
+    settings {
+      storage { memtable_sise = "8MiB" }
+    }
+  }`, `  sweep "topology.settings.memory" { values = ["1GiB", "much"] }
+`)), 0o600))
+	check := func(name, value string) (message, remedy string) {
+		switch {
+		case name == "memory" && value == "much":
+			return "memory is much", "write less"
+		case name == "storage.memtable_sise":
+			return "unknown", "did you mean storage.memtable_size?"
+		}
+		return "", ""
+	}
+	_, err := LoadChecked(nil, Checks{Setting: check}, file)
+	require.Error(t, err)
+	text := strings.ReplaceAll(err.Error(), file, "a.hcl")
+	assert.Contains(t, text, "Error: unknown\n\n  on a.hcl line 5, in scenario \"a\":\n")
+	assert.Contains(t, text, "did you mean storage.memtable_size?")
+	assert.Contains(t, text, "Error: memory is much\n\n  on a.hcl line 14, in scenario \"a\":\n")
+	assert.True(t, strings.HasSuffix(text, "2 errors in 1 file"), text)
+}

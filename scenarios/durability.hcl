@@ -1,0 +1,84 @@
+# What each durability gives and takes: cycles per second, and the window of loss. A loss of power takes what was acknowledged and no
+# fsync covers: unsynced_tasks_max enqueues and completions, of which the oldest was acknowledged unsynced_ms_max before. Both are 0 at
+# durability "sync".
+
+scenario "durability" {
+  title = "The same load at durability none, interval and sync: rate and window of loss"
+  tags  = ["single-node"]
+
+  # durability is swept. The fsyncs of interval are 10 ms apart.
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  # The bound on tasks in flight is explained in full-cycle-batch.hcl.
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 64
+    in_flight   = 16384
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "10s"
+    drain      = "30s"
+  }
+
+  # The rounds of each point. The points alternate, so that a host that drifts does so for all of them.
+  rounds = 6
+
+  sweep "topology.durability" { values = ["none", "interval", "sync"] }
+
+  invariant "conserved" {}
+}
+
+# The same load at durability interval, with fsyncs 10 ms, 100 ms and 1 s apart. It is a scenario of its own because sync_interval has no
+# meaning at the other durabilities.
+scenario "durability-interval" {
+  title = "The same load at durability interval, with fsyncs 10 ms to 1 s apart: rate and window of loss"
+  tags  = ["single-node"]
+
+  # sync_interval is swept.
+  topology "single" {
+    shards     = 1
+    durability = "interval"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 64
+    in_flight   = 16384
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  # The window has ten of the longest intervals.
+  phases {
+    warmup     = "2s"
+    warmup_max = "10s"
+    window     = "10s"
+    drain      = "30s"
+  }
+
+  rounds = 6
+
+  sweep "topology.sync_interval" { values = ["10ms", "100ms", "1s"] }
+
+  invariant "conserved" {}
+}

@@ -1,0 +1,38 @@
+# group-commit.hcl on three nodes: with one entry of the Raft log for all commands that waited, and with an entry for each command. Raft
+# sends several entries in one message and writes them at once, also without sharing. raft-coalescing.hcl has more rounds at durability none.
+
+scenario "group-commit-raft" {
+  title = "One task per call on three nodes, with commands that share Raft entries and without"
+  tags  = ["raft", "ablation"]
+
+  topology "raft" {
+    nodes      = 3
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 128
+    producers   = 512
+    workers     = 512
+    batch       = 1
+    in_flight   = 4096
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  rounds = 6
+
+  sweep "topology.durability" { values = ["none", "interval", "sync"] }
+  sweep "topology.coalesce" { values = [true, false] }
+
+  invariant "conserved" {}
+}

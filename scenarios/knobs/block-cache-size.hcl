@@ -1,0 +1,34 @@
+# Size of the cache of blocks of tables. Look-ups of idempotency keys read filters and blocks that are not in a memtable: a cache that is too
+# small reads them from files.
+
+scenario "knob-block-cache-size" {
+  title  = "A block cache of 1 to 128 MiB"
+  tags   = ["single-node", "tuning"]
+  rounds = 6
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver     = "stream"
+    procs      = 1
+    producers  = 64
+    workers    = 128
+    batch      = 16
+    in_flight  = 4096
+    payload    = fixed(1024)
+    idempotent = true
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.settings.storage.block_cache_size" { values = ["1MiB", "32MiB", "128MiB"] }
+
+  invariant "conserved" {}
+}

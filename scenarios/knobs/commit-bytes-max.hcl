@@ -1,0 +1,32 @@
+# How many bytes of payloads one commit has at most. A large commit keeps the small ones behind it waiting, and its batch in memory.
+
+scenario "knob-commit-bytes-max" {
+  title  = "Commits of at most 64 KiB to 64 MiB of payload"
+  tags   = ["single-node", "tuning"]
+  rounds = 6
+
+  topology "single" {
+    durability = "sync"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 64
+    workers   = 128
+    batch     = 16
+    in_flight = 4096
+    payload   = fixed("16KiB")
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.settings.commit.bytes_max" { values = ["64KiB", "1MiB", "64MiB"] }
+
+  invariant "conserved" {}
+}

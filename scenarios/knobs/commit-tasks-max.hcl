@@ -1,0 +1,33 @@
+# How many tasks one commit has at most. Large commits share the cost of a commit, and one fsync, among more tasks. With small ones the stages
+# decide, commit and answer work more at the same time.
+
+scenario "knob-commit-tasks-max" {
+  title  = "Commits of at most 16 to 4096 tasks"
+  tags   = ["single-node", "tuning"]
+  rounds = 6
+
+  topology "single" {
+    durability = "sync"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 64
+    workers   = 128
+    batch     = 16
+    in_flight = 4096
+    payload   = fixed(64)
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.settings.commit.tasks_max" { values = [16, 64, 512, 4096] }
+
+  invariant "conserved" {}
+}

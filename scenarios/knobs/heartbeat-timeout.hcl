@@ -1,0 +1,35 @@
+# How soon a follower stands for election. A leader sends a heartbeat after a tenth to a fifth of it, for each shard and follower: a short one
+# costs CPU time, and finds a dead leader earlier.
+
+scenario "knob-heartbeat-timeout" {
+  title  = "Heartbeat timeouts of 50 to 500 ms with eight shards"
+  tags   = ["raft", "tuning"]
+  rounds = 6
+
+  topology "raft" {
+    nodes      = 3
+    shards     = 8
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 64
+    workers   = 128
+    batch     = 16
+    in_flight = 4096
+    payload   = fixed(64)
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.settings.cluster.heartbeat_timeout" { values = ["50ms", "200ms", "500ms"] }
+
+  invariant "conserved" {}
+}

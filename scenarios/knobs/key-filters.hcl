@@ -1,0 +1,33 @@
+# Bytes of the filters by which the server knows that an idempotency key is new, 2 bytes a key. Keys beyond that are looked up in the store.
+
+scenario "knob-key-filters" {
+  title  = "Filters of idempotency keys of 128 KiB to 64 MiB"
+  tags   = ["single-node", "tuning"]
+  rounds = 6
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver     = "stream"
+    procs      = 1
+    producers  = 64
+    workers    = 128
+    batch      = 16
+    in_flight  = 4096
+    payload    = fixed(64)
+    idempotent = true
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.settings.limits.key_filters_max" { values = ["128KiB", "8MiB", "64MiB"] }
+
+  invariant "conserved" {}
+}

@@ -1,0 +1,33 @@
+# Size of a memtable. A task's record and its removal that meet in a memtable never reach a table: small memtables write more, and are flushed
+# more often. Large ones take memory, and make a restart after a crash longer.
+
+scenario "knob-memtable-size" {
+  title  = "Memtables of 1 to 64 MiB"
+  tags   = ["single-node", "tuning"]
+  rounds = 6
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 64
+    workers   = 128
+    batch     = 64
+    in_flight = 16384
+    payload   = fixed(64)
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.settings.storage.memtable_size" { values = ["1MiB", "8MiB", "64MiB"] }
+
+  invariant "conserved" {}
+}

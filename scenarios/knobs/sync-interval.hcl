@@ -1,0 +1,33 @@
+# How often the server fsyncs at durability interval. Each fsync takes time of the disk, and a longer interval loses more acknowledged tasks
+# when the power fails.
+
+scenario "knob-sync-interval" {
+  title  = "An fsync every 1 to 100 ms"
+  tags   = ["single-node", "tuning"]
+  rounds = 6
+
+  topology "single" {
+    durability = "interval"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 64
+    workers   = 128
+    batch     = 16
+    in_flight = 4096
+    payload   = fixed(64)
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  sweep "topology.sync_interval" { values = ["1ms", "10ms", "100ms"] }
+
+  invariant "conserved" {}
+}

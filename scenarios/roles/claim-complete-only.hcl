@@ -1,0 +1,35 @@
+# Workers alone: what the server hands out and completes when nobody enqueues. A backlog is there before each warm-up; it must outlast the
+# window, and the workers complete what is left of it in the drain.
+
+scenario "roles-claim-complete-only" {
+  title = "Claims and completions alone over gRPC streams, calls of 16 tasks, at durability sync"
+  tags  = ["roles"]
+
+  topology "single" {
+    shards     = 1
+    durability = "sync"
+    listen     = "tcp"
+  }
+
+  workload "main" {
+    driver    = "stream"
+    producers = 0
+    workers   = 32
+    batch     = 16
+  }
+
+  backlog {
+    tasks = 2000000
+    fill  = "5m"
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "2m"
+  }
+
+  rounds = 6
+
+  invariant "conserved" {}
+}
