@@ -109,9 +109,9 @@ func Table(c *Config) []*Setting {
 		{Path: "disk_low", Group: groupData, value: mark(&n.DiskLow), Usage: "the server refuses new tasks and large results while the data folder's file system has less free space: a size up to 1TiB, a percentage up to 50%, or 0B for off; auto is 5%, and at most 4GiB"},
 		{Path: "disk_critical", Group: groupData, value: mark(&n.DiskCritical), Usage: "the server refuses all changes and still serves reads while the file system has less free space: values as for disk-low, and at most disk-low; auto is half of disk-low"},
 
-		{Path: "storage.memtable_size", Group: groupData, value: sizeOf(c, "storage.memtable_size"), Usage: "size of a memtable, of which each shard has up to four; auto is 64MiB divided by the shards, and less if the memory bound is small. A small disk also lowers it"},
+		{Path: "storage.memtable_size", Group: groupData, value: sizeOf(c, "storage.memtable_size"), Usage: "size of a memtable; each shard has up to four; auto is 64MiB divided by the shards, and less if the memory bound is small. A small disk also lowers it"},
 		{Path: "storage.block_cache_size", Group: groupData, value: sizeOf(c, "storage.block_cache_size"), Usage: "bytes of blocks of tables that all shards together keep in memory; auto is 32MiB, and less if the memory bound is small"},
-		{Path: "commit.group", Group: groupData, value: unless(&n.Commit.Alone), Usage: "put all commands that wait at a shard into one commit; false makes each command a commit, which measures what that is worth. Commits that are under way may share an fsync. A cluster has cluster.coalesce instead"},
+		{Path: "commit.group", Group: groupData, value: unless(&n.Commit.Alone), Usage: "put all commands that wait at a shard into one commit; false makes each command a commit of its own, to measure what group commit gains. Commits that are under way may share an fsync. A cluster has cluster.coalesce instead"},
 		{Path: "commit.tasks_max", Group: groupData, value: number(&n.Commit.TasksMax, 1, node.CommitTasksMaxMax), Usage: "about how many tasks and settlements one commit has; a command is never divided"},
 		{Path: "commit.bytes_max", Group: groupData, value: size(&n.Commit.BytesMax, node.CommitBytesMaxMin, node.CommitBytesMaxMax), Usage: "about how many bytes of the payloads of new tasks one commit has; a command is never divided"},
 
@@ -134,7 +134,7 @@ func Table(c *Config) []*Setting {
 		{Path: "cluster.leader_lease", Group: groupCluster, value: auto(&own.LeaderLease, duration(&own.LeaderLease, cluster.LeaderLeaseMin, cluster.ElectionTimeoutMax)), Usage: "how long a leader that reaches no majority goes on leading: at most the heartbeat timeout; auto is half of the election timeout, and at most the heartbeat timeout"},
 		{Path: "cluster.append_entries_max", Group: groupCluster, value: number(&own.AppendEntriesMax, 1, cluster.AppendEntriesMaxMax), Usage: "most entries of the log in one message to a follower, and in one write to the log"},
 		{Path: "cluster.messages_in_flight", Group: groupCluster, value: number(&own.MessagesInFlight, 1, cluster.MessagesInFlightMax), Usage: "most messages with entries that are on their way to a follower at once"},
-		{Path: "cluster.log_memtable_size", Group: groupCluster, value: sizeOf(c, "cluster.log_memtable_size"), Usage: "size of a memtable of the Raft logs, of which a node has up to two; auto is 128MiB, and less if the memory bound is small"},
+		{Path: "cluster.log_memtable_size", Group: groupCluster, value: sizeOf(c, "cluster.log_memtable_size"), Usage: "size of a memtable of the Raft logs; a node has up to two; auto is 128MiB, and less if the memory bound is small"},
 		{Path: "cluster.coalesce", Group: groupCluster, value: unless(&own.Alone), Usage: "put all commands that wait into one entry of the log; false measures what that is worth"},
 		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&own.ClockSkewMax, 0, cluster.ClockSkewMaxMax), Usage: "a node leads only if its clock differs by at most this from the median of the voters' clocks; it also determines the lease grace after a failover; 0 turns both off"},
 

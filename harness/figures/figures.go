@@ -48,7 +48,7 @@ func Read(r io.Reader) ([]Figure, error) {
 		return nil, fmt.Errorf("read figures: %w", err)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("read figures: there are none: the file must be Go's benchmark format, a summary of k6 in JSON, or CSV with the columns metric and value")
+		return nil, errors.New("read figures: the file has none: it must be Go's benchmark format, a summary of k6 in JSON, or CSV with the columns metric and value")
 	}
 	for _, f := range all {
 		if math.IsNaN(f.Value) || math.IsInf(f.Value, 0) {

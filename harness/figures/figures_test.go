@@ -64,8 +64,8 @@ r,rest,shards=2,4,timed,regressed,10,cycles_per_s,1/s,13
 
 func TestWhatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"empty":          {"", "there are none"},
-		"prose":          {"hello\n", "there are none"},
+		"empty":          {"", "the file has none"},
+		"prose":          {"hello\n", "the file has none"},
 		"bad JSON":       {`{"metrics": `, "summary of k6: unexpected end"},
 		"other JSON":     {`{"verdict": "pass"}`, `has no "metrics"`},
 		"a cell short":   {"name,metric,value\na,b\n", "CSV: record on line 2"},

@@ -60,7 +60,7 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 // counts as misrouted, not as damaged. Beside must be called before the first task is claimed.
 func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
 
-// LeaveTasks says that nobody claims the tasks: those whose enqueue was acknowledged stay on the server and count as left instead of lost.
+// LeaveTasks says that no worker claims the tasks. Tasks whose enqueue was acknowledged stay on the server, and count as left instead of lost.
 // It must be called before the first task is sent.
 func (l *Ledger) LeaveTasks() { l.leavesTasks = true }
 

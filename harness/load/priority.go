@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// urgency says which priority each task of a workload has. It follows from the workload's seed and the task's identity, so that whoever
-// claims a task knows its priority, and the sizes and queues that a producer draws are the same with priorities and without.
+// urgency says which priority each task of a workload has. It follows from the workload's seed and the task's identity, so that a
+// worker knows the priority of each task that it claims, and the sizes and queues that a producer draws are the same with priorities and without.
 type urgency struct {
 	scenario.Priority
 	seed uint64

@@ -56,7 +56,7 @@ func TestEnqueueAloneBeyondItsBound(t *testing.T) {
 	assert.Contains(t, r.Reasons, "round 1: the producers reached in_flight, 1,000 tasks, before the window's end, and then waited: raise in_flight, or shorten the window")
 }
 
-// A server that no longer holds a task that nobody claimed has lost the task, also if the scenario does not ask for an audit.
+// A task that no worker claimed and that the server does not hold any more is lost, also if the scenario does not ask for an audit.
 func TestEnqueueAloneIsAudited(t *testing.T) {
 	t.Parallel()
 	s := enqueuing()

@@ -14,7 +14,7 @@ type Phases struct {
 	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to Warmup, or 0, it takes Warmup.
 	WarmupMax time.Duration `json:"warmup_max"`
 	Window    time.Duration `json:"window"` // at most, with Tasks
-	// Tasks is how many tasks the window has: it ends when as many were completed, or enqueued where nobody claims them. 0: Window is how
+	// Tasks is how many tasks the window has: it ends when as many were completed, or enqueued where no worker claims them. 0: Window is how
 	// long it takes.
 	Tasks int           `json:"tasks,omitzero"`
 	Drain time.Duration `json:"drain"` // at most

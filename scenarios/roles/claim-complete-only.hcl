@@ -1,4 +1,4 @@
-# Workers alone: what the server hands out and completes when nobody enqueues. A backlog is there before each warm-up; it must outlast the
+# Workers alone: what the server hands out and completes while nothing is enqueued. A backlog is there before each warm-up; it must outlast the
 # window, and the workers complete what is left of it in the drain.
 
 scenario "roles-claim-complete-only" {

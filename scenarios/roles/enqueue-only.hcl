@@ -1,4 +1,4 @@
-# Producers alone: what the server takes in when nobody claims. The tasks stay on the server, whose own account must show that it still
+# Producers alone: what the server takes in while nothing is claimed. The tasks stay on the server, whose own account must show that it still
 # holds each of them.
 
 scenario "roles-enqueue-only" {

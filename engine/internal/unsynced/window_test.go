@@ -36,7 +36,7 @@ func TestAnAcknowledgementCountsUntilAMarkAfterItIsSynced(t *testing.T) {
 	})
 }
 
-// Where acknowledgements wait for the fsync, nothing counts: nobody would mark it as synced.
+// A window counts nothing where acknowledgements wait for the fsync, because its log is never marked there.
 func TestAWindowCountsFromBegin(t *testing.T) {
 	var none *Window
 	none.Acknowledged(1)

@@ -54,7 +54,7 @@ func (m *unsyncedMetrics) collectors() []prometheus.Collector {
 	for i, w := range m.windows {
 		gauge(i, "prony_unsynced_tasks", "Enqueues and completions of tasks that this node acknowledged and no fsync of its log covers: a loss of power takes at most these.",
 			func() float64 { return float64(w.Loss().Tasks) })
-		gauge(i, "prony_unsynced_seconds", "Age of the oldest of these acknowledgements; 0 if there is none.", func() float64 { return w.Loss().Age.Seconds() })
+		gauge(i, "prony_unsynced_seconds", "Age of the oldest of these acknowledgements; 0 if there are no such acknowledgements.", func() float64 { return w.Loss().Age.Seconds() })
 	}
 	return out
 }
