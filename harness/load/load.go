@@ -100,6 +100,8 @@ type Outcome struct {
 
 	Cycles   uint64 // completions acknowledged, of tasks with a sound payload
 	Enqueued uint64 // enqueues acknowledged
+	// TenantCycles are the cycles of each tenant, in the order of the tenants; nil where the tenants have different shares of the load.
+	TenantCycles []uint64
 
 	// Outstanding is how many tasks were sent and neither refused nor completed when the window had ended and all enqueues were answered.
 	Outstanding uint64

@@ -413,6 +413,7 @@ func (r *round) merge() *Outcome {
 		s.record.mergeInto(o)
 		o.FailedCalls.Add(s.again.failed)
 	}
+	o.TenantCycles = r.cyclesOfTenants()
 	r.mergeReads(o)
 	r.mergeOpen(o)
 	return o

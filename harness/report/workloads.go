@@ -24,6 +24,7 @@ var workloadColumns = columns{
 	{">unsent", result.Unsent},
 	{">dropped", result.Dropped},
 	{">slip p99, ms", result.SlipMs + "_p99"},
+	{">tenant fairness", result.TenantFairness},
 	{">reads/s", result.ReadsPerS},
 	{">read p99, ms", result.ReadLatencyMs + "_p99"},
 }

@@ -54,6 +54,8 @@ var meanings = map[string]string{
 	ReadsPerS:                "reads of tasks per second that were answered",
 	ReadFoundRatio:           "reads of own tasks that were answered with the task, to all reads of own tasks",
 	ReadsDropped:             "reads that came due in the window while too many waited",
+	TenantFairness:           "Jain's index of the cycles of tenants that send the same load: 1 if each did as many, 1/n if one of n did all",
+	TenantCyclesMinRatio:     "cycles of the tenant that did the fewest, to the mean of all tenants",
 	Unfinished:               "tasks of an open load that were sent in the window and not completed in it",
 	Unsent:                   "tasks of an open load that were due in the window and not sent in it",
 	Dropped:                  "tasks of an open load that were never sent",

@@ -74,6 +74,10 @@ const (
 	// EnqueuesPerS are those acknowledged, of a workload without workers.
 	EnqueuesPerS = "enqueues_per_s"
 
+	// Of tenants that send the same load; see TenantShares.
+	TenantFairness       = "tenant_fairness"
+	TenantCyclesMinRatio = "tenant_cycles_min_ratio"
+
 	// Of a load that reads tasks; see Reads.
 	ReadsPerS      = "reads_per_s"      // answered
 	ReadFoundRatio = "read_found_ratio" // reads by a task's own tenant that were answered with the task, to all of those
@@ -132,6 +136,7 @@ const (
 	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
 	OfOpen    Part = "open load"
 	OfReads   Part = "reads"
+	OfTenants Part = "tenants" // several tenants send the same load
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
 	// OfReference is a small backlog beside the large one.
@@ -246,6 +251,8 @@ var specs = func() []Spec {
 		{Name: ReadsPerS, Unit: "1/s", Better: Higher, Part: OfReads},
 		{Name: ReadFoundRatio, Unit: "ratio", Better: Higher, Part: OfReads, Zero: true, Partial: true},
 		{Name: ReadsDropped, Unit: "reads", Better: Lower, Part: OfReads, Zero: true},
+		{Name: TenantFairness, Unit: "ratio", Better: Higher, Part: OfTenants},
+		{Name: TenantCyclesMinRatio, Unit: "ratio", Better: Higher, Part: OfTenants, Zero: true},
 		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
 		{Name: DecayPercent, Unit: "%", Better: Lower, Part: OfSeries, Partial: true, Bounded: true},
 		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},
@@ -307,5 +314,5 @@ func (s Spec) OfLedger() bool {
 
 // OfWorkload reports whether each workload of several has the metric, beside that of all together.
 func (s Spec) OfWorkload() bool {
-	return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen || s.Part == OfReads && !s.OfLedger()
+	return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen || s.Part == OfTenants || s.Part == OfReads && !s.OfLedger()
 }

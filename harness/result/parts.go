@@ -13,6 +13,9 @@ func (r *Round) deriveParts() {
 	if reads := r.Reads; reads != nil {
 		maps.Copy(r.Metrics, reads.metrics(r.WindowSeconds))
 	}
+	if s := r.TenantShares; s != nil {
+		maps.Copy(r.Metrics, s.metrics())
+	}
 	if b := r.Backlog; b != nil {
 		r.deriveBacklog(b)
 	}

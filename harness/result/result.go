@@ -143,10 +143,12 @@ type Round struct {
 	Nodes         []Node             `json:"nodes,omitempty"`  // of a cluster, in the order of their ids
 	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
 	Reads         *Reads             `json:"reads,omitempty"` // of a load that reads tasks
-	Backlog       *Backlog           `json:"backlog,omitempty"`
-	Series        []Sample           `json:"series,omitempty"`
-	Faults        *Faults            `json:"faults,omitempty"`
-	Attacks       []Attack           `json:"attacks,omitempty"` // one of each kind, in the scenario's order
+	// TenantShares is nil unless the scenario has one workload, whose tenants send the same load.
+	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
+	Backlog      *Backlog      `json:"backlog,omitempty"`
+	Series       []Sample      `json:"series,omitempty"`
+	Faults       *Faults       `json:"faults,omitempty"`
+	Attacks      []Attack      `json:"attacks,omitempty"` // one of each kind, in the scenario's order
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
@@ -171,6 +173,8 @@ type RoundWorkload struct {
 	Metrics  map[string]float64 `json:"metrics"`
 	Arrivals *Arrivals          `json:"arrivals,omitempty"`
 	Reads    *Reads             `json:"reads,omitempty"`
+	// TenantShares is nil unless the workload's tenants send the same load.
+	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
 }
 
 // Unsteady reports whether the rate rose or fell within the windows of more than half of the timed rounds. Rounds with too few cycles to tell count

@@ -31,6 +31,8 @@ func TestTableOfMetrics(t *testing.T) {
 		"slip_ms_p99":             {Unit: "ms", Better: result.Lower, Part: result.OfOpen, Family: "slip_ms"},
 		"drain_ratio":             {Unit: "ratio", Better: result.Higher, Part: result.OfBacklog},
 		"restart_first_claim_s":   {Unit: "s", Better: result.Lower, Part: result.OfRestart},
+		"tenant_fairness":         {Unit: "ratio", Better: result.Higher, Part: result.OfTenants},
+		"tenant_cycles_min_ratio": {Unit: "ratio", Better: result.Higher, Part: result.OfTenants, Zero: true},
 		"decay_percent":           {Unit: "%", Better: result.Lower, Part: result.OfSeries, Partial: true, Bounded: true},
 		"steady_rate_ratio":       {Unit: "ratio", Better: result.Higher, Part: result.OfSeries},
 		"enqueue_latency_ms_p50":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
@@ -48,7 +50,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 62+6*7+4)
+	assert.Len(t, result.Specs(), 64+6*7+4)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {

@@ -25,6 +25,9 @@ func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
 	if w.Reads != nil {
 		maps.Copy(w.Metrics, w.Reads.metrics(windowSeconds))
 	}
+	if w.TenantShares != nil {
+		maps.Copy(w.Metrics, w.TenantShares.metrics())
+	}
 }
 
 // PartsOfWorkload are the parts that a workload of several has, by its name.

@@ -249,6 +249,10 @@ func TestPlainCalls(t *testing.T) {
 				r := e.result
 				require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 				assert.Positive(t, r.Rounds[0].Cycles)
+				require.NotNil(t, r.Rounds[0].TenantShares, "two tenants send the same load")
+				assert.Equal(t, 2, r.Rounds[0].TenantShares.Tenants)
+				assert.InDelta(t, 0.75, r.Metrics[result.TenantFairness].Median, 0.25)
+				assert.Contains(t, r.Metrics, result.TenantCyclesMinRatio)
 				sets := r.Metrics[result.StorageSetsPerCycle].Median
 				assert.Positive(t, sets, "the server counts what it does with its store")
 				assert.Less(t, sets, 100.0)

@@ -162,6 +162,10 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			}
 			m.round.Reads.Add(*outcome.Reads)
 		}
+		w.TenantShares = result.TenantSharesOf(outcome.TenantCycles)
+		if !several {
+			m.round.TenantShares = w.TenantShares
+		}
 		sets = append(sets, h)
 		if several {
 			w.Derive(m.round.WindowSeconds, h)

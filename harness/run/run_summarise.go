@@ -130,6 +130,9 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, scenario.Workload.ReadsTasks) {
 		parts = append(parts, result.OfReads)
 	}
+	if len(workloads) == 1 && workloads[0].TenantsAlike() {
+		parts = append(parts, result.OfTenants)
+	}
 	return parts
 }
 
