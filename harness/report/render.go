@@ -82,7 +82,8 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 	return written, nil
 }
 
-// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>,
+// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, without the slow commits that no
+// page shows,
 // keeps a summary of the run that was published before, for the repeatability of the figures,
 // renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
 // comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
@@ -111,6 +112,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 	}
 	if err := copyFiles(run, data, []string{result.HistogramsFile, result.ResultFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if keepShownStalls(r) {
+		if err := result.WriteResult(filepath.Join(data, result.ResultFile), r); err != nil {
+			return nil, fmt.Errorf("publish: %w", err)
+		}
 	}
 	return Render(data, reportsDir)
 }
