@@ -262,14 +262,22 @@ type Backlog struct {
 	FillS       float64 `json:"fill_s"`
 	Restart     string  `json:"restart"`                 // "none", "term" or "kill"
 	FirstClaimS float64 `json:"first_claim_s,omitempty"` // from the start of the new process to the first claim's answer
-	DrainS      float64 `json:"drain_s"`                 // from the first claim's answer to the last completion's
-	Cycles      uint64  `json:"cycles"`
+	// ColdCache is nil unless the kernel was made to forget the servers' files before the restart.
+	ColdCache *ColdCache `json:"cold_cache,omitempty"`
+	DrainS    float64    `json:"drain_s"` // from the first claim's answer to the last completion's
+	Cycles    uint64     `json:"cycles"`
 	// Of the small backlog that was drained first, in the same way; 0 where there was none.
 	ReferenceTasks  uint64  `json:"reference_tasks,omitempty"`
 	ReferenceDrainS float64 `json:"reference_drain_s,omitempty"`
 	RSSMBFillMax    float64 `json:"rss_mb_fill_max"` // of the server's resident memory
 	// RSSMBDrainMax is that of the process that drained: with a restart from its start, else including the fill.
 	RSSMBDrainMax float64 `json:"rss_mb_drain_max"`
+}
+
+// ColdCache says how much of the servers' data was in the page cache when they started again, in millions of bytes.
+type ColdCache struct {
+	DataMB float64 `json:"data_mb"`
+	LeftMB float64 `json:"left_mb"`
 }
 
 // Sample is one interval of a window's series.

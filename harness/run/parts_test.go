@@ -171,6 +171,27 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// A restart on a cold page cache says how much of the servers' files was left in it. A file system in memory keeps all of them, which makes the
+// round invalid.
+func TestBacklogOnAColdPageCache(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: "kill", ColdCache: true, Fill: patience, Drain: patience}
+	r := execute(t, s, real(t)).result
+	b := r.Rounds[0].Backlog
+	require.NotNil(t, b, "%v", r.Reasons)
+	require.NotNil(t, b.ColdCache)
+	assert.Positive(t, b.ColdCache.DataMB)
+	assert.EqualValues(t, 3000, b.Cycles)
+	assert.Positive(t, b.FirstClaimS)
+	if b.ColdCache.LeftMB > 0.01*b.ColdCache.DataMB {
+		assert.Equal(t, result.Invalid, r.Verdict)
+		assert.Contains(t, r.Rounds[0].Reasons[0], "the kernel kept")
+		return
+	}
+	assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+}
+
 func TestBacklogThatFails(t *testing.T) {
 	t.Parallel()
 	backlog := func(restart string) *scenario.Scenario {

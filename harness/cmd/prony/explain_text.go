@@ -44,7 +44,11 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 		if scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
 			line("backlog", "%s tasks, enqueued before each warm-up and claimed from then on", render.Count(l.Tasks))
 		} else {
-			line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
+			cache := ""
+			if l.ColdCache {
+				cache = " on a cold page cache"
+			}
+			line("backlog", "%s tasks, restart %s%s, after each timed window", render.Count(l.Tasks), l.Restart, cache)
 		}
 	}
 	for _, f := range s.Faults {
