@@ -126,6 +126,9 @@ type Outcome struct {
 	// not, the drain's time was up, and the ledger's balance says what is lost. A workload that enqueues alone has no drain: its tasks stay
 	// on the server, and Drained is whether all enqueues were answered.
 	Drained bool
+
+	// Draining is whether tasks were still being completed when the drain's time was up: more time would have drained more.
+	Draining bool
 }
 
 // Open accounts for the tasks of an open load that were due inside the window. The histograms of the enqueue and the cycle
@@ -261,7 +264,7 @@ func (r *round) finish() (*Outcome, error) {
 	}
 	outcome := r.merge()
 	outcome.Outstanding = r.atWindowEnd
-	outcome.Drained = drained
+	outcome.Drained, outcome.Draining = drained, r.draining
 	outcome.Finished = finished
 	return outcome, nil
 }

@@ -334,8 +334,8 @@ func ledgerSection(p *page, r *result.Result) {
 		}
 	}
 	if left {
-		p.paragraph("Left tasks were enqueued in a workload without workers: no worker claims them, and the servers' own account has to show that" +
-			" they still hold them.")
+		p.paragraph("Left tasks are still on the servers, as the servers' own account has to show: no worker claims them, or the drain was too short" +
+			" for the backlog.")
 	}
 	if apart {
 		p.paragraph("Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +

@@ -282,7 +282,7 @@ type Ledger struct {
 	Unknown    uint64   `json:"unknown"`             // sent, neither acknowledged nor refused
 	Completed  uint64   `json:"completed"`           // acknowledged
 	InDoubt    uint64   `json:"in_doubt,omitempty"`  // enqueued and not completed, unless a completion that was never answered took effect
-	Left       uint64   `json:"left,omitempty"`      // enqueued and, as no worker claims them, left on the server
+	Left       uint64   `json:"left,omitempty"`      // enqueued and left on the server: no worker claims them, or the drain was too short
 	Lost       uint64   `json:"lost"`                // enqueued and never completed
 	Duplicated uint64   `json:"duplicated"`          // completed more than once
 	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload or a priority other than that of the enqueue

@@ -120,6 +120,11 @@ func (o *outcomes) drained() bool {
 	return !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained })
 }
 
+// draining reports whether each workload that was not drained was still being drained when the time was up.
+func (o *outcomes) draining() bool {
+	return !o.drained() && !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained && !of.Draining })
+}
+
 // sum adds up what was refused or failed, over all workloads.
 func (o *outcomes) sum(of func(*load.Outcome) load.Refusals) (sum load.Refusals) {
 	for _, outcome := range o.all {
