@@ -215,6 +215,6 @@ func brokenOff(err error) (result.Verdict, string) {
 // withoutLost is the balance of a round that did not wait for all of its tasks.
 func withoutLost(l result.Ledger) result.Ledger {
 	l.Lost = 0
-	l.Samples = slices.DeleteFunc(l.Samples, func(sample string) bool { return strings.Contains(sample, "lost: ") })
+	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(sample string) bool { return strings.Contains(sample, "lost: ") })
 	return l
 }

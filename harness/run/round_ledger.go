@@ -47,11 +47,10 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 }
 
 // takeLeft has the ledger count tasks as left instead of lost if the drain was too short for the backlog, and returns how many they are. They
-// are left if workers completed tasks until the drain's time was up, and the servers' own account shows that no acknowledged task is missing. A
-// completion that was under way then may have taken effect without its answer. A round with faults waits for such tasks by itself.
-func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) uint64 {
-	l := m.round.Ledger
-	if !o.draining() || l.Lost == 0 || m.round.Faults != nil || len(cluster.Servers()) == 0 {
+// are left if workers completed tasks until the drain's time was up, and the servers' own account shows that no acknowledged task is missing.
+// A round with faults waits for such tasks by itself.
+func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) (left uint64) {
+	if !o.draining() || m.round.Ledger.Lost == 0 || m.round.Faults != nil || len(cluster.Servers()) == 0 {
 		return 0
 	}
 	counts, err := audit.ReadSince(ctx, cluster, m.before)
@@ -62,18 +61,28 @@ func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *out
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: whether the servers still hold what was not completed is not known: %v", m.round.Number, err))
 		return 0
 	}
-	held := counts.Ready + counts.Leased + counts.Delayed + counts.Dead
+	var underWay uint64
 	for _, w := range o.workloads {
-		l.InDoubt += uint64(w.Workers * w.ClaimBatch())
+		underWay += uint64(w.Workers * w.ClaimBatch())
 	}
-	if held == 0 || len(audit.Conserved(counts, &l)) > 0 {
-		return 0
-	}
-	left := min(l.Lost, held)
-	m.round.Ledger = withoutLost(m.round.Ledger)
-	m.round.Ledger.Left += left
-	m.round.Ledger.InDoubt += l.Lost - left
+	m.round.Ledger, left = leftOf(m.round.Ledger, counts, underWay)
 	return left
+}
+
+// leftOf returns the ledger with the tasks left instead of lost that the servers hold by their own counts, and how many they are: none if
+// the counts do not account for all that was acknowledged. Of the completions that were under way when the load was cut, each may have taken
+// effect without an answer, and is in doubt then.
+func leftOf(l result.Ledger, counts observe.Counts, underWay uint64) (result.Ledger, uint64) {
+	doubted := l
+	doubted.InDoubt += underWay
+	left := min(l.Lost, counts.Ready+counts.Leased+counts.Delayed+counts.Dead)
+	if left == 0 || len(audit.Conserved(counts, &doubted)) > 0 {
+		return l, 0
+	}
+	inDoubt := l.InDoubt + l.Lost - left
+	l = withoutLost(l)
+	l.Left, l.InDoubt = l.Left+left, inDoubt
+	return l, left
 }
 
 // checkBalance judges the ledger alone.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/validity"
@@ -186,4 +187,31 @@ func TestABacklogThatNoAccountShowsIsIncorrect(t *testing.T) {
 	assert.Contains(t, strings.Join(r.Reasons, "\n"), "not all tasks were completed 1s after the window\n")
 	assert.NotZero(t, r.Rounds[0].Ledger.Lost)
 	assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: whether the servers still hold what was not completed is not known: ")
+}
+
+// Tasks are left if the servers' counts have them all, but for completions that were under way.
+func TestTasksAreLeftOnlyIfTheServersHaveThem(t *testing.T) {
+	t.Parallel()
+	lost := result.Ledger{Enqueued: 100, Completed: 60, Lost: 40, Samples: []string{"lost: producer 0 task 7", "revoked: x"}}
+	for name, c := range map[string]struct {
+		counts        observe.Counts
+		left, inDoubt uint64 // 0, 0: all stay lost
+	}{
+		"all are held":                          {observe.Counts{Enqueued: 100, Completed: 60, Ready: 38, Leased: 2, Stored: 40}, 40, 0},
+		"completions under way took effect":     {observe.Counts{Enqueued: 100, Completed: 64, Ready: 36, Stored: 36}, 36, 4},
+		"more than were under way are gone":     {observe.Counts{Enqueued: 100, Completed: 65, Ready: 35, Stored: 35}, 0, 0},
+		"an acknowledged enqueue is gone":       {observe.Counts{Enqueued: 99, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
+		"the store lacks one":                   {observe.Counts{Enqueued: 100, Completed: 60, Ready: 40, Stored: 39}, 0, 0},
+		"the counters do not add up":            {observe.Counts{Enqueued: 100, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
+		"a completion that was said is undone":  {observe.Counts{Enqueued: 100, Completed: 59, Ready: 41, Stored: 41}, 0, 0},
+		"nothing is held, and nothing accounts": {observe.Counts{}, 0, 0},
+	} {
+		l, left := leftOf(lost, c.counts, 4)
+		assert.Equal(t, c.left, left, name)
+		if c.left == 0 {
+			assert.Equal(t, lost, l, name)
+			continue
+		}
+		assert.Equal(t, result.Ledger{Enqueued: 100, Completed: 60, Left: c.left, InDoubt: c.inDoubt, Samples: []string{"revoked: x"}}, l, name)
+	}
 }
