@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Asked is a read of a task.
+// Asked is a read of a task, or of its queue.
 type Asked struct {
 	By string // the tenant that asked
 	ID string // the task's, as the target gave it
@@ -92,22 +92,51 @@ func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
 
 // misreadPayload says what is wrong with the payload of a task that was read, and "" if nothing is.
 func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
+	id, why := l.openOf(asked.Address, payload)
+	if why == "" && (id.Round != asked.Round || id.word() != asked.word()) {
+		why = fmt.Sprintf("the answer's payload is that of %s of round %016x", id, id.Round)
+	}
+	return why
+}
+
+// openOf opens the payload of a task that was read and must have been sent to an address. why says what is wrong with it, and is "" if nothing
+// is.
+func (l *Ledger) openOf(to Address, payload []byte) (id Identity, why string) {
 	id, route, err := open(payload)
 	if err != nil {
-		return fmt.Sprintf("the answer's payload is %v", err)
+		return id, fmt.Sprintf("the answer's payload is %v", err)
 	}
-	if route != asked.hash {
-		to, named := l.routeOf(route)
+	if route != to.hash {
+		sentTo, named := l.routeOf(route)
 		if !named {
-			to, named = l.misrouted(id, route)
+			sentTo, named = l.misrouted(id, route)
 		}
 		if !named {
-			return fmt.Sprintf("the answer's payload has %d bytes that do not match their checksum", len(payload))
+			return id, fmt.Sprintf("the answer's payload has %d bytes that do not match their checksum", len(payload))
 		}
-		return fmt.Sprintf("the answer's payload is that of %s, sent to %s/%s", id, to.Tenant, to.Queue)
+		return id, fmt.Sprintf("the answer's payload is that of %s, sent to %s/%s", id, sentTo.Tenant, sentTo.Queue)
 	}
-	if id.Round != asked.Round || id.word() != asked.word() {
-		return fmt.Sprintf("the answer's payload is that of %s of round %016x", id, id.Round)
+	return id, ""
+}
+
+// ListedBack counts the read of the tasks of a queue by its own tenant, and reports whether each task of the answer was sent to the queue. If
+// not, the read is a Misread that says what the first other task is. asked names any task of the queue.
+func (l *Ledger) ListedBack(asked Asked, got []Answer) bool {
+	for i, task := range got {
+		why := ""
+		switch id, broken := l.openOf(asked.Address, task.Payload); {
+		case task.Tenant != asked.Tenant || task.Queue != asked.Queue:
+			why = fmt.Sprintf("the answer has a task of %s/%s", task.Tenant, task.Queue)
+		case broken != "":
+			why = broken
+		case !l.knows(id):
+			why = fmt.Sprintf("the answer has %s of round %016x", id, id.Round)
+		default:
+			continue
+		}
+		l.Misread(asked, fmt.Sprintf("listed the queue, and entry %d is wrong: %s", i+1, why))
+		return false
 	}
-	return ""
+	l.Read()
+	return true
 }

@@ -111,9 +111,8 @@ type Outcome struct {
 	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement
 	// Open is the account of an open load; nil of any other.
 	Open *Open
-	// Reads is the account of the reads of a workload that has them, and ReadLatency their service time in nanoseconds; nil of any other.
-	Reads       *result.Reads
-	ReadLatency *hdrhistogram.Histogram
+	// Reads are those of each kind that the workload has, in the order of scenario.ReadKinds; nil without reads.
+	Reads []*KindReads
 
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64

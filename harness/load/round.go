@@ -261,7 +261,9 @@ func (r *round) start(produce func(*producer)) {
 		readers.Go(func() {
 			producers.Wait()
 			for _, reads := range r.reads {
-				close(reads.waiting)
+				for _, waiting := range reads.waiting {
+					close(waiting)
+				}
 			}
 		})
 	}

@@ -352,6 +352,7 @@ func ledgerSection(p *page, r *result.Result) {
 	p.table(header, rows)
 	if read {
 		readsTable(p, r)
+		otherReadsTable(p, r)
 	}
 	if len(faults) > 0 {
 		p.paragraph("Some of the tasks at fault:")

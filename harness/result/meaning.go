@@ -73,6 +73,13 @@ var meanings = map[string]string{
 	Duplicated:               "tasks that were completed twice, over all rounds",
 	Corrupted:                "tasks that were claimed with another payload or priority than they were enqueued with, over all rounds",
 	ReadMismatches:           "reads that were answered wrongly, or with another tenant's task, over all rounds",
+	ListsPerS:                "lists of a queue's tasks that were answered per second",
+	ListsDropped:             "lists of a queue's tasks that came due and were not made, because too many waited",
+	StatsPerS:                "reads of a queue's figures that were answered per second",
+	StatsDropped:             "reads of a queue's figures that came due and were not made, because too many waited",
+	AwaitsPerS:               "waits for the end of a task that were answered per second",
+	AwaitEndedRatio:          "the share of the waits for the end of an own task that ended with the task's completion",
+	AwaitsDropped:            "waits for the end of a task that came due and were not made, because too many waited",
 }
 
 // familyMeanings say what each latency family times.
@@ -83,6 +90,9 @@ var familyMeanings = map[string]string{
 	ServiceLatencyMs: "from the call of enqueue to its acknowledgement",
 	SlipMs:           "how much later than it could the generator sent a task",
 	ReadLatencyMs:    "from the call of a read to its answer",
+	ListLatencyMs:    "from the call for the list of a queue's tasks to its answer",
+	StatsLatencyMs:   "from the call for a queue's figures to its answer",
+	AwaitLatencyMs:   "from the call that waits for the end of a task to its answer",
 }
 
 // Meaning says what the figure is, as a part of a sentence without its unit.

@@ -78,7 +78,16 @@ const (
 	ReadsPerS      = "reads_per_s"      // answered
 	ReadFoundRatio = "read_found_ratio" // reads by a task's own tenant that were answered with the task, to all of those
 	ReadsDropped   = "reads_dropped"
-	ReadMismatches = "read_mismatches" // Misread of the ledger
+	ReadMismatches = "read_mismatches" // Misread of the ledger, of all kinds of reads
+
+	// Of a load that reads queues, or awaits the end of tasks; see Reads.
+	ListsPerS       = "lists_per_s"
+	ListsDropped    = "lists_dropped"
+	StatsPerS       = "stats_per_s"
+	StatsDropped    = "stats_dropped"
+	AwaitsPerS      = "awaits_per_s"
+	AwaitEndedRatio = "await_ended_ratio" // awaits by a task's own tenant that ended with the task's completion, to all of those
+	AwaitsDropped   = "awaits_dropped"
 
 	// Of a backlog.
 	FillTasksPerS      = "fill_tasks_per_s"
@@ -121,6 +130,11 @@ const (
 
 	// Of a load that reads tasks.
 	ReadLatencyMs = "read_latency_ms" // from the call of a read to its answer
+
+	// Of a load that reads queues, or awaits the end of tasks: from the call to its answer.
+	ListLatencyMs  = "list_latency_ms"
+	StatsLatencyMs = "stats_latency_ms"
+	AwaitLatencyMs = "await_latency_ms"
 )
 
 // Part is a part of a scenario that has metrics of its own.
@@ -131,7 +145,10 @@ const (
 	OfLoad    Part = "load"    // tasks are completed in the window
 	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
 	OfOpen    Part = "open load"
-	OfReads   Part = "reads"
+	OfReads   Part = "reads" // of single tasks
+	OfLists   Part = "lists"
+	OfStats   Part = "queue figures"
+	OfAwaits  Part = "awaits"
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
 	// OfReference is a small backlog beside the large one.
@@ -246,6 +263,13 @@ var specs = func() []Spec {
 		{Name: ReadsPerS, Unit: "1/s", Better: Higher, Part: OfReads},
 		{Name: ReadFoundRatio, Unit: "ratio", Better: Higher, Part: OfReads, Zero: true, Partial: true},
 		{Name: ReadsDropped, Unit: "reads", Better: Lower, Part: OfReads, Zero: true},
+		{Name: ListsPerS, Unit: "1/s", Better: Higher, Part: OfLists},
+		{Name: ListsDropped, Unit: "reads", Better: Lower, Part: OfLists, Zero: true},
+		{Name: StatsPerS, Unit: "1/s", Better: Higher, Part: OfStats},
+		{Name: StatsDropped, Unit: "reads", Better: Lower, Part: OfStats, Zero: true},
+		{Name: AwaitsPerS, Unit: "1/s", Better: Higher, Part: OfAwaits},
+		{Name: AwaitEndedRatio, Unit: "ratio", Better: Higher, Part: OfAwaits, Zero: true, Partial: true},
+		{Name: AwaitsDropped, Unit: "reads", Better: Lower, Part: OfAwaits, Zero: true},
 		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
 		{Name: DecayPercent, Unit: "%", Better: Lower, Part: OfSeries, Partial: true, Bounded: true},
 		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},
@@ -267,6 +291,9 @@ var specs = func() []Spec {
 		{ServiceLatencyMs, OfOpen},
 		{SlipMs, OfOpen},
 		{ReadLatencyMs, OfReads},
+		{ListLatencyMs, OfLists},
+		{StatsLatencyMs, OfStats},
+		{AwaitLatencyMs, OfAwaits},
 	} {
 		for _, p := range percentiles {
 			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})
@@ -307,5 +334,10 @@ func (s Spec) OfLedger() bool {
 
 // OfWorkload reports whether each workload of several has the metric, beside that of all together.
 func (s Spec) OfWorkload() bool {
-	return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen || s.Part == OfReads && !s.OfLedger()
+	switch s.Part {
+	case OfReads, OfLists, OfStats, OfAwaits:
+		return !s.OfLedger()
+	default:
+		return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen
+	}
 }

@@ -142,11 +142,13 @@ type Round struct {
 	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end; of a cluster summed over its nodes
 	Nodes         []Node             `json:"nodes,omitempty"`  // of a cluster, in the order of their ids
 	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
-	Reads         *Reads             `json:"reads,omitempty"` // of a load that reads tasks
-	Backlog       *Backlog           `json:"backlog,omitempty"`
-	Series        []Sample           `json:"series,omitempty"`
-	Faults        *Faults            `json:"faults,omitempty"`
-	Attacks       []Attack           `json:"attacks,omitempty"` // one of each kind, in the scenario's order
+	Reads         *Reads             `json:"reads,omitempty"` // of a load that reads single tasks: the gets
+	// OtherReads are the reads of the other kinds that the load has, by kind: "list", "stats" and "await".
+	OtherReads map[string]Reads `json:"other_reads,omitempty"`
+	Backlog    *Backlog         `json:"backlog,omitempty"`
+	Series     []Sample         `json:"series,omitempty"`
+	Faults     *Faults          `json:"faults,omitempty"`
+	Attacks    []Attack         `json:"attacks,omitempty"` // one of each kind, in the scenario's order
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
@@ -171,6 +173,8 @@ type RoundWorkload struct {
 	Metrics  map[string]float64 `json:"metrics"`
 	Arrivals *Arrivals          `json:"arrivals,omitempty"`
 	Reads    *Reads             `json:"reads,omitempty"`
+	// OtherReads are as those of a round.
+	OtherReads map[string]Reads `json:"other_reads,omitempty"`
 }
 
 // Unsteady reports whether the rate rose or fell within the windows of more than half of the timed rounds. Rounds with too few cycles to tell count
@@ -217,31 +221,6 @@ type Arrivals struct {
 	Dropped       uint64  `json:"dropped"`    // not sent, since as many were in flight as may be
 	Refused       uint64  `json:"refused"`    // by the server
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
-}
-
-// Reads is the account of the reads of tasks that were answered inside the window: answered = found + gone + foreign + wrong.
-type Reads struct {
-	Answered uint64 `json:"answered"`
-	Found    uint64 `json:"found"`   // with the task, by its own tenant
-	Gone     uint64 `json:"gone"`    // without it: a completion of the task had been asked for
-	Foreign  uint64 `json:"foreign"` // of another tenant's task, and refused
-	// ForeignStored are those of the foreign reads whose task was there, for which the refusal is telling.
-	ForeignStored uint64 `json:"foreign_stored"`
-	Wrong         uint64 `json:"wrong"`   // judged a misread, as the ledger counts over the whole round
-	Dropped       uint64 `json:"dropped"` // due inside the window and not made, since too many waited
-	Refused       uint64 `json:"refused"` // refused since the server had no room
-}
-
-// Add adds the reads of another workload.
-func (r *Reads) Add(other Reads) {
-	r.Answered += other.Answered
-	r.Found += other.Found
-	r.Gone += other.Gone
-	r.Foreign += other.Foreign
-	r.ForeignStored += other.ForeignStored
-	r.Wrong += other.Wrong
-	r.Dropped += other.Dropped
-	r.Refused += other.Refused
 }
 
 // Attack counts what the hostile clients of one kind did in a round, from before its warm-up until its load had ended.

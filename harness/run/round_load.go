@@ -155,12 +155,10 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			}
 			r.checkSlip(outcome.Open, w.Name, several, m)
 		}
-		if outcome.Reads != nil {
-			h.Read, w.Reads = outcome.ReadLatency, outcome.Reads
-			if m.round.Reads == nil {
-				m.round.Reads = &result.Reads{}
-			}
-			m.round.Reads.Add(*outcome.Reads)
+		for _, of := range outcome.Reads {
+			h.SetRead(of.Kind, of.Latency)
+			w.Reads, w.OtherReads = result.AddReads(w.Reads, w.OtherReads, of.Kind, of.Account)
+			m.round.Reads, m.round.OtherReads = result.AddReads(m.round.Reads, m.round.OtherReads, of.Kind, of.Account)
 		}
 		sets = append(sets, h)
 		if several {

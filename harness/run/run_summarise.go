@@ -127,8 +127,10 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
 		parts = append(parts, result.OfOpen)
 	}
-	if scenario.Any(workloads, scenario.Workload.ReadsTasks) {
-		parts = append(parts, result.OfReads)
+	for _, kind := range scenario.ReadKinds() {
+		if scenario.Any(workloads, func(w scenario.Workload) bool { return slices.Contains(w.Reads.Kinds(), kind) }) {
+			parts = append(parts, result.PartOfReads(kind))
+		}
 	}
 	return parts
 }

@@ -34,7 +34,9 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 	for name, change := range map[string]func(*Scenario){
 		"nothing":    func(*Scenario) {},
 		"durability": func(s *Scenario) { s.Topology.Durability = "none" },
-		"reads":      func(s *Scenario) { s.Workloads[0].Reads = 0.2 },
+		"reads":      func(s *Scenario) { s.Workloads[0].Reads = Reads{Get: 0.2} },
+		"lists":      func(s *Scenario) { s.Workloads[0].Reads = Reads{List: 0.2} },
+		"both":       func(s *Scenario) { s.Workloads[0].Reads = Reads{Get: 0.2, List: 0.2} },
 		"priority":   func(s *Scenario) { s.Workloads[0].Priority = Priority{Kind: PriorityUniform, Max: 9} },
 		"workers":    func(s *Scenario) { s.Workloads[0].Workers++ },
 		"script":     func(s *Scenario) { s.Workloads[0].Script.SHA256 = "1" },

@@ -47,8 +47,8 @@ type Workload struct {
 	Idempotent bool `json:"idempotent,omitzero"`
 	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary" and "rest".
 	Combined bool `json:"combined,omitzero"`
-	// Reads is the share of reads among the tasks that are enqueued and read together, below 1: see ReadsPerTask. 0: no task is read.
-	Reads float64 `json:"reads,omitzero"`
+	// Reads says which reads go beside the tasks.
+	Reads Reads `json:"reads,omitzero"`
 	// Priority says with which priorities tasks are enqueued.
 	Priority Priority `json:"priority,omitzero"`
 

@@ -202,6 +202,19 @@ func remoteInWords(t scenario.Topology) string {
 	return does + strings.Join(nodes, ", ")
 }
 
+// readsOfKind are reads of each kind in words.
+var readsOfKind = map[string]string{
+	scenario.ReadGet: "reads", scenario.ReadList: "lists of a queue", scenario.ReadStats: "reads of a queue's figures", scenario.ReadAwait: "waits for a task's end",
+}
+
+func readsInWords(reads scenario.Reads) string {
+	var kinds []string
+	for _, kind := range reads.Kinds() {
+		kinds = append(kinds, render.Digits(reads.PerTask(kind), 3)+" "+readsOfKind[kind])
+	}
+	return fmt.Sprintf("%s for each task (reads = %v)", hclfile.List(kinds), reads)
+}
+
 func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
@@ -217,7 +230,7 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, "completions with the next claim")
 	}
 	if w.ReadsTasks() {
-		words = append(words, fmt.Sprintf("%s reads for each task (reads = %v)", render.Digits(w.ReadsPerTask(), 3), w.Reads))
+		words = append(words, readsInWords(w.Reads))
 	}
 	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
