@@ -31,6 +31,8 @@ type shelf struct {
 	// lists and stats change the answers to reads of queues, likewise.
 	lists func(own bool, listed *[]driver.Found, err *error)
 	stats func(own bool, stats *driver.QueueStats, err *error)
+	// ofLeased counts the lists of leased tasks, and ofReady those of ready ones.
+	ofLeased, ofReady int
 	// early makes completions take effect as soon as they are asked for, long before they are acknowledged.
 	early bool
 

@@ -26,8 +26,8 @@ type way struct {
 // ways are those of each kind. Awaits take as long as their tasks do, so there are more of them at once.
 var ways = map[string]way{
 	scenario.ReadGet:   {readers: 4, ofOwn: (*reader).get, ofForeign: (*reader).getForeign, what: "a task"},
-	scenario.ReadList:  {readers: 2, ofOwn: (*reader).list, ofForeign: (*reader).listForeign, byName: true, what: "the tasks of a queue"},
-	scenario.ReadStats: {readers: 2, ofOwn: (*reader).stats, ofForeign: (*reader).statsForeign, byName: true, what: "the figures of a queue"},
+	scenario.ReadList:  {readers: 4, ofOwn: (*reader).list, ofForeign: (*reader).listForeign, byName: true, what: "the tasks of a queue"},
+	scenario.ReadStats: {readers: 4, ofOwn: (*reader).stats, ofForeign: (*reader).statsForeign, byName: true, what: "the figures of a queue"},
 	scenario.ReadAwait: {readers: 16, ofOwn: (*reader).await, ofForeign: (*reader).awaitForeign, what: "the end of a task"},
 }
 
@@ -41,6 +41,7 @@ type reader struct {
 	queues driver.QueueReader // of the tenant; nil of a kind that reads tasks
 
 	turn    uint64 // reads so far
+	leased  bool   // the last list of the own queue was of leased tasks
 	latency latencies
 	record  result.Reads // of the window, without the dropped
 	outside result.Reads // of the rest

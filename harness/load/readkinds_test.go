@@ -70,12 +70,17 @@ type fakeQueues struct {
 
 func (r fakeQueues) Close() error { return nil }
 
-func (r fakeQueues) List(ctx context.Context, tenant, queue string, _ bool) (listed []driver.Found, err error) {
+func (r fakeQueues) List(ctx context.Context, tenant, queue string, leased bool) (listed []driver.Found, err error) {
 	if err := wait(ctx, r.b.shelf.delay); err != nil {
 		return nil, err
 	}
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
+	if leased {
+		r.b.shelf.ofLeased++
+	} else {
+		r.b.shelf.ofReady++
+	}
 	for _, id := range slices.Sorted(maps.Keys(r.b.shelf.tasks)) {
 		if task := r.b.shelf.tasks[id]; task.Tenant == tenant && task.Queue == queue && len(listed) < driver.ListMax {
 			listed = append(listed, driver.Found{ID: id, Tenant: tenant, Queue: queue, Payload: slices.Clone(task.Payload)})
@@ -134,6 +139,7 @@ func TestReadsByKind(t *testing.T) {
 			assert.InDelta(t, cfg.Workload.Reads.PerTask(kind)*float64(o.Enqueued), float64(a.Answered+a.Dropped), 0.02*float64(a.Answered)+40, kind)
 			assert.Equal(t, kind == scenario.ReadList, a.Tasks > 0, kind)
 		}
+		assert.Greater(t, b.shelf.ofLeased, b.shelf.ofReady/2, "lists of ready and of leased tasks take turns")
 		assert.Less(t, answered, balance.Reads, "reads of all kinds are judged, in the warm-up too")
 		assert.Greater(t, o.Reads[3].Latency.ValueAtPercentile(50), o.Reads[0].Latency.ValueAtPercentile(50), "an await lasts until the task ends")
 	})
@@ -153,7 +159,6 @@ func TestAwaitsAreBounded(t *testing.T) {
 		longest := o.Reads[0].Latency.Max()
 		assert.InEpsilon(t, float64(awaitMax), float64(longest), 0.02)
 		assert.LessOrEqual(t, a.Answered, uint64(2*16*2), "sixteen at once of each of two tenants, two seconds each, in a window of two seconds")
-		assert.NotZero(t, a.Dropped)
 	})
 }
 

@@ -14,8 +14,9 @@ import (
 // task that was sent to the queue.
 func (r *reader) list(calls context.Context, task *readable) {
 	var listed []driver.Found
+	r.leased = !r.leased
 	into, err := r.ask(func() (err error) {
-		listed, err = r.queues.List(calls, r.own.tenant, task.address.Queue, r.turn%2 == 0)
+		listed, err = r.queues.List(calls, r.own.tenant, task.address.Queue, r.leased)
 		return err
 	})
 	if err != nil {

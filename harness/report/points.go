@@ -9,7 +9,7 @@ import (
 )
 
 // partColumns are metrics that only some scenarios have.
-var partColumns = columns{
+var partColumns = slices.Concat(columns{
 	{">enqueues/s", result.EnqueuesPerS},
 	{">server, CPUs", result.ServerCPUCores},
 	{">sets/cycle", result.StorageSetsPerCycle},
@@ -26,9 +26,21 @@ var partColumns = columns{
 	{">append, ms", result.RaftAppendMsMean},
 	{">commit, ms", result.RaftCommitMsMean},
 	{">elections", result.RaftElections},
+}, getColumns, otherReadColumns, columns{
+	{">last tenth ÷ second", result.SteadyRateRatio},
+	{">disk at most, MB", result.DiskMBMax},
+	{">disk at the end, MB", result.DiskMBEnd},
+})
+
+// getColumns are the metrics of reads of single tasks.
+var getColumns = columns{
 	{">reads/s", result.ReadsPerS},
 	{">read p50, ms", result.ReadLatencyMs + "_p50"},
 	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+}
+
+// otherReadColumns are the metrics of the other kinds of reads.
+var otherReadColumns = columns{
 	{">lists/s", result.ListsPerS},
 	{">list p50, ms", result.ListLatencyMs + "_p50"},
 	{">list p99, ms", result.ListLatencyMs + "_p99"},
@@ -38,9 +50,6 @@ var partColumns = columns{
 	{">awaits/s", result.AwaitsPerS},
 	{">await p50, ms", result.AwaitLatencyMs + "_p50"},
 	{">await p99, ms", result.AwaitLatencyMs + "_p99"},
-	{">last tenth ÷ second", result.SteadyRateRatio},
-	{">disk at most, MB", result.DiskMBMax},
-	{">disk at the end, MB", result.DiskMBEnd},
 }
 
 // pointColumns are the metrics that points are compared by.
@@ -126,6 +135,9 @@ func pointsSection(p *page, r *result.Result) {
 		metrics = append(metrics, point.Metrics)
 	}
 	columns := present(pointColumns, metrics)
+	if others := present(otherReadColumns, metrics); len(others) > 0 { // the points are compared by their reads too
+		columns = slices.Concat(columns, present(getColumns, metrics), others)
+	}
 	var header []string
 	for _, v := range r.Points[0].Values {
 		header = append(header, code(v.Key))

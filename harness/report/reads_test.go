@@ -71,3 +71,16 @@ func TestPageOfReadsByKind(t *testing.T) {
 	}
 	requireWholeTables(t, page)
 }
+
+// Points whose reads are of several kinds are compared by them. Points that read single tasks only have no columns for that.
+func TestPointsAreComparedByTheirReads(t *testing.T) {
+	r, hists := sweptFixture(t)
+	r.Points[0].Metrics[result.ReadsPerS] = result.Metric{Median: 77, N: 2}
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "| reads/s |")
+	r.Points[1].Metrics[result.ListLatencyMs+"_p99"] = result.Metric{Median: 8.25, N: 2}
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "| reads/s | list p99, ms |")
+	assert.Contains(t, page, "| 77.0 | – |")
+	assert.Contains(t, page, "| – | 8.25 |")
+	requireWholeTables(t, page)
+}
