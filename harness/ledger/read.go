@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -8,7 +9,9 @@ import (
 // Asked is a read of a task, or of its queue.
 type Asked struct {
 	By string // the tenant that asked
-	ID string // the task's, as the target gave it
+	// How the tenant asked, as in "listed the queue of", for what is said of a misread; "" is "asked for".
+	How string
+	ID  string // the task's, as the target gave it
 	Identity
 	Address // that the task was sent to
 }
@@ -64,8 +67,8 @@ func (l *Ledger) Read() { l.faults.reads.Add(1) }
 // Misread counts a read that was answered as it must not be, and keeps why if there is room.
 func (l *Ledger) Misread(asked Asked, why string) {
 	l.faults.reads.Add(1)
-	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s asked for task %s (%s, sent to %s/%s), and %s",
-		asked.By, asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
+	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s %s task %s (%s, sent to %s/%s), and %s",
+		asked.By, cmp.Or(asked.How, "asked for"), asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
 }
 
 // ReadBack counts the read of a task by its own tenant that was answered with a task, and reports whether that is the task, as it was
@@ -126,15 +129,15 @@ func (l *Ledger) ListedBack(asked Asked, got []Answer) bool {
 		why := ""
 		switch id, broken := l.openOf(asked.Address, task.Payload); {
 		case task.Tenant != asked.Tenant || task.Queue != asked.Queue:
-			why = fmt.Sprintf("the answer has a task of %s/%s", task.Tenant, task.Queue)
+			why = fmt.Sprintf("it is a task of %s/%s", task.Tenant, task.Queue)
 		case broken != "":
 			why = broken
 		case !l.knows(id):
-			why = fmt.Sprintf("the answer has %s of round %016x", id, id.Round)
+			why = fmt.Sprintf("it is %s of round %016x", id, id.Round)
 		default:
 			continue
 		}
-		l.Misread(asked, fmt.Sprintf("listed the queue, and entry %d is wrong: %s", i+1, why))
+		l.Misread(asked, fmt.Sprintf("entry %d of the answer is wrong: %s", i+1, why))
 		return false
 	}
 	l.Read()

@@ -96,20 +96,20 @@ func TestReadsAreCounted(t *testing.T) {
 
 // Each entry of a list must be a task of the queue that was listed; which tasks, and how many, is not known.
 func TestListedBack(t *testing.T) {
-	asked := Asked{By: "t0", ID: "abc", Identity: task(0, 5), Address: NewAddress("t0", "q0")}
+	asked := Asked{By: "t0", How: "listed the queue of", ID: "abc", Identity: task(0, 5), Address: NewAddress("t0", "q0")}
 	entry := func(sequence uint64) Answer {
 		return Answer{ID: "x", Tenant: "t0", Queue: "q0", Payload: sealed(task(0, sequence), "t0", "q0")}
 	}
 	another := task(0, 6)
 	another.Round++
 	for says, spoil := range map[string]func(*Answer){
-		"":                                          func(*Answer) {},
-		"the answer has a task of t1/q0":            func(a *Answer) { a.Tenant = "t1" },
-		"the answer has a task of t0/q1":            func(a *Answer) { a.Queue = "q1" },
-		"bytes that do not match":                   func(a *Answer) { a.Payload[40] ^= 1 },
-		"less than the header of 32":                func(a *Answer) { a.Payload = nil },
-		"producer 0 task 6, sent to t1/q0":          func(a *Answer) { a.Payload = sealed(task(0, 6), "t1", "q0") },
-		"the answer has producer 0 task 6 of round": func(a *Answer) { a.Payload = sealed(another, "t0", "q0") },
+		"":                                 func(*Answer) {},
+		"it is a task of t1/q0":            func(a *Answer) { a.Tenant = "t1" },
+		"it is a task of t0/q1":            func(a *Answer) { a.Queue = "q1" },
+		"bytes that do not match":          func(a *Answer) { a.Payload[40] ^= 1 },
+		"less than the header of 32":       func(a *Answer) { a.Payload = nil },
+		"producer 0 task 6, sent to t1/q0": func(a *Answer) { a.Payload = sealed(task(0, 6), "t1", "q0") },
+		"it is producer 0 task 6 of round": func(a *Answer) { a.Payload = sealed(another, "t0", "q0") },
 	} {
 		l := newLedger(1)
 		last := entry(6)
@@ -123,7 +123,7 @@ func TestListedBack(t *testing.T) {
 		}
 		assert.EqualValues(t, 1, balance.Misread, says)
 		if assert.Len(t, balance.Samples, 1) {
-			assert.Contains(t, balance.Samples[0], "listed the queue, and entry 2 is wrong: ")
+			assert.Contains(t, balance.Samples[0], "misread: tenant t0 listed the queue of task abc (producer 0 task 5, sent to t0/q0), and entry 2 of the answer is wrong: ")
 			assert.Contains(t, balance.Samples[0], says)
 		}
 	}

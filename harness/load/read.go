@@ -39,11 +39,6 @@ type readable struct {
 	address  ledger.Address
 }
 
-// asked is a read of the task by a tenant.
-func (t *readable) asked(by string) ledger.Asked {
-	return ledger.Asked{By: by, ID: t.id, Identity: t.identity, Address: t.address}
-}
-
 // tenantReads are the reads of one tenant. Producers add to them, and never wait; the tenant's readers take.
 type tenantReads struct {
 	tenant  string

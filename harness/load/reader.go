@@ -21,14 +21,15 @@ type way struct {
 	// byName says that each read of another tenant's names that tenant, and only an access token can keep the read from it.
 	byName bool
 	what   string // it asks for
+	how    string // it asks, as ledger.Asked has it
 }
 
 // ways are those of each kind. Awaits take as long as their tasks do, so there are more of them at once.
 var ways = map[string]way{
 	scenario.ReadGet:   {readers: 4, ofOwn: (*reader).get, ofForeign: (*reader).getForeign, what: "a task"},
-	scenario.ReadList:  {readers: 4, ofOwn: (*reader).list, ofForeign: (*reader).listForeign, byName: true, what: "the tasks of a queue"},
-	scenario.ReadStats: {readers: 4, ofOwn: (*reader).stats, ofForeign: (*reader).statsForeign, byName: true, what: "the figures of a queue"},
-	scenario.ReadAwait: {readers: 16, ofOwn: (*reader).await, ofForeign: (*reader).awaitForeign, what: "the end of a task"},
+	scenario.ReadList:  {readers: 4, ofOwn: (*reader).list, ofForeign: (*reader).listForeign, byName: true, what: "the tasks of a queue", how: "listed the queue of"},
+	scenario.ReadStats: {readers: 4, ofOwn: (*reader).stats, ofForeign: (*reader).statsForeign, byName: true, what: "the figures of a queue", how: "asked for the figures of the queue of"},
+	scenario.ReadAwait: {readers: 16, ofOwn: (*reader).await, ofForeign: (*reader).awaitForeign, what: "the end of a task", how: "awaited the end of"},
 }
 
 // reader is one goroutine that reads in the name of a tenant. Its records are read only after it has returned.
@@ -107,7 +108,7 @@ func (r *reader) readForeign(calls context.Context, task *readable, byName bool)
 		name, want, promised = task.address.Tenant, driver.ErrDenied, "denied"
 	}
 	into, err := r.ask(func() error { return r.way.ofForeign(r, calls, name, task) })
-	asked := task.asked(r.own.tenant)
+	asked := r.asked(task)
 	switch {
 	case err == nil:
 		r.misread(task, asked, into, "was answered with "+r.way.what+" of another tenant")
@@ -124,6 +125,11 @@ func (r *reader) readForeign(calls context.Context, task *readable, byName bool)
 		return
 	}
 	into.Answered++
+}
+
+// asked is the reader's read of a task or its queue.
+func (r *reader) asked(task *readable) ledger.Asked {
+	return ledger.Asked{By: r.own.tenant, How: r.way.how, ID: task.id, Identity: task.identity, Address: task.address}
 }
 
 // misread notes an answer that is wrong.

@@ -198,8 +198,8 @@ func TestMisreadsByKind(t *testing.T) {
 		fault func(*shelf)
 		says  string
 	}{
-		"a list with another tenant's task": {list, lists(true, func(l *[]driver.Found, _ *error) { (*l)[0].Tenant = "t9" }), "entry 1 is wrong: the answer has a task of t9/q"},
-		"a list with another queue's task":  {list, lists(true, func(l *[]driver.Found, _ *error) { (*l)[0].Queue = "q9" }), "entry 1 is wrong: the answer has a task of t"},
+		"a list with another tenant's task": {list, lists(true, func(l *[]driver.Found, _ *error) { (*l)[0].Tenant = "t9" }), "entry 1 of the answer is wrong: it is a task of t9/q"},
+		"a list with another queue's task":  {list, lists(true, func(l *[]driver.Found, _ *error) { (*l)[0].Queue = "q9" }), "entry 1 of the answer is wrong: it is a task of t"},
 		"a list with another payload":       {list, lists(true, func(l *[]driver.Found, _ *error) { (*l)[len(*l)-1].Payload[40]++ }), "bytes that do not match their checksum"},
 		"a list without payloads":           {list, lists(true, func(l *[]driver.Found, _ *error) { (*l)[0].Payload = nil }), "less than the header of 32"},
 		"a list that is too long": {list, lists(true, func(l *[]driver.Found, _ *error) {
@@ -243,7 +243,7 @@ func TestMisreadsByKind(t *testing.T) {
 				assert.NotZero(t, a.Wrong)
 				assert.Equal(t, balance.Misread, a.Mismatches)
 				assert.Equal(t, a.Answered, a.Found+a.Gone+a.Unended+a.Foreign+a.Wrong)
-				assert.Regexp(t, `^misread: tenant t\d asked for task \d+ \(producer \d+ task \d+, sent to t\d/q\d\), and .`, balance.Samples[0])
+				assert.Regexp(t, `^misread: tenant t\d (listed the queue of|asked for the figures of the queue of|awaited the end of) task \d+ \(producer \d+ task \d+, sent to t\d/q\d\), and .`, balance.Samples[0])
 				assert.Contains(t, balance.Samples[0], c.says)
 			})
 		})

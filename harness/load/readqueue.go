@@ -32,8 +32,8 @@ func (r *reader) list(calls context.Context, task *readable) {
 	}
 	switch {
 	case len(listed) > driver.ListMax:
-		r.misread(task, task.asked(r.own.tenant), into, fmt.Sprintf("listed the queue, and was answered with %d tasks, more than the %d asked for", len(listed), driver.ListMax))
-	case !task.ledger.ListedBack(task.asked(r.own.tenant), answers):
+		r.misread(task, r.asked(task), into, fmt.Sprintf("was answered with %d tasks, more than the %d asked for", len(listed), driver.ListMax))
+	case !task.ledger.ListedBack(r.asked(task), answers):
 		into.Wrong++
 	case len(listed) == 0:
 		into.Gone++
@@ -56,16 +56,16 @@ func (r *reader) stats(calls context.Context, task *readable) {
 		stats, err = r.queues.Stats(calls, r.own.tenant, task.address.Queue)
 		return err
 	})
-	asked := task.asked(r.own.tenant)
+	asked := r.asked(task)
 	switch {
 	case err != nil:
 		if !r.refusedQueue(calls, task, into, err) {
 			return
 		}
 	case stats.Tenant != asked.Tenant || stats.Queue != asked.Queue:
-		r.misread(task, asked, into, fmt.Sprintf("asked for the queue's figures, and the answer has those of %s/%s", stats.Tenant, stats.Queue))
+		r.misread(task, asked, into, fmt.Sprintf("the answer has those of %s/%s", stats.Tenant, stats.Queue))
 	case stats.Enqueued == 0:
-		r.misread(task, asked, into, "asked for the queue's figures, and the answer counts no task that was enqueued")
+		r.misread(task, asked, into, "the answer counts no task that was enqueued")
 	default:
 		task.ledger.Read()
 		into.Found++
@@ -81,7 +81,7 @@ func (r *reader) statsForeign(calls context.Context, name string, task *readable
 // refusedQueue judges the refusal of a read of the tenant's own queue, to which a task was enqueued before, and returns false if the read had
 // no answer.
 func (r *reader) refusedQueue(calls context.Context, task *readable, into *result.Reads, err error) bool {
-	switch asked := task.asked(r.own.tenant); {
+	switch asked := r.asked(task); {
 	case errors.Is(err, driver.ErrNotFound):
 		r.misread(task, asked, into, "was answered that there is no such queue, though the task had been enqueued to it")
 	case errors.Is(err, driver.ErrDenied):

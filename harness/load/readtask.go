@@ -21,7 +21,7 @@ func (r *reader) get(calls context.Context, task *readable) {
 		found, err = r.tasks.Read(calls, r.own.tenant, task.id)
 		return err
 	})
-	asked := task.asked(r.own.tenant)
+	asked := r.asked(task)
 	switch {
 	case err != nil:
 		if !r.refusedOwn(calls, task, into, err) {
@@ -42,7 +42,7 @@ func answerOf(found driver.Found) ledger.Answer {
 // refusedOwn judges the refusal of a read of the tenant's own task, and returns false if the read had no answer.
 func (r *reader) refusedOwn(calls context.Context, task *readable, into *result.Reads, err error) bool {
 	// Looked up after the answer: if it is stored now, it was when the target answered.
-	asked, stored := task.asked(r.own.tenant), task.ledger.Stored(task.identity)
+	asked, stored := r.asked(task), task.ledger.Stored(task.identity)
 	switch {
 	case errors.Is(err, driver.ErrNotFound) && !stored:
 		task.ledger.Read()
@@ -73,7 +73,7 @@ func (r *reader) await(calls context.Context, task *readable) {
 		return err
 	})
 	waited := time.Duration(r.clock.now() - began)
-	asked, stored := task.asked(r.own.tenant), task.ledger.Stored(task.identity)
+	asked, stored := r.asked(task), task.ledger.Stored(task.identity)
 	switch {
 	case err != nil:
 		if !r.refusedOwn(calls, task, into, err) {
