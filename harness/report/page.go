@@ -43,6 +43,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		backlogSection(p, r)
 		ledgerSection(p, r)
 		stagesSection(p, r)
+		anatomySection(p, r)
 		turnsSection(p, r)
 		lossWindowSection(p, r)
 		stallsSection(p, r)

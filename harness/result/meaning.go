@@ -37,6 +37,7 @@ var meanings = map[string]string{
 	UnsyncedTasksMax:         "the most acknowledged enqueues and completions that no fsync covered, of one shard: what a loss of power would have taken",
 	UnsyncedMsP99:            "bound that 99 of 100 peaks of the age of the oldest acknowledgement that no fsync covered were not above",
 	UnsyncedMsMax:            "greatest age of the oldest acknowledgement that no fsync covered",
+	CycleUnattributedPercent: "part of the mean time of a cycle that its parts leave out or exceed",
 	FaultFirstAckMsMedian:    "median time from a fault to the first acknowledged cycle after the outage",
 	FaultFirstAckMsMax:       "longest time from a fault to the first acknowledged cycle after the outage",
 	FaultRecoveryMsMedian:    "median time from a fault until the rate was back",

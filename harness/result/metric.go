@@ -55,6 +55,9 @@ const (
 	UnsyncedMsP99    = "unsynced_ms_p99"
 	UnsyncedMsMax    = "unsynced_ms_max"
 
+	// CycleUnattributedPercent is how much of the mean time of a cycle its parts leave out or exceed; see CycleTime.
+	CycleUnattributedPercent = "cycle_unattributed_percent"
+
 	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
@@ -140,8 +143,9 @@ const (
 	OfStorage   Part = "storage" // the server counts what it does with its store
 	OfRuntime   Part = "runtime" // the server says what its runtime allocates
 	OfRaft      Part = "raft"
-	OfTurns     Part = "turns" // the server times the turns of its shards
-	OfLoss      Part = "loss"  // the server counts its window of loss
+	OfTurns     Part = "turns"   // the server times the turns of its shards
+	OfLoss      Part = "loss"    // the server counts its window of loss
+	OfAnatomy   Part = "anatomy" // the server times the wait of ready tasks
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
@@ -225,6 +229,7 @@ var specs = func() []Spec {
 		{Name: UnsyncedTasksMax, Unit: "tasks", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
 		{Name: UnsyncedMsP99, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
 		{Name: UnsyncedMsMax, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: CycleUnattributedPercent, Unit: "%", Better: Lower, Part: OfAnatomy, Zero: true, Partial: true},
 		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true, Partial: true},

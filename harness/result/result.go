@@ -150,7 +150,11 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	Turns     *Turns          `json:"turns,omitempty"` // nil where the server does not time them
+	// StorageSteps is nil where the servers do not count by step, or not all of the window.
+	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`
+	// CycleTime is nil where the servers do not time the wait of ready tasks, or the load has no cycles.
+	CycleTime *CycleTime `json:"cycle_time,omitempty"`
+	Turns     *Turns     `json:"turns,omitempty"` // nil where the server does not time them
 	// LossWindow is nil where no server counts it.
 	LossWindow *LossWindow `json:"loss_window,omitempty"`
 	Stalls     *Stalls     `json:"stalls,omitempty"` // nil where no server records slow commits
@@ -334,6 +338,14 @@ type Profile struct {
 	Top   []ProfileEntry `json:"top"`
 	// Charges are the largest, of a CPU and an allocation profile.
 	Charges []Charge `json:"charges,omitempty"`
+	// Areas are those of the code that have a part of a CPU profile's total, and sum to it; empty of a generator's profile.
+	Areas []ProfileArea `json:"areas,omitempty"`
+}
+
+// ProfileArea is what one area of a server's code has of a CPU profile: each sample belongs to one area.
+type ProfileArea struct {
+	Name  string  `json:"name"`  // "codec", "get", "rpc", ...
+	Value float64 `json:"value"` // in the profile's unit
 }
 
 // ProfileEntry is a function's share of a profile.
