@@ -64,6 +64,8 @@ func fits(s *scenario.Scenario) error {
 		return errors.New("it has faults, which happen to one side alone")
 	case s.Attack != nil:
 		return errors.New("it has an attack, which happens to one side alone")
+	case s.Observe != nil:
+		return errors.New("it observes its timed rounds, which slices do not")
 	case s.Phases.Tasks > 0:
 		return errors.New("its window ends after a number of tasks, and slices end by time")
 	case s.Backlog != nil:

@@ -23,6 +23,7 @@ func TestFits(t *testing.T) {
 		"2 workloads":                       func(s *scenario.Scenario) { s.Workloads = append(s.Workloads, s.Workloads[0]) },
 		"its nodes have hosts":              func(s *scenario.Scenario) { s.Topology.Hosts = &scenario.Hosts{} },
 		"it has faults":                     func(s *scenario.Scenario) { s.Faults = []scenario.Fault{{}} },
+		"it observes its timed rounds":      func(s *scenario.Scenario) { s.Observe = &scenario.Observe{} },
 		"it has an attack":                  func(s *scenario.Scenario) { s.Attack = &scenario.Attack{} },
 		"its window ends after a number of": func(s *scenario.Scenario) { s.Phases.Tasks = 100 },
 		"it has a backlog":                  func(s *scenario.Scenario) { s.Backlog = &scenario.Backlog{} },

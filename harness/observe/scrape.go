@@ -51,6 +51,14 @@ func Scrape(ctx context.Context, admin adminhttp.Client) (map[string]float64, er
 	return m.Values, err
 }
 
+// ReadMetrics has a server write its metrics, as ScrapeAll does, and discards them.
+func ReadMetrics(ctx context.Context, admin adminhttp.Client) error {
+	if _, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax); err != nil {
+		return fmt.Errorf("read metrics: %w", err)
+	}
+	return nil
+}
+
 // ScrapeAll reads the metrics of a server. It takes at most ten seconds and 8 MiB.
 func ScrapeAll(ctx context.Context, admin adminhttp.Client) (Metrics, error) {
 	body, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax)

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -19,8 +20,7 @@ const (
 	pebblePath = "github.com/cockroachdb/pebble/v2."
 )
 
-// areaPrefixes name functions by the beginning of their full names; the longest prefix counts. A function that no prefix names belongs to its
-// caller's area: a helper of Pebble to the look-up or the commit that calls the helper, and memmove to the code that copies.
+// areaPrefixes name functions by the beginning of their full names. A function that no prefix names belongs to its caller's area: a helper of Pebble to the look-up or the commit that calls the helper, and memmove to the code that copies.
 var areaPrefixes = map[string][]string{
 	result.AreaRPC: {
 		"google.golang.org/grpc", "golang.org/x/net/http2", "net/http.", "net.", "crypto/tls.",
@@ -57,7 +57,7 @@ var areaPrefixes = map[string][]string{
 		"runtime.unlock", "runtime.chan", "runtime.selectgo", "runtime.sem", "runtime.sync", "runtime.procyield", "runtime.osyield", "runtime.usleep",
 		"runtime.exitsyscall", "runtime.entersyscall", "runtime.reentersyscall", "runtime.casgstatus", "runtime.runq", "runtime.stealWork", "runtime.checkTimers",
 		"runtime.(*timer", "runtime.resetspinning", "runtime.retake", "runtime.preempt", "runtime.asyncPreempt", "runtime.send", "runtime.recv",
-		"runtime._System", "runtime._ExternalCode", "runtime._LostExternalCode", "internal/runtime/syscall.EpollWait",
+		"runtime._System", "runtime._ExternalCode", "runtime._LostExternalCode",
 	},
 	result.AreaGC: {
 		"runtime.gc", "runtime._GC", "runtime.bgsweep", "runtime.bgscavenge", "runtime.scan", "runtime.mark", "runtime.grey", "runtime.wbBufFlush",
@@ -106,15 +106,12 @@ func areaOf(stack []string, known map[string]string) string {
 	return result.AreaOther
 }
 
-// areaNamed returns the area of the longest prefix that a function's name has, or "".
-func areaNamed(function string) (area string) {
-	longest := 0
-	for of, prefixes := range areaPrefixes {
-		for _, prefix := range prefixes {
-			if len(prefix) > longest && strings.HasPrefix(function, prefix) {
-				longest, area = len(prefix), of
-			}
+// areaNamed returns the area that a function's name begins with a prefix of, or "". No two areas have a prefix of one function.
+func areaNamed(function string) string {
+	for area, prefixes := range areaPrefixes {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(function, prefix) }) {
+			return area
 		}
 	}
-	return area
+	return ""
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,14 +89,16 @@ func TestAreasSumToTheProfile(t *testing.T) {
 	})
 }
 
-// Each area has a prefix or is what is left, and no prefix is of two areas.
+// Each area has a prefix or is what is left, and no function has prefixes of two areas.
 func TestEachAreaHasAPlace(t *testing.T) {
-	seen := map[string]string{}
 	for area, prefixes := range areaPrefixes {
 		assert.Contains(t, areaOrder, area)
 		for _, prefix := range prefixes {
-			assert.Empty(t, seen[prefix], prefix)
-			seen[prefix] = area
+			for other, prefixes := range areaPrefixes {
+				for _, longer := range prefixes {
+					assert.False(t, other != area && strings.HasPrefix(longer, prefix), "%s of %s begins %s of %s", prefix, area, longer, other)
+				}
+			}
 		}
 	}
 	assert.Len(t, areaOrder, len(areaPrefixes)+1, "%s has no prefix", result.AreaOther)

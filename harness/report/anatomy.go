@@ -184,9 +184,9 @@ var areaMeanings = map[string]string{
 	result.AreaCommit:      "batches, the write-ahead log, memtables, and records that are in the log only",
 	result.AreaCompaction:  "flushes and compactions, in the background",
 	result.AreaReplication: "the Raft log, its transport, and its application",
-	result.AreaScheduler:   "of the runtime: goroutines, channels, timers, locks, and waits for the network",
+	result.AreaScheduler:   "of the runtime: goroutines, channels, timers and locks",
 	result.AreaGC:          "of the runtime: the collection of garbage",
 	result.AreaMemory:      "of the runtime: allocation",
-	result.AreaSyscalls:    "system calls, with the kernel's work in them",
+	result.AreaSyscalls:    "system calls, those that wait for the network included, with the kernel's work in them",
 	result.AreaOther:       "everything else",
 }

@@ -78,6 +78,7 @@ func opening(p *page, r *result.Result) {
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
 	}
+	observedParagraph(p, r)
 	scriptParagraph(p, r)
 	listed(p, "Reasons for the verdict:", r.Reasons)
 	listed(p, "Warnings:", r.Warnings)
@@ -264,6 +265,8 @@ func roundsSection(p *page, r *result.Result) {
 	for _, round := range r.Rounds {
 		kind := "timed"
 		switch {
+		case round.TimedProfiled():
+			kind = "timed, profiled"
 		case round.Profiled:
 			kind = "profiled"
 		case round.Calibration:

@@ -154,7 +154,8 @@ type Round struct {
 	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`
 	// CycleTime is nil where the servers do not time the wait of ready tasks, or the load has no cycles.
 	CycleTime *CycleTime `json:"cycle_time,omitempty"`
-	Turns     *Turns     `json:"turns,omitempty"` // nil where the server does not time them
+	Observed  *Observed  `json:"observed,omitempty"` // nil of a scenario that does not observe its timed rounds
+	Turns     *Turns     `json:"turns,omitempty"`    // nil where the server does not time them
 	// LossWindow is nil where no server counts it.
 	LossWindow *LossWindow `json:"loss_window,omitempty"`
 	Stalls     *Stalls     `json:"stalls,omitempty"` // nil where no server records slow commits

@@ -366,6 +366,7 @@ func TestWhatCantBeDeployed(t *testing.T) {
 		`the topology "embedded"`: func(s *scenario.Scenario) { s.Topology.Kind = scenario.Embedded },
 		"a sweep":                 func(s *scenario.Scenario) { s.Points = []scenario.Point{{}} },
 		"a backlog":               func(s *scenario.Scenario) { s.Backlog = &scenario.Backlog{} },
+		"an observe block":        func(s *scenario.Scenario) { s.Observe = &scenario.Observe{} },
 		"an attack":               func(s *scenario.Scenario) { s.Attack = &scenario.Attack{} },
 		`the driver "k6"`:         func(s *scenario.Scenario) { s.Workloads[0].Driver = scenario.DriverK6 },
 		"a rate that is a part of the peak": func(s *scenario.Scenario) {

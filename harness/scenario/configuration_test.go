@@ -45,6 +45,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"fault":      func(s *Scenario) { s.Faults = []Fault{{Kind: "kill"}} },
 		"backlog":    func(s *Scenario) { s.Backlog = &Backlog{Tasks: 5} },
 		"attack":     func(s *Scenario) { s.Attack = &Attack{Clients: 1} },
+		"observe":    func(s *Scenario) { s.Observe = &Observe{Scrape: 1000} },
 		"series":     func(s *Scenario) { s.SeriesEvery = 1000 },
 		"soak":       func(s *Scenario) { s.Soak = &Soak{FaultsEvery: 2} },
 		"invariants": func(s *Scenario) { s.Invariants = []Invariant{{Kind: Conserved}} },

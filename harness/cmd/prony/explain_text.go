@@ -57,6 +57,9 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 		}
 		line("attack", "%s%s", strings.Join(a.Kinds, ", "), clients)
 	}
+	if s.Observe != nil {
+		line("observe", "%s", observedText(s))
+	}
 	for _, i := range s.Invariants {
 		line("invariant", "%s", i)
 	}
