@@ -60,8 +60,11 @@ func TestAreasOfAProfile(t *testing.T) {
 	got, err := areas(p, kindOf(t, "cpu"))
 	require.NoError(t, err)
 	assert.Equal(t, []result.ProfileArea{
-		{Name: result.AreaRPC, Value: 100}, {Name: result.AreaCodec, Value: 20}, {Name: result.AreaQueue, Value: 303},
-		{Name: result.AreaMemory, Value: 40}, {Name: result.AreaOther, Value: 7},
+		{Name: result.AreaRPC, Value: 100},
+		{Name: result.AreaCodec, Value: 20},
+		{Name: result.AreaQueue, Value: 303},
+		{Name: result.AreaMemory, Value: 40},
+		{Name: result.AreaOther, Value: 7},
 	}, got)
 	_, err = areas(build(delayTypes()), kindOf(t, "cpu"))
 	assert.Error(t, err, "a profile without CPU time")

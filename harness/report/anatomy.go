@@ -37,42 +37,45 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 	}
 	p.paragraph("A cycle's time, step by step: means of the timed rounds, which add up where percentiles do not. A task passes the" +
 		" pipeline twice: as an enqueue, which becomes a lease in the turn that leases the task, and as a completion. The times in the" +
-		" pipeline are the means of the stages, and those between the processes are what these leave of the client's round trips: the" +
-		" clients' and the kernel's work, the network, and waits for a CPU. A stage's mean is of batches, while the client's means are of" +
-		" tasks. Where batches differ much in size, the rows between the processes have the difference, and can be below 0.")
-	p.paragraph("A leased task takes the way to its worker that an acknowledgement takes to its producer, and the table counts it as long. What is" +
-		" not attributed is how much longer the task takes: below 0 it arrives before the acknowledgement would. Of tasks that are retried or" +
-		" delayed, the time until their last lease is not attributed either.")
+		" pipeline are the means of the stages. The ways between the processes are what these leave of the client's round trips of the" +
+		" enqueue and from the claim to the settle, each way being half of a round trip: the clients' and the kernel's work, the network," +
+		" and waits for a CPU. A stage's mean is of batches, while the client's means are of tasks. Where batches differ much in size, the" +
+		" ways have the difference, and can be below 0. Of tasks that are retried or delayed, the time until their last lease is not attributed.")
 	var rows [][]string
 	row := func(step, part string, ms float64) {
 		rows = append(rows, []string{step, part, render.Number(ms), share(ms, c.CycleMs)})
 	}
 	span := 0.0
-	pass := func(step func(stage string) string, ready bool) {
-		for _, s := range stages {
-			if !serial(s.Name, stages) {
-				continue
-			}
-			if ready && s.Name == result.StageDecide {
-				row("ready", "from the turn that enqueues the task to the turn that leases the task", c.ReadyMs)
-			}
-			row(step(s.Name), code(s.Name), s.MeanMs())
-		}
-	}
+	var before, after []result.Stage // before and from the decision
 	for _, s := range stages {
-		if serial(s.Name, stages) {
-			span += s.MeanMs()
+		switch {
+		case !serial(s.Name, stages):
+			continue
+		case s.Name == result.StageReceive || s.Name == result.StageInbox:
+			before = append(before, s)
+		default:
+			after = append(after, s)
+		}
+		span += s.MeanMs()
+	}
+	pass := func(step string, stages []result.Stage) {
+		for _, s := range stages {
+			row(step, code(s.Name), s.MeanMs())
 		}
 	}
-	pass(func(stage string) string {
-		if stage == result.StageReceive || stage == result.StageInbox {
-			return result.StepEnqueue
-		}
-		return result.StepClaim
-	}, true)
-	row("enqueue and claim", "between the processes, there and back", c.EnqueueMs-span)
-	pass(func(string) string { return result.StepSettle }, false)
-	row("work and settle", "in the worker, and between the processes, there and back", c.SettleMs-span)
+	enqueueWay, workerWay := (c.EnqueueMs-span)/2, (c.SettleMs-c.WorkMs-span)/2
+	row(result.StepEnqueue, "to the server", enqueueWay)
+	pass(result.StepEnqueue, before)
+	row("ready", "from the turn that enqueues the task to the turn that leases the task", c.ReadyMs)
+	pass(result.StepClaim, after)
+	row(result.StepClaim, "to the worker", workerWay)
+	if c.WorkMs > 0 {
+		row("work", "in the worker, as the scenario says", c.WorkMs)
+	}
+	row(result.StepSettle, "to the server", workerWay)
+	pass(result.StepSettle, before)
+	pass(result.StepSettle, after)
+	row(result.StepSettle, "to the worker", workerWay)
 	row("", "not attributed", c.UnattributedMs())
 	row("cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), c.CycleMs)
 	p.table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
@@ -80,10 +83,10 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 	if c.UnattributedPercent() > result.UnattributedPercentMax {
 		verdict = "The check does not hold"
 	}
-	p.paragraph("%s: the client's mean round trips of the enqueue (%s ms) and from the claim to the settle (%s ms), with the server's mean wait of a"+
-		" ready task (%s ms), are to add up to the client's mean cycle (%s ms) within %d %%. %s %% of the cycle is not attributed.",
-		verdict, render.Number(c.EnqueueMs), render.Number(c.SettleMs), render.Number(c.ReadyMs), render.Number(c.CycleMs), result.UnattributedPercentMax,
-		render.Number(c.UnattributedPercent()))
+	p.paragraph("%s: the parts are to add up to the client's mean cycle (%s ms) within %d %%. They come from the client's mean round trips of the enqueue (%s ms)"+
+		" and from the claim to the settle (%s ms), and from the server's mean wait of a ready task (%s ms), each measured by itself. %s %% of the cycle is"+
+		" not attributed.", verdict, render.Number(c.CycleMs), result.UnattributedPercentMax, render.Number(c.EnqueueMs), render.Number(c.SettleMs),
+		render.Number(c.ReadyMs), render.Number(c.UnattributedPercent()))
 }
 
 // storageStepsTable shows the operations on the stores by step.

@@ -26,7 +26,7 @@ func anatomyFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		batches := round.Cycles / 10
 		round.Stages = []result.Stage{
 			stage("receive", batches, 0.005), stage("inbox", batches, 0.01), stage("decide", batches, 0.004), stage("apply", batches, 0.006),
-			stage("commit_wait", batches, 0.002), stage("commit", batches, 0.001), stage("reply", batches, 0.003), stage("ready", round.Cycles, 0.04),
+			stage("commit_wait", batches, 0.002), stage("commit", batches, 0.001), stage("reply", batches, 0.003), stage("ready", round.Cycles, 0.06),
 		}
 		n := float64(round.Cycles)
 		round.StorageSteps = &result.StorageSteps{Cycles: n, Steps: []result.StorageStep{
@@ -36,6 +36,7 @@ func anatomyFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 			{Name: result.StepCommit, Sets: n / 5, SetBytes: 12 * n, Encodes: n / 5, EncodedBytes: 11 * n},
 			{Name: result.StepOther},
 		}}
+		round.CycleTime = &result.CycleTime{WorkMs: 0.01}
 		round.Derive(hists[i].Histograms)
 	}
 	metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad)

@@ -82,32 +82,45 @@ func MergeStorageSteps(rounds []Round) (sum StorageSteps) {
 // measured wrongly.
 const UnattributedPercentMax = 5
 
-// CycleTime are means of which the mean time of a cycle is the sum, but for what is not attributed. Each is measured by itself, and means
-// add up where percentiles do not:
+// CycleTime are means that the mean time of a cycle is made of, but for what is not attributed. Each is measured by itself, and means add up
+// where percentiles do not.
 //
-//	cycle = enqueue + ready + settle + not attributed
+// A task goes to the server as an enqueue, and its acknowledgement is not on the way of the cycle. It waits until a turn leases it, goes to
+// its worker, and comes back to the server as a settlement, whose acknowledgement ends the cycle. The ways between the processes are known
+// as round trips only: of enqueue and of settle, without the time in the server and in the worker. Each way counts as half of its
+// round trip. With the time in the server, this makes
 //
-// The acknowledgement of an enqueue is not on the way of the cycle. The leased task is: once its lease is committed, it goes to the client
-// as an acknowledgement does. What is not attributed is the difference between these two ways, and of tasks that are delayed or retried the
-// time until their last lease.
+//	cycle = enqueue / 2 + ready + (settle - work) / 2 + settle + not attributed
+//
+// Of tasks that are delayed or retried, the time until their last lease is not attributed.
 type CycleTime struct {
 	Cycles    uint64  `json:"cycles"`
 	CycleMs   float64 `json:"cycle_ms"`   // from the enqueue to the acknowledged completion, by the client
 	EnqueueMs float64 `json:"enqueue_ms"` // from the enqueue to its acknowledgement, by the client
 	ReadyMs   float64 `json:"ready_ms"`   // from the turn of the shard that enqueued the task until the turn that leased it, by the server
 	SettleMs  float64 `json:"settle_ms"`  // from the arrival of the leased task until its completion was acknowledged, by the client
+	// WorkMs is how long the workers take for a task, according to the scenario.
+	WorkMs float64 `json:"work_ms,omitempty"`
 }
 
 // UnattributedMs is what the parts leave of the cycle; below 0 where they exceed it.
-func (c CycleTime) UnattributedMs() float64 { return c.CycleMs - c.EnqueueMs - c.ReadyMs - c.SettleMs }
+func (c CycleTime) UnattributedMs() float64 {
+	return c.CycleMs - c.EnqueueMs/2 - c.ReadyMs - (c.SettleMs-c.WorkMs)/2 - c.SettleMs
+}
 
 // UnattributedPercent is the amount of UnattributedMs in percent of the cycle.
 func (c CycleTime) UnattributedPercent() float64 {
 	return 100 * math.Abs(c.UnattributedMs()) / c.CycleMs
 }
 
-// deriveCycleTime fills in the parts of the mean cycle, if the servers time the wait of ready tasks and the client has all of its means.
+// deriveCycleTime completes the parts of the mean cycle, of which WorkMs is known. It removes them unless the servers time the wait of ready
+// tasks and the client has all of its means.
 func (r *Round) deriveCycleTime(h Histograms) {
+	if r.CycleTime == nil {
+		return
+	}
+	work := r.CycleTime.WorkMs
+	r.CycleTime = nil
 	ready := slices.IndexFunc(r.Stages, func(s Stage) bool { return s.Name == StageReady && s.Count > 0 })
 	if ready < 0 {
 		return
@@ -118,7 +131,7 @@ func (r *Round) deriveCycleTime(h Histograms) {
 		}
 	}
 	r.CycleTime = &CycleTime{
-		Cycles:  uint64(h.Cycle.TotalCount()),
+		Cycles: uint64(h.Cycle.TotalCount()), WorkMs: work,
 		CycleMs: h.Cycle.Mean() / 1e6, EnqueueMs: h.Enqueue.Mean() / 1e6, SettleMs: h.Settle.Mean() / 1e6, ReadyMs: r.Stages[ready].MeanMs(),
 	}
 	r.Metrics[CycleUnattributedPercent] = r.CycleTime.UnattributedPercent()
@@ -132,12 +145,13 @@ func MergeCycleTimes(rounds []Round) (sum CycleTime) {
 		}
 	}
 	for i := range rounds {
-		if of := rounds[i].CycleTime; of != nil && rounds[i].Timed() {
+		if of := rounds[i].CycleTime; of != nil && of.Cycles > 0 && rounds[i].Timed() {
 			weight := float64(of.Cycles) / float64(sum.Cycles)
 			sum.CycleMs += weight * of.CycleMs
 			sum.EnqueueMs += weight * of.EnqueueMs
 			sum.ReadyMs += weight * of.ReadyMs
 			sum.SettleMs += weight * of.SettleMs
+			sum.WorkMs += weight * of.WorkMs
 		}
 	}
 	return sum

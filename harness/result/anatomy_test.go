@@ -22,7 +22,7 @@ func recorded(t *testing.T, ms ...float64) *hdrhistogram.Histogram {
 // The parts of a mean cycle are the client's means and the server's wait of ready tasks; what they leave is a metric.
 func TestCycleTimeIsDerived(t *testing.T) {
 	h := Histograms{Enqueue: recorded(t, 1, 3), Settle: recorded(t, 4, 6), Cycle: recorded(t, 9, 11)}
-	r := Round{Stages: []Stage{StageOf(StageInbox, 8, []uint64{4}), StageOf(StageReady, 8, []uint64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4})}}
+	r := Round{CycleTime: &CycleTime{WorkMs: 1}, Stages: []Stage{StageOf(StageInbox, 8, []uint64{4}), StageOf(StageReady, 8, []uint64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4})}}
 	r.Derive(h)
 	require.NotNil(t, r.CycleTime)
 	c := *r.CycleTime
@@ -31,13 +31,15 @@ func TestCycleTimeIsDerived(t *testing.T) {
 	assert.InDelta(t, 2, c.EnqueueMs, 0.02)
 	assert.InDelta(t, 5, c.SettleMs, 0.05)
 	assert.InDelta(t, 2, c.ReadyMs, 1e-9)
-	assert.InDelta(t, 1, c.UnattributedMs(), 0.1)
-	assert.InDelta(t, 10, c.UnattributedPercent(), 1)
-	assert.InDelta(t, c.UnattributedPercent(), r.Metrics[CycleUnattributedPercent], 0)
-
+	assert.InDelta(t, 1, c.WorkMs, 0)
+	assert.InDelta(t, 10-1-2-2-5, c.UnattributedMs(), 0.2)
+	c.EnqueueMs, c.SettleMs, c.CycleMs = 2, 5, 10.5
+	assert.InDelta(t, 0.5, c.UnattributedMs(), 1e-9)
+	assert.InDelta(t, 100*0.5/10.5, c.UnattributedPercent(), 1e-9)
+	assert.InDelta(t, r.CycleTime.UnattributedPercent(), r.Metrics[CycleUnattributedPercent], 0)
 	c.EnqueueMs += 2 // the parts exceed the cycle
-	assert.InDelta(t, -1, c.UnattributedMs(), 0.1)
-	assert.InDelta(t, 10, c.UnattributedPercent(), 1)
+	assert.InDelta(t, -0.5, c.UnattributedMs(), 1e-9)
+	assert.InDelta(t, 100*0.5/10.5, c.UnattributedPercent(), 1e-9)
 
 	for what, without := range map[string]struct {
 		stages []Stage
@@ -48,11 +50,14 @@ func TestCycleTimeIsDerived(t *testing.T) {
 		"no enqueue in the window": {r.Stages, Histograms{Enqueue: NewHistogram(), Settle: h.Settle, Cycle: h.Cycle}},
 		"no histograms":            {r.Stages, Histograms{}},
 	} {
-		of := Round{Stages: without.stages}
+		of := Round{CycleTime: &CycleTime{}, Stages: without.stages}
 		of.Derive(without.h)
 		assert.Nil(t, of.CycleTime, what)
 		assert.NotContains(t, of.Metrics, CycleUnattributedPercent, what)
 	}
+	of := Round{Stages: r.Stages}
+	of.Derive(h)
+	assert.Nil(t, of.CycleTime, "the workloads differ in how long their workers take")
 }
 
 // The parts add up to the cycle whatever the rounds are, and each round counts by its cycles.
@@ -65,7 +70,7 @@ func TestMergedCycleTimesAddUp(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "rounds") {
 			c := &CycleTime{
 				Cycles: rapid.Uint64Range(1, 1_000_000).Draw(t, "cycles"), CycleMs: ms.Draw(t, "cycle"), EnqueueMs: ms.Draw(t, "enqueue"),
-				ReadyMs: ms.Draw(t, "ready"), SettleMs: ms.Draw(t, "settle"),
+				ReadyMs: ms.Draw(t, "ready"), SettleMs: ms.Draw(t, "settle"), WorkMs: ms.Draw(t, "work"),
 			}
 			rounds = append(rounds, Round{CycleTime: c}, Round{}, Round{Profiled: true, CycleTime: &CycleTime{Cycles: 9, CycleMs: 1e9}})
 			cycles += c.Cycles
@@ -75,7 +80,7 @@ func TestMergedCycleTimesAddUp(t *testing.T) {
 		require.Equal(t, cycles, all.Cycles)
 		if cycles > 0 {
 			require.InEpsilon(t, sum/float64(cycles), all.CycleMs, 1e-9)
-			require.InDelta(t, all.CycleMs, all.EnqueueMs+all.ReadyMs+all.SettleMs+all.UnattributedMs(), 1e-6)
+			require.InDelta(t, all.CycleMs, all.EnqueueMs/2+all.ReadyMs+1.5*all.SettleMs-all.WorkMs/2+all.UnattributedMs(), 1e-6)
 		}
 	})
 }

@@ -152,7 +152,8 @@ type Round struct {
 	Stages    []Stage         `json:"stages,omitempty"`
 	// StorageSteps is nil where the servers do not count by step, or not all of the window.
 	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`
-	// CycleTime is nil where the servers do not time the wait of ready tasks, or the load has no cycles.
+	// CycleTime is nil where the servers do not time the wait of ready tasks, the load has no cycles, or its workloads differ in how long the
+	// workers take for a task. Before Derive it has WorkMs alone.
 	CycleTime *CycleTime `json:"cycle_time,omitempty"`
 	Observed  *Observed  `json:"observed,omitempty"` // nil of a scenario that does not observe its timed rounds
 	Turns     *Turns     `json:"turns,omitempty"`    // nil where the server does not time them

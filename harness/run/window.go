@@ -38,6 +38,7 @@ type windowProbe struct {
 
 	series       *series // nil without a series
 	observe      *scenario.Observe
+	workloads    []scenario.Workload
 	scraper      *scraper    // nil unless the window's metrics are read
 	rates        *steadiness // nil in rounds without a rate
 	host         *hostWatch  // nil before the window
@@ -60,7 +61,7 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 	if loads != nil {
 		loads.slow = w.trace.watch()
 	}
-	w.observe = r.points[p.point].Observe
+	w.observe, w.workloads = r.points[p.point].Observe, r.points[p.point].Workloads
 	if len(r.scenario.Points) > 0 {
 		w.point = p.point + 1
 	}

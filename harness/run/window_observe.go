@@ -45,13 +45,9 @@ func startScraper(ctx context.Context, began time.Time, every time.Duration, clu
 // scrape reads the metrics of the servers that run.
 func (s *scraper) scrape(ctx context.Context, cluster *topology.Cluster) error {
 	for _, server := range cluster.Servers() {
-		err := observe.ReadMetrics(ctx, admin(cluster, server))
-		switch {
-		case ctx.Err() != nil: // the window ended
-			return nil
-		case err == nil:
+		if err := observe.ReadMetrics(ctx, admin(cluster, server)); err == nil {
 			s.scrapes++
-		case server.Node().Running():
+		} else if ctx.Err() == nil && server.Node().Running() { // the window goes on
 			return fmt.Errorf("observe the servers: %w", err)
 		}
 	}
