@@ -27,7 +27,7 @@ func (s *noopServer) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequ
 	for {
 		in, err := stream.Recv()
 		if err != nil {
-			return nil
+			return err
 		}
 		a, err := s.answer(in)
 		if err != nil {

@@ -20,12 +20,10 @@ func SerialText(s *result.Serial) string {
 	fmt.Fprintf(&b, "serial budget: the most work for each request that keeps %s of the rate without work\n", render.PercentTo(s.KeptShare, 0))
 	fmt.Fprintf(&b, "  commit %s, %s, %s\n\n", s.Manifest.Build.Revision(), s.Manifest.Host.CPUModel, render.Plural(s.Manifest.Host.CPUs, "CPU"))
 	b.WriteString(serialPoints(s).Text("  "))
-	for _, waits := range []string{result.WaitsParking, result.WaitsSpinning} {
-		if p := s.Largest(waits); p != nil {
-			fmt.Fprintf(&b, "\nlargest budget with %s waits: %s of %s", waits, render.Nanoseconds(p.Budget.WorkNs), p.Name())
-		}
-	}
 	b.WriteString("\n")
+	for _, answer := range serialAnswers(s) {
+		b.WriteString(answer + "\n")
+	}
 	for i := range s.Points {
 		serialDetail(&b, &s.Points[i])
 	}
@@ -59,6 +57,14 @@ func serialDetail(b *strings.Builder, p *result.SerialPoint) {
 		fmt.Fprintf(b, "  skipped: %s\n", p.Skipped)
 		return
 	}
+	b.WriteString(serialWindows(p).Text("  "))
+	for _, note := range serialNotes(p) {
+		fmt.Fprintf(b, "  %s\n", note)
+	}
+}
+
+// serialWindows has the figures of a point without work and at the budget.
+func serialWindows(p *result.SerialPoint) render.Table {
 	t := render.Table{Header: []string{"for each request", ">without work", ">at the budget"}}
 	row := func(name string, of func(w *result.SerialWindow) string) {
 		t.Rows = append(t.Rows, []string{name, of(p.Unloaded), of(p.AtBudget)})
@@ -89,10 +95,15 @@ func serialDetail(b *strings.Builder, p *result.SerialPoint) {
 	row("longest response", func(w *result.SerialWindow) string { return fmt.Sprintf("%.2f ms", w.LongestMs) })
 	row("of so many requests", func(w *result.SerialWindow) string { return render.Count(w.LongestOf) })
 	row("samples of the profile", func(w *result.SerialWindow) string { return render.Count(w.Profile.Samples) })
-	b.WriteString(t.Text("  "))
-	u := p.Budget
-	fmt.Fprintf(b, "  from %d pairs of slices in %.0f s; a step of work is %.3g ns\n", u.Pairs, u.Seconds, u.NsPerStep)
-	if u.Unsettled != "" {
-		fmt.Fprintf(b, "  the interval is wider than it was to be: %s\n", u.Unsettled)
+	return t
+}
+
+// serialNotes say how a budget was found.
+func serialNotes(p *result.SerialPoint) []string {
+	b := p.Budget
+	notes := []string{fmt.Sprintf("from %d pairs of slices in %.0f s; a step of work is %.3g ns", b.Pairs, b.Seconds, b.NsPerStep)}
+	if b.Unsettled != "" {
+		notes = append(notes, "the interval is wider than it was to be: "+b.Unsettled)
 	}
+	return notes
 }

@@ -46,9 +46,12 @@ type SerialPoint struct {
 	AtBudget *SerialWindow `json:"at_budget,omitempty"`
 }
 
-// Name is the point's setting in words.
-func (p SerialPoint) Name() string {
-	return fmt.Sprintf("%s, server procs %d, generator procs %d, connections %d, in flight %d", p.Waits, p.ServerProcs, p.GeneratorProcs, p.Connections, p.InFlight)
+// Name is what the point is called.
+func (p SerialPoint) Name() string { return p.Waits + " waits, " + p.Setting() }
+
+// Setting is the point in words, but for its waits.
+func (p SerialPoint) Setting() string {
+	return fmt.Sprintf("server procs %d, generator procs %d, connections %d, in flight %d", p.ServerProcs, p.GeneratorProcs, p.Connections, p.InFlight)
 }
 
 // SerialBudget is what a search found.
@@ -133,6 +136,9 @@ func WriteSerial(dir string, s *Serial) error {
 	return WriteFile(path, data)
 }
 
+// IsSerial reports whether a folder has a serial budget.
+func IsSerial(dir string) (bool, error) { return hasFile(dir, SerialFile) }
+
 // ReadSerial reads the serial budget stored in dir.
 func ReadSerial(dir string) (*Serial, error) {
 	path := filepath.Join(dir, SerialFile)
@@ -146,6 +152,9 @@ func ReadSerial(dir string) (*Serial, error) {
 	for i, p := range s.Points {
 		if p.Skipped == "" && (p.Budget == nil || p.Unloaded == nil || p.AtBudget == nil) {
 			return nil, fmt.Errorf("read %s: corrupt: point %d was measured and lacks its budget or a window", path, i+1)
+		}
+		if p.Skipped == "" && len(p.Unloaded.Profile.Stages) != len(p.AtBudget.Profile.Stages) {
+			return nil, fmt.Errorf("read %s: corrupt: the windows of point %d have different stages", path, i+1)
 		}
 	}
 	return &s, nil

@@ -32,7 +32,7 @@ func TestSerialIsReadAsItWasWritten(t *testing.T) {
 	assert.Equal(t, []any{s.Version, s.KeptShare}, []any{got.Version, got.KeptShare})
 	assert.Equal(t, &got.Points[1], got.Largest(result.WaitsParking))
 	assert.Nil(t, got.Largest(result.WaitsSpinning))
-	assert.Equal(t, "parking, server procs 1, generator procs 1, connections 1, in flight 64", got.Points[0].Name())
+	assert.Equal(t, "parking waits, server procs 1, generator procs 1, connections 1, in flight 64", got.Points[0].Name())
 
 	s.Points[0].Budget.WorkNs = math.NaN()
 	require.Error(t, result.WriteSerial(dir, s))
@@ -41,7 +41,8 @@ func TestSerialIsReadAsItWasWritten(t *testing.T) {
 func TestSerialThatCannotBeRead(t *testing.T) {
 	for text, problem := range map[string]string{
 		`{"version": 2}`: "it has version 2 and this program reads up to 1: use a newer prony",
-		`{"version": 1, "points": [{"waits": "parking"}]}`: "corrupt: point 1 was measured and lacks its budget or a window",
+		`{"version": 1, "points": [{"waits": "parking"}]}`:                                                                       "corrupt: point 1 was measured and lacks its budget or a window",
+		`{"version": 1, "points": [{"budget": {}, "unloaded": {"profile": {"stages": [{"name": "decide"}]}}, "at_budget": {}}]}`: "corrupt: the windows of point 1 have different stages",
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, result.SerialFile), []byte(text), 0o600))

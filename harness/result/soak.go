@@ -127,8 +127,11 @@ type SoakEvent struct {
 }
 
 // IsSoak reports whether a folder has the result of a soak.
-func IsSoak(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, SoakFile))
+func IsSoak(dir string) (bool, error) { return hasFile(dir, SoakFile) }
+
+// hasFile reports whether a folder has a file.
+func hasFile(dir, name string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, name))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

@@ -39,7 +39,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		`--waits "polling" is neither parking nor spinning`:          func(o *Options) { o.Waits = []string{"polling"} },
 		"--search 1ms is not 1s to 1h0m0s":                           func(o *Options) { o.Search = time.Millisecond },
 		"--window 1m0s is not 100ms to 30s":                          func(o *Options) { o.Window = time.Minute },
-		"the flags have 512 combinations, and 256 is the most: name": func(o *Options) { o.Connections, o.InFlight = make1To(32), make1To(16) },
+		"the flags have 512 combinations, and 256 is the most: name": func(o *Options) { o.Connections, o.InFlight = upTo(32), upTo(16) },
 	} {
 		o := sound()
 		change(&o)
@@ -50,7 +50,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 }
 
-func make1To(n int) (all []int) {
+func upTo(n int) (all []int) {
 	for i := range n {
 		all = append(all, i+1)
 	}
@@ -151,7 +151,7 @@ func TestSerialBudgetOfARealServer(t *testing.T) {
 // A server of an ordinary build is refused with a sentence, and ends.
 func TestOrdinaryServerIsRefused(t *testing.T) {
 	s, folder, err := Measure(t.Context(), programs(t, "queued"))
-	require.ErrorContains(t, err, "point 1, parking, server procs 1, generator procs 1, connections 1, in flight 16: "+
+	require.ErrorContains(t, err, "point 1, parking waits, server procs 1, generator procs 1, connections 1, in flight 16: "+
 		"the server takes no no-op requests: it is built without the tag serialbudget")
 	assert.Empty(t, s.Points)
 	assert.FileExists(t, filepath.Join(folder, result.SerialFile))

@@ -52,19 +52,60 @@ func TestSerialShowsAStoredResult(t *testing.T) {
 	require.NoError(t, result.WriteSerial(".", madeUpSerial()))
 	got := prony(t, "serial", ".")
 	require.Equal(t, 0, got.code, got.stderr)
-	path := filepath.Join(here, "testdata", "serial.golden")
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got.stdout), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got.stdout)
+	asGolden(t, filepath.Join(here, "testdata", "serial.golden"), got.stdout)
 
 	got = prony(t, "serial", "--json", ".")
 	require.Equal(t, 0, got.code, got.stderr)
 	var s result.Serial
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &s))
 	assert.Equal(t, madeUpSerial().Points, s.Points)
+}
+
+// asGolden compares a text with a golden file, or rewrites the file.
+func asGolden(t *testing.T, path, text string) {
+	t.Helper()
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), text)
+}
+
+// A serial budget has a page with a plot, which can be published and rendered again.
+func TestSerialPage(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	inFolder(t)
+	require.NoError(t, result.WriteSerial(".", madeUpSerial()))
+	got := prony(t, "report", ".")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, "report.md\n", got.stdout)
+	page, err := os.ReadFile("report.md")
+	require.NoError(t, err)
+	asGolden(t, filepath.Join(here, "testdata", "serial.md.golden"), string(page))
+	plot, err := os.ReadFile("serial.svg")
+	require.NoError(t, err)
+	for _, says := range []string{"parking", "spinning", "1/1/1×64", "budget (ns for each request)"} {
+		assert.Contains(t, string(plot), says)
+	}
+
+	require.Equal(t, 0, prony(t, "report", "--publish", "reports", ".").code)
+	require.Equal(t, 0, prony(t, "report", "--out", "again", "reports/data/serial").code)
+	for _, file := range []string{"serial.md", "serial.svg"} {
+		published, err := os.ReadFile(filepath.Join("reports", file))
+		require.NoError(t, err)
+		again, err := os.ReadFile(filepath.Join("again", file))
+		require.NoError(t, err)
+		assert.Equal(t, string(published), string(again), file)
+	}
+
+	dirty := madeUpSerial()
+	dirty.Manifest.Build.Dirty = true
+	require.NoError(t, result.WriteSerial(".", dirty))
+	got = prony(t, "report", "--publish", "reports", ".")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "publish: . can't be published: ")
 }
 
 func TestSerialThatIsRefused(t *testing.T) {
@@ -82,4 +123,15 @@ func TestSerialThatIsRefused(t *testing.T) {
 		assert.Empty(t, got.stdout)
 	}
 	assert.NoDirExists(t, filepath.Join(dir, defaultOut))
+}
+
+func TestBaselinesLeaveASerialBudgetOut(t *testing.T) {
+	dir := t.TempDir()
+	unlimited, err := hasNoLimits(dir)
+	require.NoError(t, err)
+	assert.False(t, unlimited)
+	require.NoError(t, result.WriteSerial(dir, madeUpSerial()))
+	unlimited, err = hasNoLimits(dir)
+	require.NoError(t, err)
+	assert.True(t, unlimited)
 }
