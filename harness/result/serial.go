@@ -58,10 +58,12 @@ func (p SerialPoint) Setting() string {
 type SerialBudget struct {
 	WorkNs float64 `json:"work_ns"` // for each request
 	// LowNs and HighNs are the interval of the work at 95 % confidence. It is looked for up to a factor of 1.3 from the work.
-	LowNs   float64 `json:"low_ns"`
-	HighNs  float64 `json:"high_ns"`
-	Pairs   int     `json:"pairs"`   // of slices without and with work
-	Seconds float64 `json:"seconds"` // of the search
+	LowNs  float64 `json:"low_ns"`
+	HighNs float64 `json:"high_ns"`
+	Pairs  int     `json:"pairs"` // of slices without and with work
+	// PairNoise is the standard deviation of the ratio that one pair measured, as a share of the ratio.
+	PairNoise float64 `json:"pair_noise"`
+	Seconds   float64 `json:"seconds"` // of the search
 	// BaseNs is the time between two answers without work, when the search began.
 	BaseNs float64 `json:"base_ns"`
 	// NsPerStep is the time of one step of work, as the server measured it.

@@ -12,9 +12,9 @@ const (
 // observation is what pairs with one amount of work measured.
 type observation struct {
 	work     float64 // ns
-	slowdown float64 // the mean of the pairs
+	slowdown float64 // the geometric mean of the pairs
 	pairs    float64
-	variance float64 // of one pair
+	variance float64 // of the logarithm of one pair's slowdown
 }
 
 const (
@@ -28,8 +28,8 @@ const (
 	likelihoodDrop = 3.84
 )
 
-// estimate is a fitted budget with its interval at 95 % confidence.
-type estimate struct{ work, low, high float64 }
+// estimate is a fitted budget with its interval at 95 % confidence, and the variance of one pair.
+type estimate struct{ work, low, high, variance float64 }
 
 // halfWidth is half of the interval as a share of the budget.
 func (e estimate) halfWidth() float64 { return (e.high - e.low) / 2 / e.work }
@@ -50,7 +50,7 @@ func fit(all []observation, middle, steepest float64) estimate {
 			best = i
 		}
 	}
-	e := estimate{work: works[best], low: works[best], high: works[best]}
+	e := estimate{work: works[best], low: works[best], high: works[best], variance: variance}
 	for i, misfit := range misfits {
 		if misfit-misfits[best] <= likelihoodDrop*variance {
 			e.low, e.high = min(e.low, works[i]), max(e.high, works[i])

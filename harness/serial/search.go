@@ -82,7 +82,7 @@ func (s *search) run(ctx context.Context) (*result.SerialBudget, error) {
 		}
 	}
 	return &result.SerialBudget{
-		WorkNs: found.work, LowNs: found.low, HighNs: found.high, Pairs: s.done, BaseNs: s.baseNs, Unsettled: unsettled,
+		WorkNs: found.work, LowNs: found.low, HighNs: found.high, Pairs: s.done, PairNoise: math.Sqrt(found.variance), BaseNs: s.baseNs, Unsettled: unsettled,
 	}, nil
 }
 
@@ -106,7 +106,7 @@ func (s *search) bisect(ctx context.Context) (low, high float64, err error) {
 
 // above reports whether a work is above the budget.
 func (s *search) above(ctx context.Context, work float64) (bool, error) {
-	var slowdowns []float64
+	var slowdowns []float64 // their logarithms
 	for {
 		for range stepPairs {
 			inForce, slowdown, err := s.one(ctx, work)
@@ -119,10 +119,10 @@ func (s *search) above(ctx context.Context, work float64) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		p := mean.PAbove(slowdownMost)
+		p := mean.PAbove(math.Log(slowdownMost))
 		if p < stepAlpha || p > 1-stepAlpha || len(slowdowns) >= stepPairsMax {
 			s.observe(work, mean, len(slowdowns))
-			return mean.Center > slowdownMost, nil
+			return mean.Center > math.Log(slowdownMost), nil
 		}
 	}
 }
@@ -149,14 +149,17 @@ func (s *search) round(ctx context.Context, middle float64) error {
 	return nil
 }
 
+// observe adds what pairs of one work measured: the mean of the logarithms of their slowdowns. A mean of the slowdowns themselves would be too
+// high, since the noise of the slice without work is below the line.
 func (s *search) observe(work float64, mean stat.Mean, pairs int) {
 	s.observed = append(s.observed, observation{
-		work: work, slowdown: mean.Center, pairs: float64(pairs), variance: float64(pairs) * mean.StdErr * mean.StdErr,
+		work: work, slowdown: math.Exp(mean.Center), pairs: float64(pairs), variance: float64(pairs) * mean.StdErr * mean.StdErr,
 	})
 }
 
-// one measures one pair.
-func (s *search) one(ctx context.Context, work float64) (inForce, slowdown float64, err error) {
+// one measures one pair, and returns the logarithm of its slowdown.
+func (s *search) one(ctx context.Context, work float64) (inForce, logSlowdown float64, err error) {
 	s.done++
-	return s.pairs.pair(ctx, work)
+	inForce, slowdown, err := s.pairs.pair(ctx, work)
+	return inForce, math.Log(slowdown), err
 }

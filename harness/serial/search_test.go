@@ -67,6 +67,15 @@ func TestSearchFindsTheBudget(t *testing.T) {
 	}
 }
 
+// Noise makes no budget smaller: that of the slice without work would, if slowdowns were averaged as they are.
+func TestSearchIsNotBiasedByNoise(t *testing.T) {
+	s := &simulated{baseNs: 50_000, stepNs: 1.7, noise: 0.12, random: rand.New(rand.NewPCG(1, 7))}
+	found, err := searching(s, 20_000).run(t.Context())
+	require.NoError(t, err)
+	assert.InEpsilon(t, s.budget(), found.WorkNs, 0.05)
+	assert.InEpsilon(t, s.noise, found.PairNoise, 0.1)
+}
+
 func TestSearchIsBounded(t *testing.T) {
 	hopeless := func() *simulated {
 		return &simulated{baseNs: 1_000, kneeNs: 0, stepNs: 1, noise: 2, random: rand.New(rand.NewPCG(1, 7))}

@@ -28,7 +28,7 @@ func madeUpSerial() *result.Serial {
 	point := func(waits string, workNs float64) result.SerialPoint {
 		return result.SerialPoint{
 			Waits: waits, ServerProcs: 1, GeneratorProcs: 1, Connections: 1, InFlight: 64, Unloaded: window(0), AtBudget: window(workNs),
-			Budget: &result.SerialBudget{WorkNs: workNs, LowNs: workNs - 10, HighNs: workNs + 12, Pairs: 700, Seconds: 31, BaseNs: 5_000, NsPerStep: 1.7},
+			Budget: &result.SerialBudget{WorkNs: workNs, LowNs: workNs - 10, HighNs: workNs + 12, Pairs: 700, PairNoise: 0.034, Seconds: 31, BaseNs: 5_000, NsPerStep: 1.7},
 		}
 	}
 	s := &result.Serial{
