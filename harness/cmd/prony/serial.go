@@ -61,7 +61,7 @@ judged.`,
 	c.Flags().IntSliceVar(&o.ServerProcs, "server-procs", []int{1}, "GOMAXPROCS of the server: its threads, of which each does I/O and all else")
 	c.Flags().IntSliceVar(&o.GeneratorProcs, "generator-procs", []int{1}, "GOMAXPROCS of the load generator")
 	c.Flags().IntSliceVar(&o.Connections, "connections", []int{1}, "connections, each with one stream")
-	c.Flags().IntSliceVar(&o.InFlight, "in-flight", []int{64}, "requests of each connection that are not answered yet")
+	c.Flags().IntSliceVar(&o.InFlight, "in-flight", []int{256}, "requests of each connection that are not answered yet")
 	c.Flags().DurationVar(&o.Search, "search", 45*time.Second, "longest search of one point")
 	c.Flags().DurationVar(&o.Window, "window", 2*time.Second, "length of each of the two windows of a point, without work and at the budget")
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "seed of the order of slices")
