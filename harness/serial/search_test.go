@@ -76,6 +76,18 @@ func TestSearchIsNotBiasedByNoise(t *testing.T) {
 	assert.InEpsilon(t, s.noise, found.PairNoise, 0.1)
 }
 
+// The bisection leaves the budget between two works that a fit can span.
+func TestBisectionBracketsTheBudget(t *testing.T) {
+	for _, knee := range []float64{0, 0.1, 0.4, 0.95} {
+		s := &simulated{baseNs: 50_000, kneeNs: knee * 50_000, stepNs: 1.7, noise: 0.001, random: rand.New(rand.NewPCG(1, 7))}
+		low, high, err := searching(s, 20_000).bisect(t.Context())
+		require.NoError(t, err)
+		assert.LessOrEqual(t, low, s.budget())
+		assert.GreaterOrEqual(t, high, s.budget())
+		assert.LessOrEqual(t, high, low*bracketRatio)
+	}
+}
+
 func TestSearchIsBounded(t *testing.T) {
 	hopeless := func() *simulated {
 		return &simulated{baseNs: 1_000, kneeNs: 0, stepNs: 1, noise: 2, random: rand.New(rand.NewPCG(1, 7))}
