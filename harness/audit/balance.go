@@ -27,6 +27,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not read back: %d of %d reads were answered with something else than the task, with another tenant's task, or without a task that was there%s",
 			l.Misread, l.Reads, several(samplesOf("misread: ", l.Samples)))
 	}
+	if l.Miscounted > 0 {
+		say("not retried as failed: %d tasks were claimed with another attempt than the one after the last that was failed%s",
+			l.Miscounted, several(samplesOf("miscounted: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

@@ -19,6 +19,15 @@ func TestBreachesOfExclusivityAreNamed(t *testing.T) {
 	}, Balance(&result.Ledger{Revoked: 1, Samples: []string{"revoked: b"}}))
 }
 
+// Attempts that were not the next are named.
+func TestMiscountedAttemptsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Failed: 5, Retried: 4, Dead: 1}))
+	assert.Equal(t, []string{
+		"not retried as failed: 2 tasks were claimed with another attempt than the one after the last that was failed; the first: miscounted: a; miscounted: b",
+	}, Balance(&result.Ledger{Miscounted: 2, Samples: []string{"revoked: c", "miscounted: a", "miscounted: b"}}))
+}
+
 // The first few reads that were answered wrongly are named.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,10 @@ type Task struct {
 	Payload []byte
 	// Priority is from 0 to 9. Ready tasks of a higher one go first.
 	Priority uint32
+	// MaxAttempts is after how many failed attempts the task is dead, and Backoff how long it waits after each one before, less the part
+	// that the target takes off at random. 0: what the target does by default.
+	MaxAttempts uint32
+	Backoff     time.Duration
 	// ID is what the target calls the task. Enqueue sets the id of a task that was acknowledged, if the target has ids.
 	ID string
 }
@@ -57,6 +61,7 @@ type Delivery struct {
 	Handle  any
 	// Priority is that of the enqueue; 0 of a target without priorities.
 	Priority uint32
+	Attempt  uint32 // which attempt of the task this is, from 1; 0 of a target without attempts
 	Token    uint64 // the lease's fencing token; 0 of a target without leases
 	UntilMs  int64  // when the lease expires, in milliseconds of Unix time by the target's clock; 0 of a target without leases
 }
@@ -88,6 +93,17 @@ type Worker interface {
 	// Complete returns when each completion was acknowledged or refused, as for Producer.Enqueue.
 	Complete(ctx context.Context, deliveries []Delivery, outcomes []error) error
 }
+
+// Failer is a Worker that can fail tasks.
+type Failer interface {
+	Worker
+	// Fail returns when each failure was acknowledged or refused, as Complete does. The target hands a task out again after its backoff, or
+	// has it dead if that was its last attempt.
+	Fail(ctx context.Context, deliveries []Delivery, outcomes []error) error
+}
+
+// FailedBecause is the reason that drivers give for each failure.
+const FailedBecause = "failed by the benchmark, as its scenario says"
 
 // Combiner is a Worker that can complete tasks and claim the next ones in one call.
 type Combiner interface {

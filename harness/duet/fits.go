@@ -79,6 +79,9 @@ func fits(s *scenario.Scenario) error {
 	if w.ReadsTasks() {
 		return fmt.Errorf("workload %q has reads, which slices do not make", w.Name)
 	}
+	if w.FailsTasks() {
+		return fmt.Errorf("workload %q has fail, whose retries would come in later slices", w.Name)
+	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {
 			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)

@@ -30,6 +30,7 @@ func TestFits(t *testing.T) {
 		`workload "main" has no closed`:     func(s *scenario.Scenario) { s.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.Open} },
 		"no closed loop from producers to":  func(s *scenario.Scenario) { s.Workloads[0].Workers = 0 },
 		`workload "main" has reads`:         func(s *scenario.Scenario) { s.Workloads[0].Reads = 0.2 },
+		`workload "main" has fail`:          func(s *scenario.Scenario) { s.Workloads[0].Fail = 0.2 },
 		`the invariant "ordered"`:           func(s *scenario.Scenario) { s.Invariants = []scenario.Invariant{{Kind: scenario.Ordered}} },
 		"MiB of memory, and the host has":   func(s *scenario.Scenario) { s.Topology.Nodes = 1 << 20 },
 	} {

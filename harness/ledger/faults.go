@@ -8,7 +8,7 @@ import (
 )
 
 // samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked and misread.
+// revoked, misread and miscounted.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -28,6 +28,7 @@ type faults struct {
 	contested  fault
 	revoked    fault
 	misread    fault
+	miscounted fault
 
 	reads atomic.Uint64 // judged
 
@@ -43,7 +44,7 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 	}
 }
 
-// kinds are all of them, in an order that stays: it is that of a checkpoint.
+// kinds are those that a checkpoint has, in an order that stays. A load that is checkpointed does not watch the others.
 func (f *faults) kinds() []*fault {
 	return []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread}
 }
@@ -56,7 +57,8 @@ func (f *faults) read(into *result.Ledger) {
 	into.Misrouted, into.Reordered = f.misrouted.count, f.reordered.count
 	into.Contested, into.Revoked = f.contested.count, f.revoked.count
 	into.Reads, into.Misread = f.reads.Load(), f.misread.count
-	for _, kind := range f.kinds() {
+	into.Miscounted = f.miscounted.count
+	for _, kind := range append(f.kinds(), &f.miscounted) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

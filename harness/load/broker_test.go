@@ -37,6 +37,8 @@ type broker struct {
 	combines        bool
 	combinedAnswers []instant // when the answers to these calls acknowledged how many completions
 
+	retries retries
+
 	// shelf keeps tasks for reads; nil: they have no ids.
 	shelf *shelf
 
@@ -202,7 +204,8 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		if p.b.loseEnqueue != nil && p.b.loseEnqueue(p.b.enqueues) {
 			continue
 		}
-		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority}
+		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority, Attempt: 1}
+		p.b.retries.maxAttempts, p.b.retries.backoff = task.MaxAttempts, task.Backoff
 		p.b.priorities[task.Priority]++
 		if s := p.b.shelf; s != nil {
 			tasks[i].ID = strconv.Itoa(p.b.enqueues)

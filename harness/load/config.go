@@ -111,6 +111,8 @@ func (c *Config) validateWorkload() *problems {
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
 	errs.checkArrivals(w)
+	check(w.Fail >= 0 && w.Fail < 1, "workload.fail is %v; it must be from 0 to below 1", w.Fail)
+	check(!w.FailsTasks() || w.MaxAttempts >= 1, "workload.max_attempts is %d; with fail it must be at least 1", w.MaxAttempts)
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,

@@ -83,6 +83,9 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	if w.EnqueuesAlone() {
 		l.LeaveTasks()
 	}
+	if w.FailsTasks() {
+		l.WatchAttempts(uint32(w.MaxAttempts))
+	}
 	return l
 }
 
@@ -108,7 +111,7 @@ type Outcome struct {
 
 	EnqueueLatency *hdrhistogram.Histogram // from the intended start to the acknowledgement
 	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
-	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement
+	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement, with all failed attempts between
 	// Open is the account of an open load; nil of any other.
 	Open *Open
 	// Reads is the account of the reads of a workload that has them, and ReadLatency their service time in nanoseconds; nil of any other.

@@ -212,6 +212,7 @@ func (p *producer) failed(calls context.Context, to *destination, n int, err err
 
 // seal makes a batch of n tasks from first on.
 func (p *producer) seal(to *destination, first uint64, n int) {
+	w := &p.cfg.Workload
 	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number)}
 	at := 0
 	for i := range n {
@@ -224,7 +225,10 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		at += size
 		id.Sequence, id.IntendedNS = first+uint64(i), p.intended[i]
 		ledger.Seal(payload, id, to.address)
-		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id)}
+		p.tasks[i] = driver.Task{
+			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
+			MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
+		}
 		p.outcomes[i] = nil
 	}
 }

@@ -12,6 +12,7 @@ import (
 type claimed struct {
 	id      ledger.Identity
 	verdict ledger.Verdict
+	attempt uint32
 	at      int64 // when it was claimed
 	lease   ledger.Lease
 }
@@ -54,13 +55,7 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 			continue
 		}
 		if outcomes[i] != nil {
-			s.refused.note(1, outcomes[i])
-			if c.verdict != ledger.Unreadable {
-				s.ledger.CompletionRefused(c.id)
-				if s.ledger.WatchesLeases() && errors.Is(outcomes[i], driver.ErrLeaseOver) {
-					s.ledger.LeaseRefused(c.id, c.lease, time.Now())
-				}
-			}
+			s.refuse(c, outcomes[i])
 			continue
 		}
 		if c.placed() {
@@ -82,6 +77,18 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	s.flushCycle(now)
 	s.ledger.Completed(s.completed...)
 	s.settled(settled)
+}
+
+// refuse says of a delivery that its completion, or its failure, was refused.
+func (s *settles) refuse(c *claimed, reason error) {
+	s.refused.note(1, reason)
+	if c.verdict == ledger.Unreadable {
+		return
+	}
+	s.ledger.CompletionRefused(c.id)
+	if s.ledger.WatchesLeases() && errors.Is(reason, driver.ErrLeaseOver) {
+		s.ledger.LeaseRefused(c.id, c.lease, time.Now())
+	}
 }
 
 // doubt says of deliveries that it is not known whether they were completed, and takes them out of flight, if that is wanted.

@@ -309,6 +309,10 @@ func ledgerSection(p *page, r *result.Result) {
 	if read {
 		header = append(header, ">reads", ">misread")
 	}
+	failed := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Failed+round.Ledger.Miscounted > 0 })
+	if failed {
+		header = append(header, ">failed", ">retried", ">dead", ">miscounted")
+	}
 	var rows [][]string
 	var faults []string
 	for _, round := range r.Rounds {
@@ -327,6 +331,9 @@ func ledgerSection(p *page, r *result.Result) {
 		}
 		if read {
 			row = append(row, render.Count(l.Reads), render.Count(l.Misread))
+		}
+		if failed {
+			row = append(row, render.Count(l.Failed), render.Count(l.Retried), render.Count(l.Dead), render.Count(l.Miscounted))
 		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
@@ -348,6 +355,11 @@ func ledgerSection(p *page, r *result.Result) {
 	if read {
 		p.paragraph("Reads are those that were answered. Misread were answered with something else than the task, with another tenant's" +
 			" task, or without a task that was there.")
+	}
+	if failed {
+		p.paragraph("Failed are attempts that workers failed as the scenario says. Each was retried, or was the last that its task may have: the task" +
+			" is dead then. Miscounted tasks were claimed with another attempt than the next. The latency of a cycle counts from when the task was" +
+			" due to its completion, with all failed attempts and the waits between; dead tasks have no cycle.")
 	}
 	p.table(header, rows)
 	if read {

@@ -16,6 +16,10 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Revoked += o.Revoked
 	l.Reads += o.Reads
 	l.Misread += o.Misread
+	l.Failed += o.Failed
+	l.Retried += o.Retried
+	l.Dead += o.Dead
+	l.Miscounted += o.Miscounted
 	for _, sample := range o.Samples {
 		if name != "" {
 			sample = name + ": " + sample

@@ -46,6 +46,7 @@ const (
 	faultWarms    = "warms up" // none, but in the two seconds after the first task it answers more and more quickly
 	faultHoards   = "hoards"   // none, but for hoardsFor after the first task it hands out half of its tasks
 	faultMisreads = "misreads" // answers reads with another payload
+	faultForgets  = "forgets"  // acknowledges failures, and never hands their tasks out again
 	faultDies     = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
 )
 
@@ -78,7 +79,7 @@ type broken struct {
 func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	b.token++
 	return &queuepb.Task{
-		Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token, LeaseExpiresAtMs: time.Now().Add(time.Hour).UnixMilli(),
+		Id: id, Tenant: tenant, Queue: queue, Payload: payload, Attempt: 1, Token: b.token, LeaseExpiresAtMs: time.Now().Add(time.Hour).UnixMilli(),
 	}
 }
 
@@ -251,7 +252,7 @@ func (b *broken) settle(in *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) 
 				return nil, status.Error(codes.Internal, "lost the thread")
 			}
 		}
-		if t != nil {
+		if t != nil && s.GetAction() == queuepb.SettleAction_SETTLE_ACTION_COMPLETE {
 			delete(b.leased, s.GetId())
 			b.completed++
 		}

@@ -36,6 +36,8 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"durability": func(s *Scenario) { s.Topology.Durability = "none" },
 		"reads":      func(s *Scenario) { s.Workloads[0].Reads = 0.2 },
 		"priority":   func(s *Scenario) { s.Workloads[0].Priority = Priority{Kind: PriorityUniform, Max: 9} },
+		"fail":       func(s *Scenario) { s.Workloads[0].Fail = 0.1 },
+		"backoff":    func(s *Scenario) { s.Workloads[0].Backoff = 1000 },
 		"workers":    func(s *Scenario) { s.Workloads[0].Workers++ },
 		"script":     func(s *Scenario) { s.Workloads[0].Script.SHA256 = "1" },
 		"scripts":    func(s *Scenario) { s.Scripts = []Script{{"a.js", "1"}, {"b.js", "2"}} },

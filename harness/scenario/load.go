@@ -181,6 +181,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 		s.Rounds = 1
 	}
 	checkRoles(b, s)
+	checkFail(b, s)
 	checkVolume(b, s)
 	return s
 }

@@ -51,6 +51,11 @@ type Workload struct {
 	Reads float64 `json:"reads,omitzero"`
 	// Priority says with which priorities tasks are enqueued.
 	Priority Priority `json:"priority,omitzero"`
+	// Fail is the share of the deliveries that workers fail, below 1. MaxAttempts and Backoff are those of all tasks then: after so many
+	// failed attempts a task is dead, and before that it is delivered again after Backoff, less the part that the server takes off at random.
+	Fail        float64       `json:"fail,omitzero"`
+	MaxAttempts int           `json:"max_attempts,omitzero"`
+	Backoff     time.Duration `json:"backoff,omitzero"`
 
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
@@ -63,7 +68,7 @@ type Workload struct {
 // HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
 func (w Workload) HeldMax() int { return w.Producers*w.EnqueueBatch() + w.Workers*w.ClaimBatch() }
 
-// MarshalJSON writes the lease as text, and the script's fields beside the workload's.
+// MarshalJSON writes times as text, and the script's fields beside the workload's.
 func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -78,8 +83,9 @@ func (w *Workload) stored() any {
 	return &struct {
 		*plain
 		*script
-		Lease *duration `json:"lease"`
-	}{(*plain)(w), (*script)(&w.Script), (*duration)(&w.Lease)}
+		Lease   *duration `json:"lease"`
+		Backoff *duration `json:"backoff,omitzero"`
+	}{(*plain)(w), (*script)(&w.Script), (*duration)(&w.Lease), (*duration)(&w.Backoff)}
 }
 
 var workloadBlock = hclfile.Inner{
@@ -87,6 +93,7 @@ var workloadBlock = hclfile.Inner{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
+		"fail", "max_attempts", "backoff",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -218,6 +225,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readCombined(b, &w)
 	readReads(b, &w)
 	readPriority(b, &w)
+	readFail(b, &w)
 	checkSides(b, w)
 	checkCallBytes(b, w)
 	return w

@@ -225,6 +225,10 @@ func workloadInWords(w scenario.Workload) string {
 	if !w.Priority.IsZero() {
 		words = append(words, fmt.Sprintf("priority %s", w.Priority))
 	}
+	if w.FailsTasks() {
+		words = append(words, fmt.Sprintf("%s %% of the deliveries are failed and come again after %s, up to attempt %d",
+			render.Digits(100*w.Fail, 3), hclfile.FormatDuration(w.Backoff), w.MaxAttempts))
+	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}
