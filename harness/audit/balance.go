@@ -31,6 +31,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not retried as failed: %d tasks were claimed with another attempt than the one after the last that was failed%s",
 			l.Miscounted, several(samplesOf("miscounted: ", l.Samples)))
 	}
+	if l.Early > 0 {
+		say("not delayed: %d of %d deliveries of tasks with a delay came before the task was due%s",
+			l.Early, l.Delayed, several(samplesOf("early: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

@@ -28,6 +28,14 @@ func TestMiscountedAttemptsAreNamed(t *testing.T) {
 	}, Balance(&result.Ledger{Miscounted: 2, Samples: []string{"revoked: c", "miscounted: a", "miscounted: b"}}))
 }
 
+// Tasks that were handed out before they were due are named.
+func TestEarlyTasksAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Delayed: 5}))
+	assert.Equal(t, []string{"not delayed: 1 of 5 deliveries of tasks with a delay came before the task was due; the first: early: a"},
+		Balance(&result.Ledger{Delayed: 5, Early: 1, Samples: []string{"early: a"}}))
+}
+
 // The first few reads that were answered wrongly are named.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,8 @@ type Task struct {
 	// that the target takes off at random. 0: what the target does by default.
 	MaxAttempts uint32
 	Backoff     time.Duration
+	// Delay is how long the task is not ready after its enqueue, in whole milliseconds.
+	Delay time.Duration
 	// ID is what the target calls the task. Enqueue sets the id of a task that was acknowledged, if the target has ids.
 	ID string
 }

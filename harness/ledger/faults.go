@@ -8,7 +8,7 @@ import (
 )
 
 // samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked, misread and miscounted.
+// revoked, misread, miscounted and early.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -29,8 +29,10 @@ type faults struct {
 	revoked    fault
 	misread    fault
 	miscounted fault
+	early      fault
 
-	reads atomic.Uint64 // judged
+	reads   atomic.Uint64 // judged
+	delayed atomic.Uint64 // deliveries of tasks with a delay
 
 	unreadableCompleted atomic.Uint64
 }
@@ -58,7 +60,8 @@ func (f *faults) read(into *result.Ledger) {
 	into.Contested, into.Revoked = f.contested.count, f.revoked.count
 	into.Reads, into.Misread = f.reads.Load(), f.misread.count
 	into.Miscounted = f.miscounted.count
-	for _, kind := range append(f.kinds(), &f.miscounted) {
+	into.Delayed, into.Early = f.delayed.Load(), f.early.count
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

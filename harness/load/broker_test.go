@@ -38,6 +38,9 @@ type broker struct {
 	combinedAnswers []instant // when the answers to these calls acknowledged how many completions
 
 	retries retries
+	// hasten is by how much too early a delayed task, the nth, is ready; nil: none is.
+	hasten  func(n int) time.Duration
+	delayed int
 
 	// shelf keeps tasks for reads; nil: they have no ids.
 	shelf *shelf
@@ -100,6 +103,20 @@ func (b *broker) push(tasks ...driver.Delivery) {
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
+}
+
+// later makes a task ready once its delay is over, on a clock of milliseconds. mu is held.
+func (b *broker) later(task driver.Delivery, delay time.Duration) {
+	b.delayed++
+	due := time.Now().Truncate(time.Millisecond).Add(delay)
+	if b.hasten != nil {
+		due = due.Add(-b.hasten(b.delayed))
+	}
+	time.AfterFunc(time.Until(due), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.push(task)
+	})
 }
 
 type fakeConn struct {
@@ -210,6 +227,10 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		if s := p.b.shelf; s != nil {
 			tasks[i].ID = strconv.Itoa(p.b.enqueues)
 			s.tasks[tasks[i].ID], s.ids[string(d.Payload)] = d, tasks[i].ID
+		}
+		if task.Delay > 0 {
+			p.b.later(d, task.Delay)
+			continue
 		}
 		p.b.push(d)
 	}

@@ -113,6 +113,8 @@ func (c *Config) validateWorkload() *problems {
 	errs.checkArrivals(w)
 	check(w.Fail >= 0 && w.Fail < 1, "workload.fail is %v; it must be from 0 to below 1", w.Fail)
 	check(!w.FailsTasks() || w.MaxAttempts >= 1, "workload.max_attempts is %d; with fail it must be at least 1", w.MaxAttempts)
+	check(w.Delay.Part >= 0 && w.Delay.Part <= 1 && w.Delay.Time >= 0, "workload.delay is %v; its part must be from 0 to 1 and its time not negative", w.Delay)
+	check(w.Delay.IsZero() || !w.ClaimsAlone(), "workload.delay is %v; with producers = 0 it must be left out", w.Delay)
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,

@@ -98,7 +98,7 @@ func (s *settles) failed(claims []claimed, outcomes []error) {
 			if c.placed() {
 				gone++
 			}
-			s.recordDead(c.id.IntendedNS)
+			s.recordDead(c)
 		}
 	}
 	s.settled(gone)
@@ -106,14 +106,13 @@ func (s *settles) failed(claims []claimed, outcomes []error) {
 
 // recordDead censors the cycle latency of a dead task of an open load at the window's end: all that is known is that the task was not
 // completed until then.
-func (s *settles) recordDead(intended int64) {
-	due, scheduled := placed(intended)
-	if s.untimed || s.schedule == nil || !scheduled || due < s.window.start() {
+func (s *settles) recordDead(c *claimed) {
+	intended, scheduled := placed(c.id.IntendedNS)
+	if s.untimed || s.schedule == nil || !scheduled {
 		return
 	}
-	left := s.window.end() - due
-	if s.persist {
-		s.back.record(left, 1)
+	if s.persist && intended >= s.window.start() {
+		s.back.record(s.window.end()-intended, 1)
 	}
-	s.cycle.record(left, 1)
+	s.censor(intended+int64(c.delay), 1)
 }

@@ -111,12 +111,16 @@ type Outcome struct {
 
 	EnqueueLatency *hdrhistogram.Histogram // from the intended start to the acknowledgement
 	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
-	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement, with all failed attempts between
+	CycleLatency   *hdrhistogram.Histogram // from the intended start, or from when the task's delay was over, to the completion's acknowledgement, with all failed attempts between
 	// Open is the account of an open load; nil of any other.
 	Open *Open
 	// Reads is the account of the reads of a workload that has them, and ReadLatency their service time in nanoseconds; nil of any other.
 	Reads       *result.Reads
 	ReadLatency *hdrhistogram.Histogram
+
+	// Late is, of delayed tasks that were first claimed inside the window, the time in nanoseconds from the end of the delay to the claim; nil
+	// of a workload without delays.
+	Late *hdrhistogram.Histogram
 
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64

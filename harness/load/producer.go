@@ -22,6 +22,7 @@ type producer struct {
 	draw     *rand.Rand
 	sizes    sizes
 	urgency  urgency
+	delaying delaying
 	buffer   []byte // a batch's payloads, one behind the other
 	tasks    []driver.Task
 	outcomes []error
@@ -52,6 +53,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		draw:     newDraw(w, number),
 		sizes:    newSizes(w.Payload),
 		urgency:  newUrgency(w),
+		delaying: newDelaying(w),
 		tasks:    make([]driver.Task, w.EnqueueBatch()),
 		outcomes: make([]error, w.EnqueueBatch()),
 		intended: make([]int64, w.EnqueueBatch()),
@@ -227,7 +229,7 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		ledger.Seal(payload, id, to.address)
 		p.tasks[i] = driver.Task{
 			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
-			MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
+			Delay: p.delaying.of(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
 		}
 		p.outcomes[i] = nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -409,8 +410,14 @@ func (r *round) merge() *Outcome {
 		p.record.mergeInto(o)
 		o.FailedCalls.Add(p.again.failed)
 	}
+	if !r.cfg.Workload.Delay.IsZero() && r.cfg.Workload.Workers > 0 {
+		o.Late = result.NewHistogram()
+	}
 	for _, s := range r.slots {
 		s.record.mergeInto(o)
+		if o.Late != nil {
+			o.Clamped += s.record.late.mergeInto(o.Late)
+		}
 		o.FailedCalls.Add(s.again.failed)
 	}
 	r.mergeReads(o)

@@ -29,6 +29,7 @@ type slot struct {
 	thinking     thinking
 	urgency      urgency
 	failing      failing
+	delaying     delaying
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -49,6 +50,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		outcomes:   make([]error, batch),
 		thinking:   newThinking(r.cfg.Workload, number),
 		urgency:    newUrgency(r.cfg.Workload),
+		delaying:   newDelaying(r.cfg.Workload),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
@@ -183,6 +185,7 @@ func (s *slot) check(n int, at int64) {
 			if s.failing.share > 0 {
 				s.cfg.Ledger.Attempted(s.claimed[i].id, d.Attempt)
 			}
+			s.delayed(&s.claimed[i])
 		}
 	}
 	if s.cfg.Ledger.WatchesLeases() {

@@ -313,6 +313,10 @@ func ledgerSection(p *page, r *result.Result) {
 	if failed {
 		header = append(header, ">failed", ">retried", ">dead", ">miscounted")
 	}
+	delayed := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Delayed > 0 })
+	if delayed {
+		header = append(header, ">delayed", ">early")
+	}
 	var rows [][]string
 	var faults []string
 	for _, round := range r.Rounds {
@@ -334,6 +338,9 @@ func ledgerSection(p *page, r *result.Result) {
 		}
 		if failed {
 			row = append(row, render.Count(l.Failed), render.Count(l.Retried), render.Count(l.Dead), render.Count(l.Miscounted))
+		}
+		if delayed {
+			row = append(row, render.Count(l.Delayed), render.Count(l.Early))
 		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
@@ -360,6 +367,10 @@ func ledgerSection(p *page, r *result.Result) {
 		p.paragraph("Failed are attempts that workers failed as the scenario says. Each was retried, or was the last that its task may have: the task" +
 			" is dead then. Miscounted tasks were claimed with another attempt than the next. The latency of a cycle counts from when the task was" +
 			" due to its completion, with all failed attempts and the waits between; dead tasks have no cycle.")
+	}
+	if delayed {
+		p.paragraph("Delayed are deliveries of tasks that were enqueued with a delay. Early are those of them that came before the delay was over. The" +
+			" latency of a cycle counts from when the delay was over.")
 	}
 	p.table(header, rows)
 	if read {

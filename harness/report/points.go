@@ -29,6 +29,8 @@ var partColumns = columns{
 	{">reads/s", result.ReadsPerS},
 	{">read p50, ms", result.ReadLatencyMs + "_p50"},
 	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+	{">late p50, ms", result.LateMs + "_p50"},
+	{">late p99, ms", result.LateMs + "_p99"},
 	{">last tenth ÷ second", result.SteadyRateRatio},
 	{">disk at most, MB", result.DiskMBMax},
 	{">disk at the end, MB", result.DiskMBEnd},

@@ -37,6 +37,9 @@ type Histograms struct {
 
 	// Of a load that reads tasks only; nil of any other.
 	Read *hdrhistogram.Histogram // from the call of a read to its answer
+
+	// Of a load with delayed tasks only; nil of any other.
+	Late *hdrhistogram.Histogram // from when the delay of a task was over to its first claim
 }
 
 // NewHistograms returns the three histograms of a closed load, empty.
@@ -54,7 +57,7 @@ type RoundHistograms struct {
 
 // Kind is one of the histograms, named.
 type Kind struct {
-	Name      string // "enqueue", "settle", "cycle", "service", "slip" or "read"
+	Name      string // "enqueue", "settle", "cycle", "service", "slip", "read" or "late"
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
 }
@@ -67,7 +70,7 @@ func (h Histograms) Kinds() []Kind {
 		{"settle", SettleLatencyMs, h.Settle},
 		{"cycle", CycleLatencyMs, h.Cycle},
 	}
-	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}, {"read", ReadLatencyMs, h.Read}} {
+	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}, {"read", ReadLatencyMs, h.Read}, {"late", LateMs, h.Late}} {
 		if kind.Histogram != nil {
 			kinds = append(kinds, kind)
 		}
@@ -90,6 +93,8 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 		return &h.Slip
 	case "read":
 		return &h.Read
+	case "late":
+		return &h.Late
 	}
 	return nil
 }

@@ -121,6 +121,9 @@ const (
 
 	// Of a load that reads tasks.
 	ReadLatencyMs = "read_latency_ms" // from the call of a read to its answer
+
+	// Of a load with delayed tasks.
+	LateMs = "late_ms" // from when the delay of a task was over to its first claim
 )
 
 // Part is a part of a scenario that has metrics of its own.
@@ -132,6 +135,7 @@ const (
 	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
 	OfOpen    Part = "open load"
 	OfReads   Part = "reads"
+	OfDelays  Part = "delays"
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
 	// OfReference is a small backlog beside the large one.
@@ -267,6 +271,7 @@ var specs = func() []Spec {
 		{ServiceLatencyMs, OfOpen},
 		{SlipMs, OfOpen},
 		{ReadLatencyMs, OfReads},
+		{LateMs, OfDelays},
 	} {
 		for _, p := range percentiles {
 			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})

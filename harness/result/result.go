@@ -296,6 +296,8 @@ type Ledger struct {
 	Retried    uint64   `json:"retried,omitempty"`    // deliveries of tasks whose attempt before was failed
 	Dead       uint64   `json:"dead,omitempty"`       // tasks whose last attempt was failed: they count neither as completed nor as lost
 	Miscounted uint64   `json:"miscounted,omitempty"` // claimed with another attempt than the one after the last that was failed
+	Delayed    uint64   `json:"delayed,omitempty"`    // deliveries of tasks that were enqueued with a delay
+	Early      uint64   `json:"early,omitempty"`      // of them those before the delay was over
 	Samples    []string `json:"samples,omitempty"`    // some of the tasks at fault, a bounded number, named
 }
 

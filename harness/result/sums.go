@@ -20,6 +20,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Retried += o.Retried
 	l.Dead += o.Dead
 	l.Miscounted += o.Miscounted
+	l.Delayed += o.Delayed
+	l.Early += o.Early
 	for _, sample := range o.Samples {
 		if name != "" {
 			sample = name + ": " + sample

@@ -130,6 +130,9 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, scenario.Workload.ReadsTasks) {
 		parts = append(parts, result.OfReads)
 	}
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return !w.Delay.IsZero() && !w.EnqueuesAlone() }) {
+		parts = append(parts, result.OfDelays)
+	}
 	return parts
 }
 

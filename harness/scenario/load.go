@@ -182,6 +182,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	}
 	checkRoles(b, s)
 	checkFail(b, s)
+	checkDelay(b, s)
 	checkVolume(b, s)
 	return s
 }

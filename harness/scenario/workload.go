@@ -57,6 +57,9 @@ type Workload struct {
 	MaxAttempts int           `json:"max_attempts,omitzero"`
 	Backoff     time.Duration `json:"backoff,omitzero"`
 
+	// Delay says which tasks are enqueued with a delay.
+	Delay Delay `json:"delay,omitzero"`
+
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
 	WorkerBatch   int `json:"worker_batch,omitzero"`
@@ -93,7 +96,7 @@ var workloadBlock = hclfile.Inner{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
-		"fail", "max_attempts", "backoff",
+		"fail", "max_attempts", "backoff", "delay",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -226,6 +229,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readReads(b, &w)
 	readPriority(b, &w)
 	readFail(b, &w)
+	readDelay(b, &w)
 	checkSides(b, w)
 	checkCallBytes(b, w)
 	return w

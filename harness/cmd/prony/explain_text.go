@@ -229,6 +229,9 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("%s %% of the deliveries are failed and come again after %s, up to attempt %d",
 			render.Digits(100*w.Fail, 3), hclfile.FormatDuration(w.Backoff), w.MaxAttempts))
 	}
+	if !w.Delay.IsZero() {
+		words = append(words, fmt.Sprintf("delay %s", w.Delay))
+	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}

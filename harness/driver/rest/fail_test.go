@@ -20,7 +20,7 @@ func TestTasksThatAreFailed(t *testing.T) {
 	conn := s.dial(t, "")
 	p, err := conn.Producer(t.Context(), "t1")
 	require.NoError(t, err)
-	task := driver.Task{Queue: "q0", Payload: []byte{0, 1, 2}, MaxAttempts: 3, Backoff: 20 * time.Millisecond}
+	task := driver.Task{Queue: "q0", Payload: []byte{0, 1, 2}, MaxAttempts: 3, Backoff: 20 * time.Millisecond, Delay: time.Second}
 	require.NoError(t, p.Enqueue(t.Context(), []driver.Task{task}, make([]error, 1)))
 	w, err := conn.Worker(t.Context(), "t1", []string{"q0"}, 2)
 	require.NoError(t, err)
@@ -31,6 +31,6 @@ func TestTasksThatAreFailed(t *testing.T) {
 	require.NoError(t, w.(driver.Failer).Fail(t.Context(), into, outcomes))
 	require.NoError(t, outcomes[0])
 	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
-	assert.JSONEq(t, `{"tenant":"t1","tasks":[{"queue":"q0","payload":"AAEC","max_attempts":3,"backoff":{"initial_ms":20,"max_ms":20}}]}`, s.calls[0].body)
+	assert.JSONEq(t, `{"tenant":"t1","tasks":[{"queue":"q0","payload":"AAEC","delay_ms":1000,"max_attempts":3,"backoff":{"initial_ms":20,"max_ms":20}}]}`, s.calls[0].body)
 	assert.JSONEq(t, `{"tenant":"t1","failures":[{"id":"a","token":"7","error":"`+driver.FailedBecause+`"},{"id":"b","token":"8","error":"`+driver.FailedBecause+`"}]}`, s.calls[2].body)
 }

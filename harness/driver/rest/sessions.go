@@ -54,6 +54,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 
 // appendLife appends what a task says of its further life.
 func appendLife(body []byte, t *driver.Task) []byte {
+	if t.Delay > 0 {
+		body = strconv.AppendInt(append(body, `,"delay_ms":`...), t.Delay.Milliseconds(), 10)
+	}
 	if t.MaxAttempts > 0 {
 		body = strconv.AppendUint(append(body, `,"max_attempts":`...), uint64(t.MaxAttempts), 10)
 	}

@@ -86,7 +86,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 func taskOf(t *driver.Task) client.Task {
 	return client.Task{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
-		MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
+		Delay: t.Delay, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}
 }
 

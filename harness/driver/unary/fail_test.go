@@ -33,12 +33,13 @@ func TestTasksThatAreFailed(t *testing.T) {
 	conn := s.dial(t, "")
 	p, err := conn.Producer(t.Context(), "t1")
 	require.NoError(t, err)
-	tasks := []driver.Task{{Queue: "q0", MaxAttempts: 3, Backoff: 20 * time.Millisecond}, {Queue: "q0"}}
+	tasks := []driver.Task{{Queue: "q0", MaxAttempts: 3, Backoff: 20 * time.Millisecond, Delay: time.Second}, {Queue: "q0"}}
 	outcomes := make([]error, 2)
 	require.NoError(t, p.Enqueue(t.Context(), tasks, outcomes))
 	assert.EqualValues(t, 3, enqueued.GetTasks()[0].GetMaxAttempts())
 	assert.EqualValues(t, 20, enqueued.GetTasks()[0].GetBackoff().GetInitialMs())
 	assert.EqualValues(t, 20, enqueued.GetTasks()[0].GetBackoff().GetMaxMs())
+	assert.EqualValues(t, 1000, enqueued.GetTasks()[0].GetDelayMs())
 	assert.Nil(t, enqueued.GetTasks()[1].GetBackoff())
 
 	w, err := conn.Worker(t.Context(), "t1", []string{"q0"}, 2)
