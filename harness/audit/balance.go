@@ -35,6 +35,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not delayed: %d of %d deliveries of tasks with a delay came before the task was due%s",
 			l.Early, l.Delayed, several(samplesOf("early: ", l.Samples)))
 	}
+	if l.WrongResults > 0 {
+		say("not returned: %d of %d results of completed tasks were read back as another result, or not found%s",
+			l.WrongResults, l.Results, several(samplesOf("wrong result: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

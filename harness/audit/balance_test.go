@@ -36,6 +36,14 @@ func TestEarlyTasksAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Delayed: 5, Early: 1, Samples: []string{"early: a"}}))
 }
 
+// Results that were not those of the completions are named.
+func TestWrongResultsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Results: 5}))
+	assert.Equal(t, []string{"not returned: 1 of 5 results of completed tasks were read back as another result, or not found; the first: wrong result: a"},
+		Balance(&result.Ledger{Results: 5, WrongResults: 1, Samples: []string{"wrong result: a"}}))
+}
+
 // The first few reads that were answered wrongly are named.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()

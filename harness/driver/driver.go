@@ -49,6 +49,8 @@ type Task struct {
 	// that the target takes off at random. 0: what the target does by default.
 	MaxAttempts uint32
 	Backoff     time.Duration
+	// ResultRetention is how long the target keeps the result of the task's completion; 0: it keeps none.
+	ResultRetention time.Duration
 	// Delay is how long the task is not ready after its enqueue, in whole milliseconds.
 	Delay time.Duration
 	// ID is what the target calls the task. Enqueue sets the id of a task that was acknowledged, if the target has ids.
@@ -61,6 +63,8 @@ type Delivery struct {
 	Queue   string
 	Payload []byte
 	Handle  any
+	// Result is what Complete says came of the task; nil: nothing. It must not change until Complete has returned.
+	Result []byte
 	// Priority is that of the enqueue; 0 of a target without priorities.
 	Priority uint32
 	Attempt  uint32 // which attempt of the task this is, from 1; 0 of a target without attempts
@@ -103,6 +107,17 @@ type Failer interface {
 	// has it dead if that was its last attempt.
 	Fail(ctx context.Context, deliveries []Delivery, outcomes []error) error
 }
+
+// Returner is a Worker that can read the results of tasks.
+type Returner interface {
+	Worker
+	// Result returns the result that a delivery was completed with. The error is an ErrNotFound if the target answered that the task is not
+	// done, or has no result.
+	Result(ctx context.Context, completed *Delivery) ([]byte, error)
+}
+
+// ResultWait is how long Result waits for a task to be done. A task whose completion was acknowledged is done.
+const ResultWait = time.Second
 
 // FailedBecause is the reason that drivers give for each failure.
 const FailedBecause = "failed by the benchmark, as its scenario says"

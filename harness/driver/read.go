@@ -3,6 +3,9 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // What a target may say of a task that it was asked for. Each is among the causes of a read's error.
@@ -14,6 +17,14 @@ var (
 	// ErrFull says that the target has no room for the read and may be asked again.
 	ErrFull = errors.New("the target has no room for the read")
 )
+
+// Done returns nil for the name of the state of a task that is done, and else an ErrNotFound that names the state: the task has no result.
+func Done(state string) error {
+	if state == queuepb.TaskState_TASK_STATE_DONE.String() {
+		return nil
+	}
+	return fmt.Errorf("%w that is done: its state is %s", ErrNotFound, state)
+}
 
 // Found is a task as the target answered the read of it.
 type Found struct {

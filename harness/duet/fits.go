@@ -85,6 +85,9 @@ func fits(s *scenario.Scenario) error {
 	if !w.Delay.IsZero() {
 		return fmt.Errorf("workload %q has delayed tasks, which would come due in later slices", w.Name)
 	}
+	if !w.Result.IsZero() {
+		return fmt.Errorf("workload %q has results, which slices do not read back", w.Name)
+	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {
 			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)

@@ -8,7 +8,7 @@ import (
 )
 
 // samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked, misread, miscounted and early.
+// revoked, misread, miscounted, early and wrong result.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -30,9 +30,11 @@ type faults struct {
 	misread    fault
 	miscounted fault
 	early      fault
+	misresult  fault
 
 	reads   atomic.Uint64 // judged
 	delayed atomic.Uint64 // deliveries of tasks with a delay
+	results atomic.Uint64 // read back
 
 	unreadableCompleted atomic.Uint64
 }
@@ -60,8 +62,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Contested, into.Revoked = f.contested.count, f.revoked.count
 	into.Reads, into.Misread = f.reads.Load(), f.misread.count
 	into.Miscounted = f.miscounted.count
+	into.Results, into.WrongResults = f.results.Load(), f.misresult.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

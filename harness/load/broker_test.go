@@ -42,6 +42,8 @@ type broker struct {
 	hasten  func(n int) time.Duration
 	delayed int
 
+	kept kept
+
 	// shelf keeps tasks for reads; nil: they have no ids.
 	shelf *shelf
 
@@ -224,6 +226,7 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority, Attempt: 1}
 		p.b.retries.maxAttempts, p.b.retries.backoff = task.MaxAttempts, task.Backoff
 		p.b.priorities[task.Priority]++
+		p.b.kept.ask(task)
 		if s := p.b.shelf; s != nil {
 			tasks[i].ID = strconv.Itoa(p.b.enqueues)
 			s.tasks[tasks[i].ID], s.ids[string(d.Payload)] = d, tasks[i].ID
@@ -333,6 +336,7 @@ func (w *fakeWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 			}
 		}
 		acknowledged++
+		w.b.kept.keep(d)
 		if s := w.b.shelf; s != nil {
 			delete(s.tasks, s.ids[string(task.Payload)])
 		}

@@ -23,6 +23,7 @@ type producer struct {
 	sizes    sizes
 	urgency  urgency
 	delaying delaying
+	results  resulting
 	buffer   []byte // a batch's payloads, one behind the other
 	tasks    []driver.Task
 	outcomes []error
@@ -54,6 +55,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		sizes:    newSizes(w.Payload),
 		urgency:  newUrgency(w),
 		delaying: newDelaying(w),
+		results:  newResulting(w),
 		tasks:    make([]driver.Task, w.EnqueueBatch()),
 		outcomes: make([]error, w.EnqueueBatch()),
 		intended: make([]int64, w.EnqueueBatch()),
@@ -229,7 +231,7 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		ledger.Seal(payload, id, to.address)
 		p.tasks[i] = driver.Task{
 			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
-			Delay: p.delaying.of(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
+			Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
 		}
 		p.outcomes[i] = nil
 	}

@@ -30,6 +30,7 @@ type slot struct {
 	urgency      urgency
 	failing      failing
 	delaying     delaying
+	returning    returning
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -56,6 +57,9 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 	}
 	var err error
 	if s.failing, err = newFailing(r.cfg.Workload, session); err != nil {
+		return nil, err
+	}
+	if s.returning, err = newReturning(r.cfg.Workload, session); err != nil {
 		return nil, err
 	}
 	if !r.cfg.Workload.Combined {
@@ -116,6 +120,7 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 		return 0, goOn
 	}
 	s.completing(s.claimed[:n])
+	s.giveResults(n)
 	var err error
 	if s.combiner != nil && claims.Err() == nil {
 		next, err = s.combiner.CompleteAndClaim(calls, s.deliveries[:n], s.outcomes[:n], s.next)
@@ -132,6 +137,9 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 	s.again.answered()
 	s.lastComplete = now
 	s.record.account(s.claimed[:n], s.outcomes[:n], now)
+	if !s.readResults(calls, n) {
+		return 0, false
+	}
 	if next > 0 {
 		s.deliveries, s.next = s.next, s.deliveries
 		s.check(next, now)

@@ -317,6 +317,10 @@ func ledgerSection(p *page, r *result.Result) {
 	if delayed {
 		header = append(header, ">delayed", ">early")
 	}
+	returned := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Results > 0 })
+	if returned {
+		header = append(header, ">results", ">wrong results")
+	}
 	var rows [][]string
 	var faults []string
 	for _, round := range r.Rounds {
@@ -341,6 +345,9 @@ func ledgerSection(p *page, r *result.Result) {
 		}
 		if delayed {
 			row = append(row, render.Count(l.Delayed), render.Count(l.Early))
+		}
+		if returned {
+			row = append(row, render.Count(l.Results), render.Count(l.WrongResults))
 		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
@@ -371,6 +378,9 @@ func ledgerSection(p *page, r *result.Result) {
 	if delayed {
 		p.paragraph("Delayed are deliveries of tasks that were enqueued with a delay. Early are those of them that came before the delay was over. The" +
 			" latency of a cycle counts from when the delay was over.")
+	}
+	if returned {
+		p.paragraph("Results are those of completed tasks that were read back, a sample. Wrong ones were not those of the completions, or not found.")
 	}
 	p.table(header, rows)
 	if read {

@@ -278,27 +278,29 @@ type Sample struct {
 
 // Ledger is a round's account of its tasks, warm-up and drain included.
 type Ledger struct {
-	Enqueued   uint64   `json:"enqueued"`             // acknowledged
-	Unknown    uint64   `json:"unknown"`              // sent, neither acknowledged nor refused
-	Completed  uint64   `json:"completed"`            // acknowledged
-	InDoubt    uint64   `json:"in_doubt,omitempty"`   // enqueued and not completed, unless a completion that was never answered took effect
-	Left       uint64   `json:"left,omitempty"`       // enqueued and, as no worker claims them, left on the server
-	Lost       uint64   `json:"lost"`                 // enqueued and never completed
-	Duplicated uint64   `json:"duplicated"`           // completed more than once
-	Corrupted  uint64   `json:"corrupted"`            // claimed with a payload or a priority other than that of the enqueue
-	Misrouted  uint64   `json:"misrouted,omitempty"`  // claimed from another tenant or queue than they were enqueued for
-	Reordered  uint64   `json:"reordered,omitempty"`  // claimed after a later task of the same producer and queue, where that was watched
-	Contested  uint64   `json:"contested,omitempty"`  // claims of a task while another lease of it was valid, where that was watched
-	Revoked    uint64   `json:"revoked,omitempty"`    // completions refused although their lease was valid, where that was watched
-	Reads      uint64   `json:"reads,omitempty"`      // reads of tasks that were answered and judged
-	Misread    uint64   `json:"misread,omitempty"`    // of them those answered with another task or payload, with another tenant's task, or without a task that was there
-	Failed     uint64   `json:"failed,omitempty"`     // attempts that workers failed, acknowledged
-	Retried    uint64   `json:"retried,omitempty"`    // deliveries of tasks whose attempt before was failed
-	Dead       uint64   `json:"dead,omitempty"`       // tasks whose last attempt was failed: they count neither as completed nor as lost
-	Miscounted uint64   `json:"miscounted,omitempty"` // claimed with another attempt than the one after the last that was failed
-	Delayed    uint64   `json:"delayed,omitempty"`    // deliveries of tasks that were enqueued with a delay
-	Early      uint64   `json:"early,omitempty"`      // of them those before the delay was over
-	Samples    []string `json:"samples,omitempty"`    // some of the tasks at fault, a bounded number, named
+	Enqueued     uint64   `json:"enqueued"`                // acknowledged
+	Unknown      uint64   `json:"unknown"`                 // sent, neither acknowledged nor refused
+	Completed    uint64   `json:"completed"`               // acknowledged
+	InDoubt      uint64   `json:"in_doubt,omitempty"`      // enqueued and not completed, unless a completion that was never answered took effect
+	Left         uint64   `json:"left,omitempty"`          // enqueued and, as no worker claims them, left on the server
+	Lost         uint64   `json:"lost"`                    // enqueued and never completed
+	Duplicated   uint64   `json:"duplicated"`              // completed more than once
+	Corrupted    uint64   `json:"corrupted"`               // claimed with a payload or a priority other than that of the enqueue
+	Misrouted    uint64   `json:"misrouted,omitempty"`     // claimed from another tenant or queue than they were enqueued for
+	Reordered    uint64   `json:"reordered,omitempty"`     // claimed after a later task of the same producer and queue, where that was watched
+	Contested    uint64   `json:"contested,omitempty"`     // claims of a task while another lease of it was valid, where that was watched
+	Revoked      uint64   `json:"revoked,omitempty"`       // completions refused although their lease was valid, where that was watched
+	Reads        uint64   `json:"reads,omitempty"`         // reads of tasks that were answered and judged
+	Misread      uint64   `json:"misread,omitempty"`       // of them those answered with another task or payload, with another tenant's task, or without a task that was there
+	Failed       uint64   `json:"failed,omitempty"`        // attempts that workers failed, acknowledged
+	Retried      uint64   `json:"retried,omitempty"`       // deliveries of tasks whose attempt before was failed
+	Dead         uint64   `json:"dead,omitempty"`          // tasks whose last attempt was failed: they count neither as completed nor as lost
+	Miscounted   uint64   `json:"miscounted,omitempty"`    // claimed with another attempt than the one after the last that was failed
+	Delayed      uint64   `json:"delayed,omitempty"`       // deliveries of tasks that were enqueued with a delay
+	Early        uint64   `json:"early,omitempty"`         // of them those before the delay was over
+	Results      uint64   `json:"results,omitempty"`       // results of completed tasks that were read back
+	WrongResults uint64   `json:"wrong_results,omitempty"` // of them those answered with another result, or with none
+	Samples      []string `json:"samples,omitempty"`       // some of the tasks at fault, a bounded number, named
 }
 
 // Metric summarises a metric over the timed rounds. What Median, Low and High are depends on the metric:

@@ -22,6 +22,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Miscounted += o.Miscounted
 	l.Delayed += o.Delayed
 	l.Early += o.Early
+	l.Results += o.Results
+	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {
 		if name != "" {
 			sample = name + ": " + sample

@@ -127,6 +127,11 @@ func (b *broken) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuep
 	return &queuepb.GetTaskResponse{Task: &queuepb.Task{Id: t.GetId(), Tenant: "t0", Queue: t.GetQueue(), Payload: payload}}, nil
 }
 
+// AwaitResult answers that the task is done, without a result.
+func (b *broken) AwaitResult(context.Context, *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+	return &queuepb.AwaitResultResponse{State: queuepb.TaskState_TASK_STATE_DONE}, nil
+}
+
 func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
 	for {
 		in, err := stream.Recv()

@@ -183,6 +183,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkRoles(b, s)
 	checkFail(b, s)
 	checkDelay(b, s)
+	checkResult(b, s)
 	checkVolume(b, s)
 	return s
 }

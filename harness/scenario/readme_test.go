@@ -169,7 +169,7 @@ func TestWishesOfTheDocumentation(t *testing.T) {
 
 // calls are the functions of the language.
 func calls() (names []string) {
-	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, delayCalls, targetCalls, kindCalls, thinkCalls} {
+	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, delayCalls, resultCalls, targetCalls, kindCalls, thinkCalls} {
 		names = slices.AppendSeq(names, maps.Keys(in.Functions))
 	}
 	return names

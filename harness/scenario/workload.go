@@ -59,6 +59,8 @@ type Workload struct {
 
 	// Delay says which tasks are enqueued with a delay.
 	Delay Delay `json:"delay,omitzero"`
+	// Result says which tasks are completed with a result, which the server keeps for ResultRetention.
+	Result Results `json:"result,omitzero"`
 
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
@@ -96,7 +98,7 @@ var workloadBlock = hclfile.Inner{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
-		"fail", "max_attempts", "backoff", "delay",
+		"fail", "max_attempts", "backoff", "delay", "result",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -230,6 +232,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readPriority(b, &w)
 	readFail(b, &w)
 	readDelay(b, &w)
+	readResult(b, &w)
 	checkSides(b, w)
 	checkCallBytes(b, w)
 	return w

@@ -232,6 +232,9 @@ func workloadInWords(w scenario.Workload) string {
 	if !w.Delay.IsZero() {
 		words = append(words, fmt.Sprintf("delay %s", w.Delay))
 	}
+	if !w.Result.IsZero() {
+		words = append(words, fmt.Sprintf("result %s", w.Result))
+	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}

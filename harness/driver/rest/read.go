@@ -25,27 +25,32 @@ var readMarks = map[int]error{
 	http.StatusNotFound: driver.ErrNotFound, http.StatusForbidden: driver.ErrDenied, http.StatusTooManyRequests: driver.ErrFull,
 }
 
-// Read implements driver.Reader by a GET of the task's path.
-func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, error) {
-	path := "/v1/tasks/" + url.PathEscape(id) + "?tenant=" + url.QueryEscape(tenant)
-	a, err := r.caller.ask(ctx, http.MethodGet, path, nil)
+// get reads the answer to a GET into a value. The error has the mark of what the server said.
+func (c caller) get(ctx context.Context, path string, into any) error {
+	a, err := c.ask(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		return driver.Found{}, err
+		return err
 	}
 	if a.code != http.StatusOK {
 		err := a.refusal(http.MethodGet, path)
 		if mark := readMarks[a.code]; mark != nil {
 			err = fmt.Errorf("%w: %w", mark, err)
 		}
-		return driver.Found{}, err
+		return err
 	}
+	return a.decode(http.MethodGet, path, into)
+}
+
+// Read implements driver.Reader by a GET of the task's path.
+func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, error) {
+	path := "/v1/tasks/" + url.PathEscape(id) + "?tenant=" + url.QueryEscape(tenant)
 	var found struct {
 		Task struct {
 			ID, Tenant, Queue string
 			Payload           []byte
 		}
 	}
-	if err := a.decode(http.MethodGet, path, &found); err != nil {
+	if err := r.caller.get(ctx, path, &found); err != nil {
 		return driver.Found{}, err
 	}
 	t := found.Task

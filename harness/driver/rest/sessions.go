@@ -54,6 +54,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 
 // appendLife appends what a task says of its further life.
 func appendLife(body []byte, t *driver.Task) []byte {
+	if t.ResultRetention > 0 {
+		body = strconv.AppendInt(append(body, `,"result_retention_ms":`...), t.ResultRetention.Milliseconds(), 10)
+	}
 	if t.Delay > 0 {
 		body = strconv.AppendInt(append(body, `,"delay_ms":`...), t.Delay.Milliseconds(), 10)
 	}
@@ -69,6 +72,7 @@ func appendLife(body []byte, t *driver.Task) []byte {
 var (
 	_ driver.Combiner = worker{}
 	_ driver.Failer   = worker{}
+	_ driver.Returner = worker{}
 )
 
 type worker struct {
@@ -194,7 +198,11 @@ func appendLeases(body []byte, begin, end string, deliveries []driver.Delivery) 
 		body = append(body, quote(l.id)...)
 		body = append(body, `,"token":"`...)
 		body = append(body, l.token...)
-		body = append(append(body, '"'), end...)
+		body = append(body, '"')
+		if result := deliveries[i].Result; result != nil {
+			body = append(base64.StdEncoding.AppendEncode(append(body, `,"result":"`...), result), '"')
+		}
+		body = append(body, end...)
 	}
 	return append(body, ']'), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func (c *conn) Worker(ctx context.Context, tenant string, queues []string, slots
 		return nil, err
 	}
 	c.sessions = append(c.sessions, w)
-	return worker{w}, nil
+	return worker{w, c.client, tenant}, nil
 }
 
 func (c *conn) Close() error {
@@ -86,7 +87,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 func taskOf(t *driver.Task) client.Task {
 	return client.Task{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
-		Delay: t.Delay, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
+		Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}
 }
 
@@ -118,9 +119,16 @@ func batched(errs []error, err error, outcomes []error) error {
 	return err
 }
 
-var _ driver.Failer = worker{}
+var (
+	_ driver.Failer   = worker{}
+	_ driver.Returner = worker{}
+)
 
-type worker struct{ w *client.Worker }
+type worker struct {
+	w      *client.Worker
+	client *client.Client
+	tenant string
+}
 
 func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	t, err := w.w.Receive(ctx)
@@ -148,6 +156,9 @@ func delivery(t *queuepb.Task) driver.Delivery {
 }
 
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	if slices.ContainsFunc(deliveries, func(d driver.Delivery) bool { return d.Result != nil }) {
+		return w.completeWith(ctx, deliveries, outcomes)
+	}
 	claimed := claims.Get().(*[]*queuepb.Task)
 	defer func() {
 		clear(*claimed)

@@ -55,7 +55,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	for i, t := range tasks {
 		messages[i].Queue, messages[i].Priority, messages[i].Payload = t.Queue, t.Priority, t.Payload
 		messages[i].MaxAttempts, messages[i].Backoff = t.MaxAttempts, backoffOf(t.Backoff)
-		messages[i].DelayMs = uint64(t.Delay.Milliseconds())
+		messages[i].DelayMs, messages[i].ResultRetentionMs = uint64(t.Delay.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
 		request.Tasks[i] = &messages[i]
 	}
 	response, err := p.api.Enqueue(ctx, request)
@@ -111,6 +111,7 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 var (
 	_ driver.Combiner = worker{}
 	_ driver.Failer   = worker{}
+	_ driver.Returner = worker{}
 )
 
 type worker struct {
@@ -205,7 +206,7 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 		if !ok {
 			return notClaimed(&deliveries[i])
 		}
-		messages[i].Id, messages[i].Token = t.GetId(), t.GetToken()
+		messages[i].Id, messages[i].Token, messages[i].Result = t.GetId(), t.GetToken(), deliveries[i].Result
 		request.Completions[i] = &messages[i]
 	}
 	response, err := w.api.Complete(ctx, request)

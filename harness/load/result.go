@@ -1,0 +1,109 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// readBackEach: one of so many results of a slot is read back.
+const readBackEach = 16
+
+// resulting says which tasks of a workload are completed with a result. It follows from the workload's seed and the task's identity.
+type resulting struct {
+	scenario.Results
+	seed uint64
+}
+
+func newResulting(w scenario.Workload) resulting { return resulting{w.Result, uint64(w.Seed)} }
+
+// drawResult sets what is drawn for the result of a task apart from what is drawn for its other lives.
+const drawResult = 0x726573756c74
+
+// has reports whether a task is completed with a result.
+func (r *resulting) has(id ledger.Identity) bool {
+	return r.Part > 0 && fraction(mixed(r.seed, drawResult, uint64(id.Producer), id.Sequence)) < r.Part
+}
+
+// retention returns for how long the server is to keep the result of a task; 0 without a result.
+func (r *resulting) retention(id ledger.Identity) time.Duration {
+	if !r.has(id) {
+		return 0
+	}
+	return scenario.ResultRetention
+}
+
+// returning gives completions of one slot their results, and reads some of the results back.
+type returning struct {
+	resulting
+	returner driver.Returner // the slot's session
+	buffer   []byte          // the results of a batch, one behind the other
+	turn     int             // results so far
+}
+
+// newReturning returns what a slot with a session needs for the results of a workload.
+func newReturning(w scenario.Workload, session driver.Worker) (returning, error) {
+	r := returning{resulting: newResulting(w)}
+	if w.Result.IsZero() {
+		return r, nil
+	}
+	returner, ok := session.(driver.Returner)
+	if !ok {
+		return r, fmt.Errorf("load: the driver %q can't read results: remove result", w.Driver)
+	}
+	r.returner, r.buffer = returner, make([]byte, w.ClaimBatch()*w.Result.Size)
+	return r, nil
+}
+
+// giveResults gives those of n deliveries their results that have one.
+func (s *slot) giveResults(n int) {
+	r := &s.returning
+	if r.Part == 0 {
+		return
+	}
+	for i := range n {
+		if c := &s.claimed[i]; c.verdict == ledger.Sound && r.has(c.id) {
+			s.deliveries[i].Result = r.buffer[i*r.Size : (i+1)*r.Size : (i+1)*r.Size]
+			ledger.Seal(s.deliveries[i].Result, c.id, ledger.NewAddress(s.tenant, s.deliveries[i].Queue))
+		}
+	}
+}
+
+// readResults reads some of the results back of n deliveries whose completions were answered, and returns whether the slot goes on.
+func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
+	r := &s.returning
+	if r.Part == 0 {
+		return true
+	}
+	for i := range n {
+		d := &s.deliveries[i]
+		if d.Result == nil || s.outcomes[i] != nil {
+			continue
+		}
+		if r.turn++; r.turn%readBackEach != 1 {
+			continue
+		}
+		if got, err := r.returner.Result(calls, d); !s.resultRead(calls, s.claimed[i].id, d.Result, got, err) {
+			return false
+		}
+	}
+	return true
+}
+
+// resultRead enters the answer to the read of a result, and returns whether the slot goes on.
+func (s *slot) resultRead(calls context.Context, id ledger.Identity, want, got []byte, err error) (goOn bool) {
+	switch {
+	case err == nil:
+		s.cfg.Ledger.ResultBack(id, want, got)
+	case errors.Is(err, driver.ErrNotFound):
+		s.cfg.Ledger.WrongResult(id, fmt.Sprintf("was answered with no result: %v", err))
+	default:
+		return s.unanswered(calls, "read a result", nil, err)
+	}
+	return true
+}
