@@ -1,10 +1,10 @@
 # Lives of tasks as they are in use: most tasks are enqueued, claimed and completed, and small shares of them are urgent, come due later, are
-# failed at first, or have a result. Each of these is checked. The latency counts from when a task was due.
+# failed at first, have a result, or have their lease extended. Each of these is checked. The latency counts from when a task was due.
 
 variable "rate" { default = "8k/s" }
 
 scenario "mixed" {
-  title = "Tasks with priorities, delays, retries and results, by small shares"
+  title = "Tasks with priorities, delays, retries, results and extensions, by small shares"
   tags  = ["single-node", "open-load"]
 
   topology "single" {
@@ -28,6 +28,7 @@ scenario "mixed" {
     max_attempts = 5
     backoff      = "20ms"
     result       = share("1KiB", 0.05)
+    extend       = 0.05
   }
 
   # The first delayed tasks come due a second after the start.

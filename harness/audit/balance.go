@@ -39,6 +39,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not returned: %d of %d results of completed tasks were read back as another result, or not found%s",
 			l.WrongResults, l.Results, several(samplesOf("wrong result: ", l.Samples)))
 	}
+	if l.Unextended > 0 {
+		say("not extended: %d extensions were refused although their lease was valid, and %d acknowledged%s",
+			l.Unextended, l.Extended, several(samplesOf("unextended: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

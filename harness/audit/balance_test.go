@@ -44,6 +44,14 @@ func TestWrongResultsAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Results: 5, WrongResults: 1, Samples: []string{"wrong result: a"}}))
 }
 
+// Extensions of valid leases that were refused are named.
+func TestRefusedExtensionsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Extended: 5}))
+	assert.Equal(t, []string{"not extended: 1 extensions were refused although their lease was valid, and 5 acknowledged; the first: unextended: a"},
+		Balance(&result.Ledger{Extended: 5, Unextended: 1, Samples: []string{"unextended: a"}}))
+}
+
 // The first few reads that were answered wrongly are named.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -108,6 +108,14 @@ type Failer interface {
 	Fail(ctx context.Context, deliveries []Delivery, outcomes []error) error
 }
 
+// Extender is a Worker that can extend leases.
+type Extender interface {
+	Worker
+	// Extend returns when each extension was acknowledged or refused, as Complete does. A lease that is extended holds for the time from when
+	// the target heard of it.
+	Extend(ctx context.Context, deliveries []Delivery, lease time.Duration, outcomes []error) error
+}
+
 // Returner is a Worker that can read the results of tasks.
 type Returner interface {
 	Worker

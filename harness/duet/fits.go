@@ -88,6 +88,9 @@ func fits(s *scenario.Scenario) error {
 	if !w.Result.IsZero() {
 		return fmt.Errorf("workload %q has results, which slices do not read back", w.Name)
 	}
+	if w.ExtendsLeases() {
+		return fmt.Errorf("workload %q has extend, which slices do not time", w.Name)
+	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {
 			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)

@@ -8,7 +8,7 @@ import (
 )
 
 // samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked, misread, miscounted, early and wrong result.
+// revoked, misread, miscounted, early, wrong result and unextended.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -31,10 +31,13 @@ type faults struct {
 	miscounted fault
 	early      fault
 	misresult  fault
+	unextended fault
 
 	reads   atomic.Uint64 // judged
 	delayed atomic.Uint64 // deliveries of tasks with a delay
 	results atomic.Uint64 // read back
+
+	extended atomic.Uint64 // leases
 
 	unreadableCompleted atomic.Uint64
 }
@@ -63,8 +66,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Reads, into.Misread = f.reads.Load(), f.misread.count
 	into.Miscounted = f.miscounted.count
 	into.Results, into.WrongResults = f.results.Load(), f.misresult.count
+	into.Extended, into.Unextended = f.extended.Load(), f.unextended.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

@@ -42,7 +42,8 @@ type broker struct {
 	hasten  func(n int) time.Duration
 	delayed int
 
-	kept kept
+	kept       kept
+	extensions extensions
 
 	// shelf keeps tasks for reads; nil: they have no ids.
 	shelf *shelf

@@ -122,6 +122,10 @@ type Outcome struct {
 	// of a workload without delays.
 	Late *hdrhistogram.Histogram
 
+	// Extend is the service time in nanoseconds of the extensions of leases that were acknowledged inside the window; nil of a workload
+	// without them.
+	Extend *hdrhistogram.Histogram
+
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64
 

@@ -413,8 +413,14 @@ func (r *round) merge() *Outcome {
 	if !r.cfg.Workload.Delay.IsZero() && r.cfg.Workload.Workers > 0 {
 		o.Late = result.NewHistogram()
 	}
+	if r.cfg.Workload.ExtendsLeases() {
+		o.Extend = result.NewHistogram()
+	}
 	for _, s := range r.slots {
 		s.record.mergeInto(o)
+		if o.Extend != nil {
+			o.Clamped += s.extending.latency.mergeInto(o.Extend)
+		}
 		if o.Late != nil {
 			o.Clamped += s.record.late.mergeInto(o.Late)
 		}

@@ -31,6 +31,7 @@ type slot struct {
 	failing      failing
 	delaying     delaying
 	returning    returning
+	extending    extending
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -60,6 +61,9 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		return nil, err
 	}
 	if s.returning, err = newReturning(r.cfg.Workload, session); err != nil {
+		return nil, err
+	}
+	if s.extending, err = newExtending(r.cfg.Workload, session); err != nil {
 		return nil, err
 	}
 	if !r.cfg.Workload.Combined {
@@ -116,6 +120,9 @@ func (s *slot) work(claims, calls context.Context) {
 // claims is done. It returns how many it claimed, and whether the slot goes on.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
 	s.thinking.pause(calls)
+	if !s.extend(calls, n) {
+		return 0, false
+	}
 	if n, goOn = s.fail(calls, n); n == 0 || !goOn {
 		return 0, goOn
 	}
@@ -205,10 +212,7 @@ func (s *slot) check(n int, at int64) {
 func (s *slot) watch(n int, now time.Time) {
 	for i := range n {
 		d, c := &s.deliveries[i], &s.claimed[i]
-		c.lease = ledger.Lease{Token: d.Token}
-		if d.UntilMs > 0 {
-			c.lease.Until = time.UnixMilli(d.UntilMs)
-		}
+		c.lease = leaseOf(d)
 		if c.verdict != ledger.Unreadable {
 			s.cfg.Ledger.Leased(c.id, c.lease, now)
 		}

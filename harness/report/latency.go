@@ -29,6 +29,7 @@ var curveStyles = map[string]struct {
 	"service": {"service: call of enqueue to acknowledgement", purple, []vg.Length{vg.Points(8), vg.Points(2), vg.Points(2), vg.Points(2)}},
 	"read":    {"read: call to answer", skyBlue, []vg.Length{vg.Points(4), vg.Points(2)}},
 	"late":    {"late: end of the delay to claim", skyBlue, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"extend":  {"extend: call to acknowledgement", purple, []vg.Length{vg.Points(1), vg.Points(2)}},
 	"slip":    {"slip: how late the generator sent", black, []vg.Length{vg.Points(1), vg.Points(3)}},
 }
 

@@ -321,6 +321,10 @@ func ledgerSection(p *page, r *result.Result) {
 	if returned {
 		header = append(header, ">results", ">wrong results")
 	}
+	extended := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Extended+round.Ledger.Unextended > 0 })
+	if extended {
+		header = append(header, ">extended", ">unextended")
+	}
 	var rows [][]string
 	var faults []string
 	for _, round := range r.Rounds {
@@ -348,6 +352,9 @@ func ledgerSection(p *page, r *result.Result) {
 		}
 		if returned {
 			row = append(row, render.Count(l.Results), render.Count(l.WrongResults))
+		}
+		if extended {
+			row = append(row, render.Count(l.Extended), render.Count(l.Unextended))
 		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
@@ -381,6 +388,9 @@ func ledgerSection(p *page, r *result.Result) {
 	}
 	if returned {
 		p.paragraph("Results are those of completed tasks that were read back, a sample. Wrong ones were not those of the completions, or not found.")
+	}
+	if extended {
+		p.paragraph("Extended are extensions of leases that were acknowledged. Unextended are those that were refused although the lease was valid.")
 	}
 	p.table(header, rows)
 	if read {

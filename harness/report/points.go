@@ -29,6 +29,7 @@ var partColumns = columns{
 	{">reads/s", result.ReadsPerS},
 	{">read p50, ms", result.ReadLatencyMs + "_p50"},
 	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+	{">extend p99, ms", result.ExtendLatencyMs + "_p99"},
 	{">late p50, ms", result.LateMs + "_p50"},
 	{">late p99, ms", result.LateMs + "_p99"},
 	{">last tenth ÷ second", result.SteadyRateRatio},

@@ -26,6 +26,7 @@ var workloadColumns = columns{
 	{">slip p99, ms", result.SlipMs + "_p99"},
 	{">reads/s", result.ReadsPerS},
 	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+	{">extend p99, ms", result.ExtendLatencyMs + "_p99"},
 	{">late p99, ms", result.LateMs + "_p99"},
 }
 

@@ -40,6 +40,9 @@ type Histograms struct {
 
 	// Of a load with delayed tasks only; nil of any other.
 	Late *hdrhistogram.Histogram // from when the delay of a task was over to its first claim
+
+	// Of a load that extends leases only; nil of any other.
+	Extend *hdrhistogram.Histogram // from the call of an extension to its acknowledgement
 }
 
 // NewHistograms returns the three histograms of a closed load, empty.
@@ -57,7 +60,7 @@ type RoundHistograms struct {
 
 // Kind is one of the histograms, named.
 type Kind struct {
-	Name      string // "enqueue", "settle", "cycle", "service", "slip", "read" or "late"
+	Name      string // "enqueue", "settle", "cycle", "service", "slip", "read", "late" or "extend"
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
 }
@@ -70,7 +73,7 @@ func (h Histograms) Kinds() []Kind {
 		{"settle", SettleLatencyMs, h.Settle},
 		{"cycle", CycleLatencyMs, h.Cycle},
 	}
-	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}, {"read", ReadLatencyMs, h.Read}, {"late", LateMs, h.Late}} {
+	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}, {"read", ReadLatencyMs, h.Read}, {"late", LateMs, h.Late}, {"extend", ExtendLatencyMs, h.Extend}} {
 		if kind.Histogram != nil {
 			kinds = append(kinds, kind)
 		}
@@ -95,6 +98,8 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 		return &h.Read
 	case "late":
 		return &h.Late
+	case "extend":
+		return &h.Extend
 	}
 	return nil
 }

@@ -83,6 +83,7 @@ var familyMeanings = map[string]string{
 	ServiceLatencyMs: "from the call of enqueue to its acknowledgement",
 	SlipMs:           "how much later than it could the generator sent a task",
 	ReadLatencyMs:    "from the call of a read to its answer",
+	ExtendLatencyMs:  "from the call of an extension of a lease to its acknowledgement",
 	LateMs:           "from when the delay of a task was over to its first claim",
 }
 

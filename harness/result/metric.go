@@ -124,6 +124,9 @@ const (
 
 	// Of a load with delayed tasks.
 	LateMs = "late_ms" // from when the delay of a task was over to its first claim
+
+	// Of a load that extends leases.
+	ExtendLatencyMs = "extend_latency_ms" // from the call of an extension to its acknowledgement
 )
 
 // Part is a part of a scenario that has metrics of its own.
@@ -136,6 +139,7 @@ const (
 	OfOpen    Part = "open load"
 	OfReads   Part = "reads"
 	OfDelays  Part = "delays"
+	OfExtends Part = "extensions"
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
 	// OfReference is a small backlog beside the large one.
@@ -272,6 +276,7 @@ var specs = func() []Spec {
 		{SlipMs, OfOpen},
 		{ReadLatencyMs, OfReads},
 		{LateMs, OfDelays},
+		{ExtendLatencyMs, OfExtends},
 	} {
 		for _, p := range percentiles {
 			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})

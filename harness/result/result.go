@@ -300,6 +300,8 @@ type Ledger struct {
 	Early        uint64   `json:"early,omitempty"`         // of them those before the delay was over
 	Results      uint64   `json:"results,omitempty"`       // results of completed tasks that were read back
 	WrongResults uint64   `json:"wrong_results,omitempty"` // of them those answered with another result, or with none
+	Extended     uint64   `json:"extended,omitempty"`      // extensions of leases that were acknowledged
+	Unextended   uint64   `json:"unextended,omitempty"`    // extensions that were refused although the lease was valid
 	Samples      []string `json:"samples,omitempty"`       // some of the tasks at fault, a bounded number, named
 }
 

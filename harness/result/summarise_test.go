@@ -48,7 +48,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 62+7*7+4)
+	assert.Len(t, result.Specs(), 62+8*7+4)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {

@@ -23,6 +23,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Delayed += o.Delayed
 	l.Early += o.Early
 	l.Results += o.Results
+	l.Extended += o.Extended
+	l.Unextended += o.Unextended
 	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {
 		if name != "" {

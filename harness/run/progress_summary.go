@@ -17,7 +17,7 @@ var summaryMetrics = []string{
 	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
 	result.OfferedPerS, result.Unfinished, result.Unsent, result.Dropped, result.SlipMs + "_p99",
 	result.ReadsPerS, result.ReadLatencyMs + "_p50", result.ReadLatencyMs + "_p99", result.ReadFoundRatio, result.ReadsDropped,
-	result.LateMs + "_p50", result.LateMs + "_p99",
+	result.LateMs + "_p50", result.LateMs + "_p99", result.ExtendLatencyMs + "_p99",
 	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
 	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax,
 	result.FaultsNotRecovered, result.FaultLevelRatio, result.FailedCalls,

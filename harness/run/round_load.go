@@ -155,7 +155,7 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			}
 			r.checkSlip(outcome.Open, w.Name, several, m)
 		}
-		h.Late = outcome.Late
+		h.Late, h.Extend = outcome.Late, outcome.Extend
 		if outcome.Reads != nil {
 			h.Read, w.Reads = outcome.ReadLatency, outcome.Reads
 			if m.round.Reads == nil {

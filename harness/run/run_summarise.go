@@ -133,6 +133,9 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, func(w scenario.Workload) bool { return !w.Delay.IsZero() && !w.EnqueuesAlone() }) {
 		parts = append(parts, result.OfDelays)
 	}
+	if scenario.Any(workloads, scenario.Workload.ExtendsLeases) {
+		parts = append(parts, result.OfExtends)
+	}
 	return parts
 }
 

@@ -184,6 +184,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkFail(b, s)
 	checkDelay(b, s)
 	checkResult(b, s)
+	checkExtend(b, s)
 	checkVolume(b, s)
 	return s
 }

@@ -61,6 +61,8 @@ type Workload struct {
 	Delay Delay `json:"delay,omitzero"`
 	// Result says which tasks are completed with a result, which the server keeps for ResultRetention.
 	Result Results `json:"result,omitzero"`
+	// Extend is the share of the leases that workers extend once before they settle the task, by Lease.
+	Extend float64 `json:"extend,omitzero"`
 
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
@@ -98,7 +100,7 @@ var workloadBlock = hclfile.Inner{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
-		"fail", "max_attempts", "backoff", "delay", "result",
+		"fail", "max_attempts", "backoff", "delay", "result", "extend",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -233,6 +235,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readFail(b, &w)
 	readDelay(b, &w)
 	readResult(b, &w)
+	readExtend(b, &w)
 	checkSides(b, w)
 	checkCallBytes(b, w)
 	return w

@@ -235,6 +235,9 @@ func workloadInWords(w scenario.Workload) string {
 	if !w.Result.IsZero() {
 		words = append(words, fmt.Sprintf("result %s", w.Result))
 	}
+	if w.ExtendsLeases() {
+		words = append(words, fmt.Sprintf("%s %% of the leases are extended once", render.Digits(100*w.Extend, 3)))
+	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}

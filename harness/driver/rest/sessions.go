@@ -72,6 +72,7 @@ func appendLife(body []byte, t *driver.Task) []byte {
 var (
 	_ driver.Combiner = worker{}
 	_ driver.Failer   = worker{}
+	_ driver.Extender = worker{}
 	_ driver.Returner = worker{}
 )
 
@@ -161,6 +162,13 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	return w.settle(ctx, "/v1/tasks:fail", deliveries, outcomes, func(body []byte, deliveries []driver.Delivery) ([]byte, error) {
 		return appendLeases(body, `"failures":[`, `,"error":"`+driver.FailedBecause+`"}`, deliveries)
+	})
+}
+
+// Extend implements driver.Extender.
+func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
+	return w.settle(ctx, "/v1/tasks:extend", deliveries, outcomes, func(body []byte, deliveries []driver.Delivery) ([]byte, error) {
+		return appendLeases(body, `"extensions":[`, fmt.Sprintf(`,"lease_ms":%d}`, lease.Milliseconds()), deliveries)
 	})
 }
 

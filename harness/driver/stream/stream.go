@@ -121,6 +121,7 @@ func batched(errs []error, err error, outcomes []error) error {
 
 var (
 	_ driver.Failer   = worker{}
+	_ driver.Extender = worker{}
 	_ driver.Returner = worker{}
 )
 
@@ -197,6 +198,11 @@ func notClaimed(d *driver.Delivery) error {
 // Fail implements driver.Failer. The client sends the failures of a batch together, though each is a call of its own.
 func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Fail(ctx, t, driver.FailedBecause, 0) })
+}
+
+// Extend implements driver.Extender. The client sends the extensions of a batch together.
+func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
+	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Extend(ctx, t, lease) })
 }
 
 // each settles each delivery in a goroutine of its own, with outcomes as of a batch.

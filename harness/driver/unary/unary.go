@@ -111,6 +111,7 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 var (
 	_ driver.Combiner = worker{}
 	_ driver.Failer   = worker{}
+	_ driver.Extender = worker{}
 	_ driver.Returner = worker{}
 )
 
@@ -227,6 +228,23 @@ func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes
 		request.Failures[i] = &queuepb.Failure{Id: t.GetId(), Token: t.GetToken(), Error: driver.FailedBecause}
 	}
 	response, err := w.api.Fail(ctx, request)
+	if err != nil {
+		return refusedAll(err, outcomes)
+	}
+	return settled(response.GetResults(), outcomes)
+}
+
+// Extend implements driver.Extender.
+func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
+	request := &queuepb.ExtendRequest{Tenant: w.tenant, Extensions: make([]*queuepb.Extension, len(deliveries))}
+	for i := range deliveries {
+		t, ok := deliveries[i].Handle.(*queuepb.Task)
+		if !ok {
+			return notClaimed(&deliveries[i])
+		}
+		request.Extensions[i] = &queuepb.Extension{Id: t.GetId(), Token: t.GetToken(), LeaseMs: uint64(lease.Milliseconds())}
+	}
+	response, err := w.api.Extend(ctx, request)
 	if err != nil {
 		return refusedAll(err, outcomes)
 	}
