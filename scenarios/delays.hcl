@@ -1,5 +1,5 @@
 # What delayed tasks cost: the same load without delays, and with a tenth and half of the tasks that come due a second after their enqueue. The
-# rate is a third of what the server bears, so that the latency says how late tasks come after they are due. It counts from then.
+# server bears the rate easily, so that the latency says how late tasks come after they are due. It counts from then.
 
 variable "rate" { default = "12k/s" }
 

@@ -1,10 +1,10 @@
 # Lives of tasks as they are in use: most tasks are enqueued, claimed and completed, and small shares of them are urgent, come due later, are
-# failed at first, have a result, or have their lease extended. Each of these is checked. The latency counts from when a task was due.
+# failed at first, have a result, have their lease extended, or are enqueued twice under one key. Each of these is checked. The latency counts from when a task was due.
 
 variable "rate" { default = "8k/s" }
 
 scenario "mixed" {
-  title = "Tasks with priorities, delays, retries, results and extensions, by small shares"
+  title = "Tasks with priorities, delays, retries, results, extensions and repeated keys, by small shares"
   tags  = ["single-node", "open-load"]
 
   topology "single" {
@@ -29,6 +29,7 @@ scenario "mixed" {
     backoff      = "20ms"
     result       = share("1KiB", 0.05)
     extend       = 0.05
+    key          = 0.02
   }
 
   # The first delayed tasks come due a second after the start.

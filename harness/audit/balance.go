@@ -43,6 +43,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not extended: %d extensions were refused although their lease was valid, and %d acknowledged%s",
 			l.Unextended, l.Extended, several(samplesOf("unextended: ", l.Samples)))
 	}
+	if l.Rekeyed > 0 {
+		say("not idempotent: %d of %d tasks that were enqueued again under their key were answered with another id than the first%s",
+			l.Rekeyed, l.Repeated, several(samplesOf("rekeyed: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

@@ -52,6 +52,14 @@ func TestRefusedExtensionsAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Extended: 5, Unextended: 1, Samples: []string{"unextended: a"}}))
 }
 
+// Keys that led to another task are named.
+func TestKeysThatLeadToAnotherTaskAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Repeated: 5}))
+	assert.Equal(t, []string{"not idempotent: 1 of 5 tasks that were enqueued again under their key were answered with another id than the first; the first: rekeyed: a"},
+		Balance(&result.Ledger{Repeated: 5, Rekeyed: 1, Samples: []string{"rekeyed: a"}}))
+}
+
 // The first few reads that were answered wrongly are named.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,8 @@ type Task struct {
 	// that the target takes off at random. 0: what the target does by default.
 	MaxAttempts uint32
 	Backoff     time.Duration
+	// Key is an idempotency key: the target stores no second task with it in the queue, and answers with the first one's id. "": none.
+	Key string
 	// ResultRetention is how long the target keeps the result of the task's completion; 0: it keeps none.
 	ResultRetention time.Duration
 	// Delay is how long the task is not ready after its enqueue, in whole milliseconds.

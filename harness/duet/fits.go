@@ -91,6 +91,9 @@ func fits(s *scenario.Scenario) error {
 	if w.ExtendsLeases() {
 		return fmt.Errorf("workload %q has extend, which slices do not time", w.Name)
 	}
+	if w.RepeatsKeys() {
+		return fmt.Errorf("workload %q has key, whose enqueues slices do not repeat", w.Name)
+	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {
 			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)

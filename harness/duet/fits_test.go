@@ -34,6 +34,7 @@ func TestFits(t *testing.T) {
 		`workload "main" has delayed tasks`: func(s *scenario.Scenario) { s.Workloads[0].Delay = scenario.Delay{Time: time.Second, Part: 1} },
 		`workload "main" has results`:       func(s *scenario.Scenario) { s.Workloads[0].Result = scenario.Results{Size: 64, Part: 1} },
 		`workload "main" has extend`:        func(s *scenario.Scenario) { s.Workloads[0].Extend = 0.2 },
+		`workload "main" has key`:           func(s *scenario.Scenario) { s.Workloads[0].Key = 0.2 },
 		`the invariant "ordered"`:           func(s *scenario.Scenario) { s.Invariants = []scenario.Invariant{{Kind: scenario.Ordered}} },
 		"MiB of memory, and the host has":   func(s *scenario.Scenario) { s.Topology.Nodes = 1 << 20 },
 	} {

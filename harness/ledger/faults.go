@@ -8,7 +8,7 @@ import (
 )
 
 // samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked, misread, miscounted, early, wrong result and unextended.
+// revoked, misread, miscounted, early, wrong result, unextended and rekeyed.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -32,12 +32,14 @@ type faults struct {
 	early      fault
 	misresult  fault
 	unextended fault
+	rekeyed    fault
 
 	reads   atomic.Uint64 // judged
 	delayed atomic.Uint64 // deliveries of tasks with a delay
 	results atomic.Uint64 // read back
 
 	extended atomic.Uint64 // leases
+	repeated atomic.Uint64 // enqueues under a key
 
 	unreadableCompleted atomic.Uint64
 }
@@ -67,8 +69,9 @@ func (f *faults) read(into *result.Ledger) {
 	into.Miscounted = f.miscounted.count
 	into.Results, into.WrongResults = f.results.Load(), f.misresult.count
 	into.Extended, into.Unextended = f.extended.Load(), f.unextended.count
+	into.Repeated, into.Rekeyed = f.repeated.Load(), f.rekeyed.count
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
-	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended) {
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

@@ -44,6 +44,7 @@ type broker struct {
 
 	kept       kept
 	extensions extensions
+	keys       keyed
 
 	// shelf keeps tasks for reads; nil: they have no ids.
 	shelf *shelf
@@ -215,6 +216,9 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 			if outcomes[i] = p.b.refuseEnqueue(p.b.enqueues); outcomes[i] != nil {
 				continue
 			}
+		}
+		if p.b.keys.known(&tasks[i]) {
+			continue
 		}
 		acknowledged++
 		p.b.sent[task.Tenant+"/"+task.Queue]++

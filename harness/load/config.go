@@ -119,6 +119,7 @@ func (c *Config) validateWorkload() *problems {
 	check(w.Result.IsZero() || w.Result.Size >= ledger.HeaderSize, "workload.result is %v; a result must have at least %d bytes", w.Result, ledger.HeaderSize)
 	check(w.Result.IsZero() || !w.Combined, "workload.result is %v; with combined it must be left out", w.Result)
 	check(w.Extend >= 0 && w.Extend <= 1, "workload.extend is %v; it must be from 0 to 1", w.Extend)
+	check(w.Key >= 0 && w.Key <= 1, "workload.key is %v; it must be from 0 to 1", w.Key)
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,

@@ -114,6 +114,7 @@ func TestDelaysOfAnOpenLoad(t *testing.T) {
 		assert.InDelta(t, float64(o.Open.Scheduled), float64(o.CycleLatency.TotalCount()), 0.4*after)
 		assert.InDelta(t, after, float64(o.Open.Unfinished), 0.4*after)
 		assert.Equal(t, o.Open.Scheduled, o.Open.Finished+o.Open.Unfinished)
+		assert.Zero(t, o.Clamped)
 		assert.Less(t, o.CycleLatency.Max(), int64(slack))
 	})
 }

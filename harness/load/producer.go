@@ -24,6 +24,7 @@ type producer struct {
 	urgency  urgency
 	delaying delaying
 	results  resulting
+	keying   keying
 	buffer   []byte // a batch's payloads, one behind the other
 	tasks    []driver.Task
 	outcomes []error
@@ -56,6 +57,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		urgency:  newUrgency(w),
 		delaying: newDelaying(w),
 		results:  newResulting(w),
+		keying:   newKeying(w),
 		tasks:    make([]driver.Task, w.EnqueueBatch()),
 		outcomes: make([]error, w.EnqueueBatch()),
 		intended: make([]int64, w.EnqueueBatch()),
@@ -174,6 +176,9 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	if to.reads != nil && acknowledged > 0 {
 		p.haveRead(to, first, n)
 	}
+	if !p.repeat(calls, to, first, n) {
+		return acknowledged, now, false
+	}
 	switch {
 	case unknown != nil && !p.cfg.Persist:
 		p.failed(calls, to, 0, unknown)
@@ -231,7 +236,7 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		ledger.Seal(payload, id, to.address)
 		p.tasks[i] = driver.Task{
 			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
-			Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
+			Key: p.keying.of(id), Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
 		}
 		p.outcomes[i] = nil
 	}

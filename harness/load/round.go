@@ -408,6 +408,7 @@ func (r *round) merge() *Outcome {
 	o.StartHook, o.EndHook = r.startHook, r.endHook
 	for _, p := range r.producers {
 		p.record.mergeInto(o)
+		o.RefusedEnqueues.Add(p.keying.refused)
 		o.FailedCalls.Add(p.again.failed)
 	}
 	if !r.cfg.Workload.Delay.IsZero() && r.cfg.Workload.Workers > 0 {

@@ -302,6 +302,8 @@ type Ledger struct {
 	WrongResults uint64   `json:"wrong_results,omitempty"` // of them those answered with another result, or with none
 	Extended     uint64   `json:"extended,omitempty"`      // extensions of leases that were acknowledged
 	Unextended   uint64   `json:"unextended,omitempty"`    // extensions that were refused although the lease was valid
+	Repeated     uint64   `json:"repeated,omitempty"`      // tasks that were enqueued again under their idempotency key, acknowledged
+	Rekeyed      uint64   `json:"rekeyed,omitempty"`       // of them those whose second enqueue was answered with another id than the first
 	Samples      []string `json:"samples,omitempty"`       // some of the tasks at fault, a bounded number, named
 }
 

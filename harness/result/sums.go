@@ -24,6 +24,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	l.Early += o.Early
 	l.Results += o.Results
 	l.Extended += o.Extended
+	l.Repeated += o.Repeated
+	l.Rekeyed += o.Rekeyed
 	l.Unextended += o.Unextended
 	l.WrongResults += o.WrongResults
 	for _, sample := range o.Samples {

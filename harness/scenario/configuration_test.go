@@ -40,6 +40,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 		"delay":      func(s *Scenario) { s.Workloads[0].Delay = Delay{Time: 1000, Part: 0.1} },
 		"result":     func(s *Scenario) { s.Workloads[0].Result = Results{Size: 64, Part: 0.1} },
 		"extend":     func(s *Scenario) { s.Workloads[0].Extend = 0.1 },
+		"key":        func(s *Scenario) { s.Workloads[0].Key = 0.1 },
 		"backoff":    func(s *Scenario) { s.Workloads[0].Backoff = 1000 },
 		"workers":    func(s *Scenario) { s.Workloads[0].Workers++ },
 		"script":     func(s *Scenario) { s.Workloads[0].Script.SHA256 = "1" },

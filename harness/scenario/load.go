@@ -185,6 +185,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkDelay(b, s)
 	checkResult(b, s)
 	checkExtend(b, s)
+	checkKey(b, s)
 	checkVolume(b, s)
 	return s
 }

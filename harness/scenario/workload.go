@@ -63,6 +63,8 @@ type Workload struct {
 	Result Results `json:"result,omitzero"`
 	// Extend is the share of the leases that workers extend once before they settle the task, by Lease.
 	Extend float64 `json:"extend,omitzero"`
+	// Key is the share of the tasks that have an idempotency key and are enqueued again under it.
+	Key float64 `json:"key,omitzero"`
 
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
@@ -100,7 +102,7 @@ var workloadBlock = hclfile.Inner{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
-		"fail", "max_attempts", "backoff", "delay", "result", "extend",
+		"fail", "max_attempts", "backoff", "delay", "result", "extend", "key",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -236,6 +238,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readDelay(b, &w)
 	readResult(b, &w)
 	readExtend(b, &w)
+	readKey(b, &w)
 	checkSides(b, w)
 	checkCallBytes(b, w)
 	return w

@@ -238,6 +238,9 @@ func workloadInWords(w scenario.Workload) string {
 	if w.ExtendsLeases() {
 		words = append(words, fmt.Sprintf("%s %% of the leases are extended once", render.Digits(100*w.Extend, 3)))
 	}
+	if w.RepeatsKeys() {
+		words = append(words, fmt.Sprintf("%s %% of the tasks are enqueued again under the same idempotency key", render.Digits(100*w.Key, 3)))
+	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}

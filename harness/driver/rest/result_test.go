@@ -23,7 +23,7 @@ func TestResults(t *testing.T) {
 	conn := s.dial(t, "")
 	p, err := conn.Producer(t.Context(), "t1")
 	require.NoError(t, err)
-	require.NoError(t, p.Enqueue(t.Context(), []driver.Task{{Queue: "q0", ResultRetention: time.Minute}}, make([]error, 1)))
+	require.NoError(t, p.Enqueue(t.Context(), []driver.Task{{Queue: "q0", ResultRetention: time.Minute, Key: "k"}}, make([]error, 1)))
 	w, err := conn.Worker(t.Context(), "t1", []string{"q0"}, 1)
 	require.NoError(t, err)
 	into := make([]driver.Delivery, 1)
@@ -31,7 +31,7 @@ func TestResults(t *testing.T) {
 	require.NoError(t, err)
 	into[0].Result = []byte{0, 1, 2}
 	require.NoError(t, w.Complete(t.Context(), into, make([]error, 1)))
-	assert.JSONEq(t, `{"tenant":"t1","tasks":[{"queue":"q0","payload":"","result_retention_ms":60000}]}`, s.calls[0].body)
+	assert.JSONEq(t, `{"tenant":"t1","tasks":[{"queue":"q0","payload":"","idempotency_key":"k","result_retention_ms":60000}]}`, s.calls[0].body)
 	assert.JSONEq(t, `{"tenant":"t1","completions":[{"id":"a","token":"7","result":"AAEC"}]}`, s.calls[2].body)
 
 	got, err := w.(driver.Returner).Result(t.Context(), &into[0])

@@ -54,6 +54,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 
 // appendLife appends what a task says of its further life.
 func appendLife(body []byte, t *driver.Task) []byte {
+	if t.Key != "" {
+		body = append(append(body, `,"idempotency_key":`...), quote(t.Key)...)
+	}
 	if t.ResultRetention > 0 {
 		body = strconv.AppendInt(append(body, `,"result_retention_ms":`...), t.ResultRetention.Milliseconds(), 10)
 	}

@@ -87,7 +87,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 func taskOf(t *driver.Task) client.Task {
 	return client.Task{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
-		Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
+		Key: t.Key, Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
 	}
 }
 

@@ -56,6 +56,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		messages[i].Queue, messages[i].Priority, messages[i].Payload = t.Queue, t.Priority, t.Payload
 		messages[i].MaxAttempts, messages[i].Backoff = t.MaxAttempts, backoffOf(t.Backoff)
 		messages[i].DelayMs, messages[i].ResultRetentionMs = uint64(t.Delay.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
+		messages[i].IdempotencyKey = t.Key
 		request.Tasks[i] = &messages[i]
 	}
 	response, err := p.api.Enqueue(ctx, request)
