@@ -7,24 +7,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// delaying says which tasks of a workload have a delay. As with priorities, it follows from the workload's seed and the task's identity, so
-// that a worker knows when each task that it claims was due.
+// delaying says which tasks of a workload have a delay, so that a worker knows when each task that it claims was due.
 type delaying struct {
-	scenario.Delay
-	seed uint64
+	lot
+	delay time.Duration
 }
 
-func newDelaying(w scenario.Workload) delaying { return delaying{w.Delay, uint64(w.Seed)} }
-
-// drawDelay sets what is drawn for the delay of a task apart from what is drawn for its priority and its failures.
-const drawDelay = 0x64656c6179
+func newDelaying(w scenario.Workload) delaying {
+	return delaying{newLot(w, lotDelay, w.Delay.Part), w.Delay.Time}
+}
 
 // of returns the delay of a task, 0 of most.
 func (d *delaying) of(id ledger.Identity) time.Duration {
-	if d.Part == 0 || fraction(mixed(d.seed, drawDelay, uint64(id.Producer), id.Sequence)) >= d.Part {
+	if !d.draws(id, 0) {
 		return 0
 	}
-	return d.Time
+	return d.delay
 }
 
 // delayed finds out whether a task that was claimed had a delay. If so, it checks that the task was due, and records how late it came first.

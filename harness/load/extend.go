@@ -11,10 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// extending extends a share of the leases of one slot. Which ones follows from the workload's seed, the task's identity and the attempt.
+// extending extends a share of the leases of one slot.
 type extending struct {
-	share    float64 // 0: none
-	seed     uint64
+	lot                      // of attempts
 	lease    time.Duration   // how long an extended lease holds
 	extender driver.Extender // the slot's session
 
@@ -25,9 +24,6 @@ type extending struct {
 	latency latencies
 }
 
-// drawExtend sets what is drawn for the extension of a lease apart from what is drawn for the task's other lives.
-const drawExtend = 0x657874656e64
-
 // newExtending returns what a slot with a session needs to extend leases of a workload.
 func newExtending(w scenario.Workload, session driver.Worker) (extending, error) {
 	if !w.ExtendsLeases() {
@@ -37,18 +33,18 @@ func newExtending(w scenario.Workload, session driver.Worker) (extending, error)
 	if !ok {
 		return extending{}, fmt.Errorf("load: the driver %q can't extend leases: remove extend", w.Driver)
 	}
-	return extending{share: w.Extend, seed: uint64(w.Seed), lease: w.Lease, extender: extender}, nil
+	return extending{lot: newLot(w, lotExtend, w.Extend), lease: w.Lease, extender: extender}, nil
 }
 
 // hits reports whether the lease of an attempt of a task is to be extended.
 func (e *extending) hits(c *claimed) bool {
-	return c.verdict == ledger.Sound && fraction(mixed(e.seed, drawExtend, uint64(c.id.Producer), c.id.Sequence, uint64(c.attempt))) < e.share
+	return c.verdict == ledger.Sound && e.draws(c.id, c.attempt)
 }
 
 // extend extends those leases of n deliveries that the share falls on, and returns whether the slot goes on.
 func (s *slot) extend(calls context.Context, n int) (goOn bool) {
 	e := &s.extending
-	if e.share == 0 {
+	if e.part == 0 {
 		return true
 	}
 	e.deliveries, e.at, e.outcomes = e.deliveries[:0], e.at[:0], e.outcomes[:0]

@@ -10,10 +10,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// failing fails a share of the deliveries of one slot. Which ones follows from the workload's seed, the task's identity and the attempt.
+// failing fails a share of the deliveries of one slot.
 type failing struct {
-	share  float64 // 0: none
-	seed   uint64
+	lot                  // of attempts
 	failer driver.Failer // the slot's session
 
 	deliveries []driver.Delivery // of a batch, those to fail
@@ -30,19 +29,19 @@ func newFailing(w scenario.Workload, session driver.Worker) (failing, error) {
 	if !ok {
 		return failing{}, fmt.Errorf("load: the driver %q can't fail tasks: remove fail", w.Driver)
 	}
-	return failing{share: w.Fail, seed: uint64(w.Seed), failer: failer}, nil
+	return failing{lot: newLot(w, lotFail, w.Fail), failer: failer}, nil
 }
 
 // hits reports whether an attempt of a task is to be failed.
 func (f *failing) hits(c *claimed) bool {
-	return c.verdict == ledger.Sound && fraction(mixed(f.seed, uint64(c.id.Producer), c.id.Sequence, uint64(c.attempt))) < f.share
+	return c.verdict == ledger.Sound && f.draws(c.id, c.attempt)
 }
 
 // fail fails those of n deliveries that the share falls on, and moves the others to the front. It returns how many these are, and whether
 // the slot goes on.
 func (s *slot) fail(calls context.Context, n int) (left int, goOn bool) {
 	f := &s.failing
-	if f.share == 0 {
+	if f.part == 0 {
 		return n, true
 	}
 	f.deliveries, f.claimed, f.outcomes = f.deliveries[:0], f.claimed[:0], f.outcomes[:0]

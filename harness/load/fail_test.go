@@ -239,8 +239,8 @@ func TestDeadTasksOfAnOpenLoadAreCensored(t *testing.T) {
 
 // Each attempt of a task is drawn anew, and the same seed fails the same ones.
 func TestFailuresFollowFromTheSeed(t *testing.T) {
-	hits := func(seed uint64, attempt uint32) (all []bool) {
-		f := failing{share: 0.5, seed: seed}
+	hits := func(seed int, attempt uint32) (all []bool) {
+		f := failing{lot: newLot(scenario.Workload{Seed: seed}, lotFail, 0.5)}
 		for i := range uint64(200) {
 			all = append(all, f.hits(&claimed{id: ledger.Identity{Producer: 3, Sequence: i}, attempt: attempt}))
 		}

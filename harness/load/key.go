@@ -11,11 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// keying gives a share of the tasks of one producer idempotency keys, and enqueues them again under their keys. Which tasks follows from the
-// workload's seed and the task's identity.
+// keying gives a share of the tasks of one producer idempotency keys, and enqueues them again under their keys.
 type keying struct {
-	share float64 // 0: none
-	seed  uint64
+	lot
 
 	tasks    []driver.Task // of a batch, those to enqueue again; their ids are the first ones until the call
 	firsts   []string      // their first ids
@@ -24,14 +22,11 @@ type keying struct {
 	refused  Refusals
 }
 
-func newKeying(w scenario.Workload) keying { return keying{share: w.Key, seed: uint64(w.Seed)} }
-
-// drawKey sets what is drawn for the key of a task apart from what is drawn for its other lives.
-const drawKey = 0x6b6579
+func newKeying(w scenario.Workload) keying { return keying{lot: newLot(w, lotKey, w.Key)} }
 
 // of returns the key of a task, "" of one without. No two tasks of all rounds have the same one.
 func (k *keying) of(id ledger.Identity) string {
-	if k.share == 0 || fraction(mixed(k.seed, drawKey, uint64(id.Producer), id.Sequence)) >= k.share {
+	if !k.draws(id, 0) {
 		return ""
 	}
 	return strconv.FormatUint(id.Round, 36) + "-" + strconv.FormatUint(uint64(id.Producer), 36) + "-" + strconv.FormatUint(id.Sequence, 36)
@@ -41,7 +36,7 @@ func (k *keying) of(id ledger.Identity) string {
 // The tasks are those of the batch, payloads included: one that is stored a second time would be completed twice.
 func (p *producer) repeat(calls context.Context, to *destination, first uint64, n int) (goOn bool) {
 	k := &p.keying
-	if k.share == 0 {
+	if k.part == 0 {
 		return true
 	}
 	k.tasks, k.firsts, k.ids, k.outcomes = k.tasks[:0], k.firsts[:0], k.ids[:0], k.outcomes[:0]

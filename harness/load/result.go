@@ -14,25 +14,16 @@ import (
 // readBackEach: one of so many results of a slot is read back.
 const readBackEach = 16
 
-// resulting says which tasks of a workload are completed with a result. It follows from the workload's seed and the task's identity.
-type resulting struct {
-	scenario.Results
-	seed uint64
-}
+// resulting says which tasks of a workload are completed with a result.
+type resulting struct{ lot }
 
-func newResulting(w scenario.Workload) resulting { return resulting{w.Result, uint64(w.Seed)} }
-
-// drawResult sets what is drawn for the result of a task apart from what is drawn for its other lives.
-const drawResult = 0x726573756c74
-
-// has reports whether a task is completed with a result.
-func (r *resulting) has(id ledger.Identity) bool {
-	return r.Part > 0 && fraction(mixed(r.seed, drawResult, uint64(id.Producer), id.Sequence)) < r.Part
+func newResulting(w scenario.Workload) resulting {
+	return resulting{newLot(w, lotResult, w.Result.Part)}
 }
 
 // retention returns for how long the server is to keep the result of a task; 0 without a result.
 func (r *resulting) retention(id ledger.Identity) time.Duration {
-	if !r.has(id) {
+	if !r.draws(id, 0) {
 		return 0
 	}
 	return scenario.ResultRetention
@@ -42,6 +33,7 @@ func (r *resulting) retention(id ledger.Identity) time.Duration {
 type returning struct {
 	resulting
 	returner driver.Returner // the slot's session
+	size     int             // of a result
 	buffer   []byte          // the results of a batch, one behind the other
 	turn     int             // results so far
 }
@@ -56,19 +48,19 @@ func newReturning(w scenario.Workload, session driver.Worker) (returning, error)
 	if !ok {
 		return r, fmt.Errorf("load: the driver %q can't read results: remove result", w.Driver)
 	}
-	r.returner, r.buffer = returner, make([]byte, w.ClaimBatch()*w.Result.Size)
+	r.returner, r.size, r.buffer = returner, w.Result.Size, make([]byte, w.ClaimBatch()*w.Result.Size)
 	return r, nil
 }
 
 // giveResults gives those of n deliveries their results that have one.
 func (s *slot) giveResults(n int) {
 	r := &s.returning
-	if r.Part == 0 {
+	if r.part == 0 {
 		return
 	}
 	for i := range n {
-		if c := &s.claimed[i]; c.verdict == ledger.Sound && r.has(c.id) {
-			s.deliveries[i].Result = r.buffer[i*r.Size : (i+1)*r.Size : (i+1)*r.Size]
+		if c := &s.claimed[i]; c.verdict == ledger.Sound && r.draws(c.id, 0) {
+			s.deliveries[i].Result = r.buffer[i*r.size : (i+1)*r.size : (i+1)*r.size]
 			ledger.Seal(s.deliveries[i].Result, c.id, ledger.NewAddress(s.tenant, s.deliveries[i].Queue))
 		}
 	}
@@ -77,7 +69,7 @@ func (s *slot) giveResults(n int) {
 // readResults reads some of the results back of n deliveries whose completions were answered, and returns whether the slot goes on.
 func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
 	r := &s.returning
-	if r.Part == 0 {
+	if r.part == 0 {
 		return true
 	}
 	for i := range n {

@@ -197,7 +197,7 @@ func (s *slot) check(n int, at int64) {
 		s.outcomes[i] = nil
 		if s.claimed[i].verdict == ledger.Sound {
 			s.urgency.check(s.cfg.Ledger, s.claimed[i].id, s.from, d.Priority)
-			if s.failing.share > 0 {
+			if s.failing.part > 0 {
 				s.cfg.Ledger.Attempted(s.claimed[i].id, d.Attempt)
 			}
 			s.delayed(&s.claimed[i])

@@ -103,11 +103,7 @@ func checkDelay(b *hclfile.Block, s *Scenario) {
 	if !Any(s.Workloads, delays) {
 		return
 	}
-	refuse := func(has bool, what, remedy string) {
-		if has {
-			b.Problem("a workload with delay and "+what+" can't be had together", remedy)
-		}
-	}
+	refuse := refusing(b, "delay")
 	refuse(s.Backlog != nil, "a backlog, whose tasks come due while it is filled,", "remove one of the two")
 	refuse(s.Soak != nil, "a soak, whose next process does not know when the tasks of the last one come due,", "remove one of the two")
 	refuse(s.Topology.Remote != nil, "servers on other hosts, by whose clocks tasks come due,", "remove delay, or take another topology: clocks of two hosts are not compared")

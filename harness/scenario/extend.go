@@ -30,7 +30,6 @@ func readExtend(b *hclfile.Block, w *Workload) {
 
 // checkExtend says what of a scenario can't be had together with leases that are extended.
 func checkExtend(b *hclfile.Block, s *Scenario) {
-	if s.Soak != nil && Any(s.Workloads, Workload.ExtendsLeases) {
-		b.Problem("a workload with extend and a soak, whose account of tasks goes on without the extensions after a restart, can't be had together", "remove one of the two")
-	}
+	refusing(b, "extend")(s.Soak != nil && Any(s.Workloads, Workload.ExtendsLeases),
+		"a soak, whose account of tasks goes on without the extensions after a restart,", "remove one of the two")
 }

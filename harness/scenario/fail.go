@@ -59,16 +59,21 @@ func readShare(b *hclfile.Block, name, of string) (share float64, ok bool) {
 	return share, ok
 }
 
+// refusing returns a function that refuses what a workload with an attribute can't be had together with.
+func refusing(b *hclfile.Block, attribute string) func(has bool, what, remedy string) {
+	return func(has bool, what, remedy string) {
+		if has {
+			b.Problem("a workload with "+attribute+" and "+what+" can't be had together", remedy)
+		}
+	}
+}
+
 // checkFail says what of a scenario can't be had together with tasks that are failed.
 func checkFail(b *hclfile.Block, s *Scenario) {
 	if !Any(s.Workloads, Workload.FailsTasks) {
 		return
 	}
-	refuse := func(has bool, what, remedy string) {
-		if has {
-			b.Problem("a workload with fail and "+what+" can't be had together", remedy)
-		}
-	}
+	refuse := refusing(b, "fail")
 	refuse(len(s.Faults) > 0, "faults, which end leases and so use up attempts that no worker failed,", "remove one of the two")
 	refuse(s.Soak != nil, "a soak, whose account of tasks goes on without the attempts after a restart,", "remove one of the two")
 	refuse(s.Topology.Attached(), "servers that go on running, on which dead tasks would be left,", "remove fail, or start the nodes by SSH")

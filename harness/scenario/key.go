@@ -32,7 +32,6 @@ func readKey(b *hclfile.Block, w *Workload) {
 
 // checkKey says what of a scenario can't be had together with keys that are repeated.
 func checkKey(b *hclfile.Block, s *Scenario) {
-	if s.Soak != nil && Any(s.Workloads, Workload.RepeatsKeys) {
-		b.Problem("a workload with key and a soak, whose account of tasks goes on without the keys after a restart, can't be had together", "remove one of the two")
-	}
+	refusing(b, "key")(s.Soak != nil && Any(s.Workloads, Workload.RepeatsKeys),
+		"a soak, whose account of tasks goes on without the keys after a restart,", "remove one of the two")
 }

@@ -86,11 +86,7 @@ func checkResult(b *hclfile.Block, s *Scenario) {
 	if !Any(s.Workloads, func(w Workload) bool { return !w.Result.IsZero() }) {
 		return
 	}
-	refuse := func(has bool, what, remedy string) {
-		if has {
-			b.Problem("a workload with result and "+what+" can't be had together", remedy)
-		}
-	}
+	refuse := refusing(b, "result")
 	refuse(s.Soak != nil, "a soak, whose account of tasks goes on without the results after a restart,", "remove one of the two")
 	refuse(s.Topology.Attached(), "servers that go on running, on which results would be left,", "remove result, or start the nodes by SSH")
 }
