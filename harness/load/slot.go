@@ -116,8 +116,8 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete completes n deliveries, but for those that it fails, after the time that the slot thinks. With a combiner it claims the next ones in the same call, unless
-// claims is done. It returns how many it claimed, and whether the slot goes on.
+// complete completes n deliveries, but for those that it fails, after the time that the slot thinks and after the extensions of their leases. With
+// a combiner it claims the next ones in the same call, unless claims is done. It returns how many it claimed, and whether the slot goes on.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
 	s.thinking.pause(calls)
 	if !s.extend(calls, n) {

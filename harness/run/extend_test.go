@@ -3,6 +3,7 @@ package run
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,6 +35,7 @@ func TestExtensions(t *testing.T) {
 func TestExtensionsThatAreRefusedAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()
+	s.Phases.Drain = time.Second // tasks whose completion is refused stay leased
 	s.Workloads[0].Extend = 0.5
 	r := execute(t, s, acting(t, faultStale)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
