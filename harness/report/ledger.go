@@ -18,22 +18,26 @@ type ledgerColumns struct {
 // someLedgers are the columns that not every run has, in the order of the table.
 var someLedgers = []ledgerColumns{
 	{
-		[]string{">left"}, func(l result.Ledger) []uint64 { return []uint64{l.Left} },
+		[]string{">left"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Left} },
 		"Left tasks were enqueued in a workload without workers: no worker claims them, and the servers' own account has to show that" +
 			" they still hold them.",
 	},
 	{
-		[]string{">misrouted", ">reordered"}, func(l result.Ledger) []uint64 { return []uint64{l.Misrouted, l.Reordered} },
+		[]string{">misrouted", ">reordered"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Misrouted, l.Reordered} },
 		"Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +
 			" were claimed after a later task of the same producer and queue.",
 	},
 	{
-		[]string{">contested", ">revoked"}, func(l result.Ledger) []uint64 { return []uint64{l.Contested, l.Revoked} },
+		[]string{">contested", ">revoked"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Contested, l.Revoked} },
 		"Contested tasks were claimed while another lease of the task was valid. Revoked are completions that were refused" +
 			" although their lease was valid.",
 	},
 	{
-		[]string{">reads", ">misread"}, func(l result.Ledger) []uint64 { return []uint64{l.Reads, l.Misread} },
+		[]string{">reads", ">misread"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Reads, l.Misread} },
 		"Reads are those that were answered. Misread were answered with something else than the task, with another tenant's" +
 			" task, or without a task that was there.",
 	},
@@ -45,20 +49,24 @@ var someLedgers = []ledgerColumns{
 			" due to its completion, with all failed attempts and the waits between; dead tasks have no cycle.",
 	},
 	{
-		[]string{">delayed", ">early"}, func(l result.Ledger) []uint64 { return []uint64{l.Delayed, l.Early} },
+		[]string{">delayed", ">early"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Delayed, l.Early} },
 		"Delayed are deliveries of tasks that were enqueued with a delay. Early are those of them that came before the delay was over. The" +
 			" latency of a cycle counts from when the delay was over.",
 	},
 	{
-		[]string{">results", ">wrong results"}, func(l result.Ledger) []uint64 { return []uint64{l.Results, l.WrongResults} },
+		[]string{">results", ">wrong results"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Results, l.WrongResults} },
 		"Results are those of completed tasks that were read back, a sample. Wrong ones were not those of the completions, or not found.",
 	},
 	{
-		[]string{">extended", ">unextended"}, func(l result.Ledger) []uint64 { return []uint64{l.Extended, l.Unextended} },
+		[]string{">extended", ">unextended"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Extended, l.Unextended} },
 		"Extended are extensions of leases that were acknowledged. Unextended are those that were refused although the lease was valid.",
 	},
 	{
-		[]string{">repeated", ">rekeyed"}, func(l result.Ledger) []uint64 { return []uint64{l.Repeated, l.Rekeyed} },
+		[]string{">repeated", ">rekeyed"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Repeated, l.Rekeyed} },
 		"Repeated are tasks that were enqueued again under their idempotency key. Rekeyed are those of them for which the second enqueue was" +
 			" answered with another id than the first.",
 	},
