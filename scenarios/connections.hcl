@@ -4,7 +4,12 @@ scenario "connections" {
   title = "The same load over 1 to 64 client connections"
   tags  = ["single-node"]
 
-  include "shared/single.hcl" {}
+  include "shared/sweep.hcl" {}
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
 
   # connections is swept.
   workload "main" {

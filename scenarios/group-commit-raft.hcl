@@ -5,6 +5,8 @@ scenario "group-commit-raft" {
   title = "One task per call on three nodes, with commands that share Raft entries and without"
   tags  = ["raft", "ablation"]
 
+  include "shared/sweep.hcl" {}
+
   topology "raft" {
     nodes      = 3
     durability = "none"
@@ -23,16 +25,8 @@ scenario "group-commit-raft" {
     arrivals    = closed()
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   rounds = 6
 
   sweep "topology.durability" { values = ["none", "interval", "sync"] }
   sweep "topology.coalesce" { values = [true, false] }
-
-  invariant "conserved" {}
 }

@@ -6,6 +6,8 @@ scenario "group-commit" {
   title = "One task per call on one node, with group commit and without"
   tags  = ["single-node", "ablation"]
 
+  include "shared/sweep.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -25,16 +27,8 @@ scenario "group-commit" {
     arrivals    = closed()
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   rounds = 6
 
   sweep "topology.durability" { values = ["none", "interval", "sync"] }
   sweep "topology.settings.commit.group" { values = [true, false] }
-
-  invariant "conserved" {}
 }

@@ -4,7 +4,12 @@ scenario "payload" {
   title = "Create, claim and complete in batches of 16 with payloads of 64 B to 64 KiB"
   tags  = ["single-node"]
 
-  include "shared/single.hcl" {}
+  include "shared/sweep.hcl" {}
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
 
   # payload is swept.
   workload "main" {

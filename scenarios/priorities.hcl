@@ -5,7 +5,12 @@ scenario "priorities" {
   title = "Create, claim and complete tasks of one, two and ten priorities"
   tags  = ["single-node"]
 
-  include "shared/single.hcl" {}
+  include "shared/sweep.hcl" {}
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
 
   # Far more tasks may be in flight than workers hold, so that tasks wait and a higher priority has something to overtake.
   workload "main" {

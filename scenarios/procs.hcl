@@ -5,6 +5,8 @@ scenario "procs" {
   title = "One shard with one, two and four processors for the server"
   tags  = ["single-node", "tuning"]
 
+  include "shared/sweep.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -21,16 +23,8 @@ scenario "procs" {
     arrivals  = closed()
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   rounds = 6
 
   sweep "topology.durability" { values = ["none", "sync"] }
   sweep "topology.procs" { values = [1, 2, 4] }
-
-  invariant "conserved" {}
 }

@@ -5,6 +5,8 @@ scenario "shard-writers" {
   title = "Two producers on one shard and on two, one task a call and in batches of 64"
   tags  = ["single-node"]
 
+  include "shared/sweep.hcl" {}
+
   # shards is swept. Neither side is held to a number of CPUs: a second shard is for a second one.
   topology "sharded" {
     shards     = 1
@@ -22,17 +24,8 @@ scenario "shard-writers" {
     payload     = fixed(64)
   }
 
-  phases {
-    warmup     = "2s"
-    warmup_max = "10s"
-    window     = "10s"
-    drain      = "30s"
-  }
-
   rounds = 6
 
   sweep "workload.main.batch" { values = [1, 64] }
   sweep "topology.shards" { values = [1, 2] }
-
-  invariant "conserved" {}
 }

@@ -4,7 +4,12 @@ scenario "tenants" {
   title = "The same load spread over 1 to 1,000 tenants on one shard"
   tags  = ["single-node", "isolation"]
 
-  include "shared/single.hcl" {}
+  include "shared/sweep.hcl" {}
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
 
   # tenants is swept.
   workload "main" {

@@ -5,7 +5,12 @@ scenario "tls" {
   title = "Create, claim and complete over plain TCP and over TLS, by streams and unary calls"
   tags  = ["single-node"]
 
-  include "shared/single.hcl" {}
+  include "shared/sweep.hcl" {}
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
 
   # driver and batch are swept together, and tls of the topology.
   workload "main" {

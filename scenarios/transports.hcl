@@ -5,6 +5,8 @@ scenario "transports" {
   title = "Create, claim and complete over streams, unary gRPC and REST, in batches and one by one, with one and four shards"
   tags  = ["single-node"]
 
+  include "shared/sweep.hcl" {}
+
   # shards is swept.
   topology "sharded" {
     shards     = 1
@@ -25,18 +27,9 @@ scenario "transports" {
     payload     = fixed(64)
   }
 
-  phases {
-    warmup     = "2s"
-    warmup_max = "10s"
-    window     = "5s"
-    drain      = "30s"
-  }
-
   rounds = 6
 
   sweep "workload.main.driver" { values = ["stream", "unary", "rest"] }
   sweep "workload.main.batch" { values = [64, 1] }
   sweep "topology.shards" { values = [1, 4] }
-
-  invariant "conserved" {}
 }

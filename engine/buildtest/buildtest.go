@@ -1,4 +1,4 @@
-// Package buildtest builds the programs that tests start as processes. The programs are kept in bin/test, so that the packages of
+// Package buildtest builds the programs that tests start as processes, and writes the scripts. The programs are kept in bin/test, so that the packages of
 // a test run share one build, and the next run links a program again only if its sources changed.
 package buildtest
 
@@ -37,6 +37,17 @@ func Program(name, folder string, flags ...string) (path string, err error) {
 		return "", fmt.Errorf("build %s in %s: %w\n%s", name, build.Dir, err, text)
 	}
 	return path, nil
+}
+
+// WriteScript writes an executable file that a test starts afterwards. No process is started meanwhile: it would inherit the open file until
+// its own program runs, and the script could not be started for that time ("text file busy").
+func WriteScript(path, text string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		return fmt.Errorf("write a script: %w", err)
+	}
+	return nil
 }
 
 // repository returns the root of the checkout that the working directory is in.

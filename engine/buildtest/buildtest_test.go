@@ -1,8 +1,10 @@
 package buildtest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -42,4 +44,22 @@ func TestABuildThatFailsSaysWhy(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, err = Program("buildtest-example", "engine/buildtest/testdata/example")
 	require.ErrorContains(t, err, "is not in a checkout of the repository")
+}
+
+// Scripts are written and started while other processes are started.
+func TestAScriptRunsWhateverElseStarts(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for writer := range 8 {
+		all.Go(func() {
+			for i := range 100 {
+				path := filepath.Join(dir, fmt.Sprintf("script-%d-%d", writer, i))
+				if !assert.NoError(t, WriteScript(path, "#!/bin/sh\n")) || !assert.NoError(t, exec.CommandContext(t.Context(), path).Run()) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.ErrorContains(t, WriteScript(filepath.Join(dir, "none", "script"), ""), "write a script: ")
 }

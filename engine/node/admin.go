@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/serialbudget"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/rpc/admin"
@@ -51,6 +52,9 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	operators("POST /debug/trace/start", n.flight.start)
 	operators("GET /debug/trace/snapshot", n.flight.snapshot)
 	operators("POST /debug/trace/stop", n.flight.halt)
+	if serialbudget.Enabled {
+		operators("PUT /debug/serial-budget", serialbudget.Put)
+	}
 	api, err := rest.NewAdmin(service, n.restOptions(limits))
 	if err != nil {
 		return fmt.Errorf("serve the admin service: %w", err)

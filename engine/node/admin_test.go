@@ -203,6 +203,8 @@ func TestMetrics(t *testing.T) {
 		`prony_stage_seconds_count{shard="0",stage="inbox"}`, `prony_stage_seconds_count{shard="0",stage="decide"}`,
 		`prony_stage_seconds_count{shard="0",stage="apply"}`, `prony_stage_seconds_count{shard="0",stage="commit"}`,
 		`prony_stage_seconds_count{shard="0",stage="reply"}`, `prony_stage_seconds_bucket{shard="0",stage="apply",le="+Inf"}`,
+		`prony_storage_step_encodes_total{shard="0",step="enqueue"}`, `prony_storage_step_encoded_bytes_total{shard="0",step="claim"}`,
+		`prony_storage_step_sets_total{shard="0",step="commit"}`, `prony_storage_step_set_bytes_total{shard="0",step="commit"}`,
 		`prony_storage_scanned_keys_total{shard="0"}`, `prony_storage_fsyncs_total{shard="0"}`,
 		`prony_storage_fsync_seconds_total{shard="0"}`,
 		"go_goroutines", "prony_ready", "prony_queues",
@@ -213,6 +215,8 @@ func TestMetrics(t *testing.T) {
 	for _, name := range []string{
 		"process_cpu_seconds_total ", "prony_build_info{go_version=",
 		`prony_storage_task_bytes_total{shard="0"} `, `prony_storage_payload_bytes_total{shard="0"} `, `prony_storage_deletes_total{shard="0"} `,
+		`prony_storage_step_deletes_total{shard="0",step="settle"} `, `prony_storage_step_gets_total{shard="0",step="other"} `,
+		`prony_storage_step_decodes_total{shard="0",step="other"} `, `prony_storage_step_scanned_keys_total{shard="0",step="claim"} `,
 	} {
 		assert.True(t, strings.Contains(body, "\n"+name), name)
 	}

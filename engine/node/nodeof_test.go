@@ -2,9 +2,13 @@ package node
 
 import (
 	"context"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/cluster"
@@ -52,9 +56,13 @@ func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
 func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, cluster.Config{}))
+	var log lockedText
 	start := func(dir string, c cluster.Config) *Node {
 		c.Listen, c.CertsDir = "127.0.0.1:0", certstest.Dir(t, c.Node)
-		n, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c})
+		n, err := Open(Config{
+			DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c,
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
@@ -68,9 +76,28 @@ func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	require.Eventually(t, func() bool { return second.notReadyWhy() == "" }, adminPatience, 10*time.Millisecond)
 	require.False(t, second.registry.Empty())
 	require.NotZero(t, second.cluster.Replicas()[0].Counters().Installed)
+	assert.Regexp(t, `msg="receiving the store of the leader" shard=0 bytes=[1-9]\d* percent=100.00\n`, log.String(), "it says how much has come")
 	select {
 	case err := <-second.failed:
 		require.NoError(t, err)
 	default:
 	}
+}
+
+// lockedText is what several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,11 +31,14 @@ var aboutContact = []string{
 	"previous log term mis-match", "clearing log suffix", "duplicate requestVote from",
 }
 
-// newLogger returns a logger for Raft that writes to ours. Lines below a warning become debug lines: the replica itself logs the
-// changes that matter.
+// aboutReceiving matches Raft's lines about a store that the leader sends to this node: one every ten seconds, and one at the end.
+var aboutReceiving = regexp.MustCompile(`^` + raftName + `: snapshot network transfer progress: read-bytes=(\d+) percent-complete="?([\d.]+)%"?$`)
+
+// newLogger returns a logger for Raft that writes to ours. It leaves out lines below a warning, except those about a store that the leader
+// sends: the replica itself logs the changes that matter.
 func newLogger(to *slog.Logger) hclog.Logger {
 	out := &lines{to: to, limit: linelimit.Limit{Max: raftLinesMax, Period: raftLinesPeriod}}
-	return hclog.New(&hclog.LoggerOptions{Name: raftName, Level: hclog.Warn, Output: out, DisableTime: true})
+	return hclog.New(&hclog.LoggerOptions{Name: raftName, Level: hclog.Info, Output: out, DisableTime: true})
 }
 
 const raftName = "raft"
@@ -50,6 +54,12 @@ var _ io.Writer = (*lines)(nil)
 // Write implements io.Writer; hclog writes a line at a time.
 func (l *lines) Write(b []byte) (int, error) {
 	text := strings.TrimSpace(string(b))
+	if rest, is := strings.CutPrefix(text, "[INFO]"); is {
+		if m := aboutReceiving.FindStringSubmatch(strings.TrimSpace(rest)); m != nil {
+			l.to.Info("receiving the store of the leader", "bytes", m[1], "percent", m[2])
+		}
+		return len(b), nil
+	}
 	level := slog.LevelDebug
 	if rest, is := strings.CutPrefix(text, "[ERROR]"); is {
 		level, text = slog.LevelWarn, strings.TrimSpace(rest) // not fatal: Raft continues

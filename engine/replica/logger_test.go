@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -34,4 +35,19 @@ func TestRaftsLinesAreFolded(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"DEBUG": 300, "WARN": raftLinesMax}, levels, "Raft's own lines below a warning do not come")
 	assert.Contains(t, out.String(), `level=WARN msg="raft: failed to take snapshot: error=\"the disk is full\""`)
+}
+
+// A node that is sent a store says how much of it has come. Raft's other lines of that kind are left out.
+func TestALogSaysHowMuchOfAStoreHasCome(t *testing.T) {
+	var out bytes.Buffer
+	log := newLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})))
+	log.Info("snapshot network transfer progress", "read-bytes", int64(5<<30), "percent-complete", hclog.Fmt("%0.2f%%", 12.5))
+	log.With("id", "2-9").Info("snapshot restore progress", "read-bytes", int64(0), "percent-complete", hclog.Fmt("%0.2f%%", 0.0))
+	log.Info("copied to local snapshot", "bytes", 7)
+	assert.Equal(t, "level=INFO msg=\"receiving the store of the leader\" bytes=5368709120 percent=12.50\n", out.String())
 }

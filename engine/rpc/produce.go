@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/internal/serialbudget"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -85,13 +86,20 @@ func (p *produceStream) receive() error {
 				return call.Status(err)
 			}
 		}
-		if err := p.service.limits.CheckBatch("tasks", len(in.GetTasks())); err != nil {
-			return call.Status(err)
+		noop := serialbudget.Enabled && len(in.GetTasks()) == 0
+		if !noop {
+			if err := p.service.limits.CheckBatch("tasks", len(in.GetTasks())); err != nil {
+				return call.Status(err)
+			}
 		}
 		// Once the limit is closed the stream does not wait for further answers.
 		if !p.inFlight.acquire(p.stream.Context()) {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
+		}
+		if noop {
+			p.noop(in.GetFrame())
+			continue
 		}
 		if !p.enqueue(tenant, &in) {
 			<-p.stream.Context().Done()

@@ -218,7 +218,7 @@ func (s *Shard) lastError(ref queue.Ref, attempts uint32) (string, error) {
 	if attempts == 0 {
 		return "", nil
 	}
-	text, err := s.store.LastError(ref, attempts)
+	text, err := s.store.LastError(storage.StepOther, ref, attempts)
 	if err != nil {
 		return "", fmt.Errorf("list tasks: %w", err)
 	}

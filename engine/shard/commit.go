@@ -10,7 +10,7 @@ import (
 
 // commit hands what the turn decided to the store, or to the log of a replicated one, and does not wait for it.
 func (s *Shard) commit(t *turn) {
-	t.committed = t.err == nil && (s.state.Flush() || !s.batch.Empty())
+	t.committed = t.err == nil && s.flush()
 	t.times.decided = stages.Now()
 	if t.committed {
 		planted.BeforeCommit()
@@ -23,6 +23,12 @@ func (s *Shard) commit(t *turn) {
 	}
 }
 
+// flush completes the batch with what its commands share, and reports whether there is something to commit.
+func (s *Shard) flush() bool {
+	defer s.batch.Begin(s.batch.Begin(storage.StepCommit))
+	return s.state.Flush() || !s.batch.Empty()
+}
+
 // earlyCommit is a commit before the end of its turn's decision.
 type earlyCommit struct {
 	storage.Commit
@@ -32,7 +38,7 @@ type earlyCommit struct {
 // commitEarly commits what was decided so far and waits until reads see it, for a decision that has to read the store. Nothing is
 // published before the whole turn is durable.
 func (s *Shard) commitEarly() error {
-	if s.state.Flush() || !s.batch.Empty() {
+	if s.flush() {
 		c := earlyCommit{began: stages.Now()}
 		var err error
 		if c.Commit, err = s.batch.Submit(); err != nil {

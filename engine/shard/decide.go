@@ -18,6 +18,7 @@ type turn struct {
 	verified  storage.Proposal // of a replicated store, if nothing was committed: confirms that this node leads
 	err       error
 	times     batchTimes
+	nowMs     int64     // the time of the state machine when it was decided
 	commands  []command // to answer
 	grants    []queue.Grant
 }
@@ -65,9 +66,12 @@ func (s *Shard) decideAndCommit(t *turn) {
 
 // decide decides the turn's commands, and leases ready tasks to waiters.
 func (s *Shard) decide(t *turn) {
+	s.batch.Begin(storage.StepOther)
 	now, full := s.pass()
+	t.nowMs = now
 	for _, c := range t.commands {
 		planted.Command()
+		s.batch.Begin(stepOf(c))
 		s.decideOrRefuse(c, now, full)
 	}
 	t.commands = s.takeCarried(t.commands)
@@ -78,6 +82,7 @@ func (s *Shard) decide(t *turn) {
 	case full != nil:
 		t.commands = s.carry(t.commands, false)
 	default:
+		s.batch.Begin(storage.StepClaim)
 		t.grants = s.state.Dispatch(now, nil)
 		t.commands = s.carry(t.commands, s.state.Exhausted())
 	}
@@ -86,6 +91,19 @@ func (s *Shard) decide(t *turn) {
 	if t.err == nil {
 		t.commands = s.answerFigures(t.commands, now)
 	}
+}
+
+// stepOf returns the step of a task's cycle that a command is.
+func stepOf(c command) storage.Step {
+	switch c.(type) {
+	case *enqueue:
+		return storage.StepEnqueue
+	case *settle:
+		return storage.StepSettle
+	case *subscribe, *change, *unsubscribe, *poll:
+		return storage.StepClaim
+	}
+	return storage.StepOther
 }
 
 // takeCarried returns the commands that earlier turns left to a later one, and then the given ones.

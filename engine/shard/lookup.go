@@ -160,7 +160,7 @@ func (a *answer) publish(s *Shard, err error) {
 	case a.out.State == Done:
 		err = a.readResult(s)
 	case a.out.State == Dead && a.attempts > 0:
-		a.out.LastError, err = s.store.LastError(a.to.ref, a.attempts)
+		a.out.LastError, err = s.store.LastError(storage.StepOther, a.to.ref, a.attempts)
 	}
 	a.to.reply(a.out, err)
 }

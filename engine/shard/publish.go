@@ -8,6 +8,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // publish is the publishing goroutine: it lets out the answers and leased tasks of each turn once the turn is durable.
@@ -28,8 +29,9 @@ func (s *Shard) publish() {
 		}
 		s.acknowledge(&t)
 		for _, g := range t.grants { // before commands: a closing subscription gets its last tasks first
-			s.deliver(g, t.err)
+			s.deliver(g, t.nowMs, t.err)
 		}
+		s.endWaits()
 		for _, c := range t.commands {
 			planted.Receive()
 			c.publish(s, t.err)
@@ -75,8 +77,8 @@ func (s *Shard) awaitCommit(t *turn) {
 	}
 }
 
-// deliver gives a subscription its leased tasks. It reads those that are not in memory from the store.
-func (s *Shard) deliver(g queue.Grant, err error) {
+// deliver gives a subscription its tasks, which were leased at nowMs. It reads those that are not in memory from the store.
+func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 	sub := g.Waiter.Owner.(*Subscription) // only Subscribe makes waiters
 	if err != nil {
 		sub.fail(err)
@@ -105,6 +107,7 @@ func (s *Shard) deliver(g queue.Grant, err error) {
 	}
 	clear(all[kept:])
 	deliveries := all[:kept]
+	s.addWaits(deliveries, nowMs)
 	if len(deliveries) > 0 {
 		if planted.Enabled {
 			s.plantedDeliver(sub, deliveries)
@@ -127,7 +130,7 @@ func (s *Shard) read(d *queue.Delivery) error {
 	}
 	d.EnqueuedAtMs, d.Payload = t.EnqueuedAtMs, t.Payload
 	if d.Attempt > 1 {
-		if d.LastError, err = s.store.LastError(d.Ref, d.Attempt-1); err != nil {
+		if d.LastError, err = s.store.LastError(storage.StepClaim, d.Ref, d.Attempt-1); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ type fakeLog struct {
 	hold     bool // entries wait for the test
 	index    uint64
 	proposed []*fakeProposal
+	applied  [][]byte
 }
 
 // fakeProposal is an entry that waits for the test, or was answered.
@@ -67,6 +68,7 @@ func (l *fakeLog) Propose(entry []byte) storage.Proposal {
 // apply puts an entry into the log and applies it, as raft would. The caller holds mu.
 func (l *fakeLog) apply(entry []byte) error {
 	l.index++
+	l.applied = append(l.applied, entry)
 	out, err := l.store.Apply([]storage.LogEntry{{Index: l.index, Term: l.term, Data: entry}})
 	if err == nil && out.Skipped[0] {
 		return storage.ErrSkipped

@@ -118,6 +118,7 @@ type Shard struct {
 	deciding, publishing stage
 	failed               sync.Once     // guards Options.Failed
 	published            time.Duration // when the last turn was published; of the publishing goroutine
+	waits                equalWaits    // likewise
 
 	pipe    chan turn      // from the deciding to the publishing goroutine
 	recycle chan []command // command slices for reuse

@@ -30,7 +30,7 @@ func TestABatchPassesEachStageOnce(t *testing.T) {
 	}
 	f.stop()
 	assert.Equal(t, map[string]uint64{
-		"receive": 0, "inbox": 5, "decide": 5, "apply": 5, "commit_wait": 5, "commit": 5, "reply": 5, "replicate": 0,
+		"receive": 0, "inbox": 5, "decide": 5, "apply": 5, "commit_wait": 5, "commit": 5, "reply": 5, "replicate": 0, "ready": 0,
 	}, passed(&times))
 	for _, s := range stages.All() {
 		assert.GreaterOrEqual(t, times.Read(s).Sum, time.Duration(0), s)
@@ -44,7 +44,7 @@ func TestABatchThatCommitsNothingHasNoCommit(t *testing.T) {
 	f.stats()
 	f.stop()
 	assert.Equal(t, map[string]uint64{
-		"receive": 0, "inbox": 1, "decide": 1, "apply": 0, "commit_wait": 0, "commit": 0, "reply": 1, "replicate": 0,
+		"receive": 0, "inbox": 1, "decide": 1, "apply": 0, "commit_wait": 0, "commit": 0, "reply": 1, "replicate": 0, "ready": 0,
 	}, passed(&times))
 }
 
@@ -78,6 +78,25 @@ func TestStagesSayWhereABatchWaited(t *testing.T) {
 func spin(d time.Duration) {
 	for until := stages.Now() + d; stages.Now() < until; {
 	}
+}
+
+// The stage Ready is of each task's first lease, by the clock of the shard. The lease after a release is not one.
+func TestReadyIsTheTimeUntilTheFirstLease(t *testing.T) {
+	var times stages.Times
+	f := start(t, vfs.NewMem(), Options{Stages: &times})
+	f.enqueue(newTasks("q", 3)...)
+	f.pass(40)
+	f.enqueue(newTasks("q", 2)...)
+	f.pass(2)
+	leased := f.claim(4, "q")
+	require.Len(t, leased, 4)
+	f.end(leased[0], queue.Release)
+	f.pass(500)
+	require.Len(t, f.claim(10, "q"), 2, "the last one, and the one that was released")
+	f.stop()
+	ready := times.Read(stages.Ready)
+	assert.Equal(t, uint64(5), ready.Count)
+	assert.Equal(t, (3*42+2+502)*time.Millisecond, ready.Sum)
 }
 
 // A replicated shard has no writing of its own between decision and commit: its commit is that of the log.

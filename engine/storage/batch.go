@@ -26,7 +26,8 @@ type Batch struct {
 	may   []int64            // buckets that may have it, for reuse
 	err   error              // the first error; Submit returns it
 
-	sets, setBytes, deletes uint64 // since the last Submit, which adds them to the store's counters
+	step    Step                  // that causes what is written now
+	written [stepCount]Operations // since the last Submit, which adds them to the store's counters
 
 	dropsKeys   int64 // the last bucket of keys that the commit drops; 0 means that it drops none
 	changesKeys bool  // the commit puts or drops idempotency keys
@@ -35,7 +36,7 @@ type Batch struct {
 
 	puts   young.Puts  // new records, which may be in the log only
 	again  young.Puts  // records of before, which may be in the log only, with new values
-	drops  []young.Key // records that may be in the log only
+	drops  []youngDrop // records that may be in the log only
 	stored []byte      // a key, for reuse
 
 	log     Log       // of a replicated store: Submit proposes to it
@@ -87,11 +88,10 @@ func (b *Batch) Submit() (Commit, error) {
 // addUp adds the counts of the batch to the store's. All batches and reads of a store share its counters: one addition for each commit
 // costs less than one for each key.
 func (b *Batch) addUp() {
-	count := &b.store.count
-	count.sets.Add(b.sets)
-	count.setBytes.Add(b.setBytes)
-	count.deletes.Add(b.deletes)
-	b.sets, b.setBytes, b.deletes = 0, 0, 0
+	for step := range b.written {
+		b.store.by(Step(step)).written(&b.written[step])
+	}
+	b.written = [stepCount]Operations{}
 }
 
 // commit applies a batch.
@@ -182,6 +182,7 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	record.EncodeTask(&b.enc, t)
 	if b.logsYoung() {
+		b.encoded()
 		b.puts.Add(taskKey(ref), b.enc.Bytes())
 	} else {
 		b.set(b.refKey(record.PrefixTask, ref))
@@ -195,10 +196,10 @@ func (b *Batch) logsYoung() bool { return !b.store.replicated }
 // DropTask implements queue.Journal. The key was set at most once, so a single delete suffices: both vanish when they meet.
 func (b *Batch) DropTask(ref queue.Ref) {
 	if b.logsYoung() {
-		b.drops = append(b.drops, taskKey(ref))
+		b.drops = append(b.drops, youngDrop{taskKey(ref), b.step})
 		return
 	}
-	b.deletes++
+	b.written[b.step].Deletes++
 	b.note(b.b.SingleDelete(b.refKey(record.PrefixTask, ref), nil))
 }
 
@@ -224,6 +225,7 @@ func (b *Batch) DropProgress(ref queue.Ref) { b.delete(b.refKey(record.PrefixPro
 func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 	record.EncodeLease(&b.enc, refs)
 	if b.logsYoung() {
+		b.encoded()
 		b.puts.Add(leaseKey(batch), b.enc.Bytes())
 	} else {
 		b.set(b.idKey(record.PrefixLease, batch))
@@ -237,6 +239,7 @@ func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 func (b *Batch) ReplaceLease(batch uint64, refs []queue.LeaseRef) {
 	record.EncodeLease(&b.enc, refs)
 	if b.logsYoung() {
+		b.encoded()
 		b.again.Add(leaseKey(batch), b.enc.Bytes())
 	} else {
 		b.set(b.idKey(record.PrefixLease, batch))
@@ -246,7 +249,7 @@ func (b *Batch) ReplaceLease(batch uint64, refs []queue.LeaseRef) {
 // DropLease implements queue.Journal.
 func (b *Batch) DropLease(batch uint64) {
 	if b.logsYoung() {
-		b.drops = append(b.drops, leaseKey(batch))
+		b.drops = append(b.drops, youngDrop{leaseKey(batch), b.step})
 		return
 	}
 	b.delete(b.idKey(record.PrefixLease, batch))
@@ -369,7 +372,8 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 	if k, found := b.recentKey(); found && k.bucket == bucket {
 		return true
 	}
-	_, found, err := b.store.get(record.KeyKey(bucket, queueID, key))
+	b.store.by(b.step).gets.Add(1)
+	found, err := exists(b.store.live(), record.KeyKey(bucket, queueID, key))
 	b.note(err) // the commit fails: the account would not be exact
 	return found
 }
@@ -387,7 +391,7 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 		count.keysFound.Add(1)
 		return k.KeyRef, true
 	}
-	one, found, err := b.store.key(queueID, key, b.may)
+	one, found, err := b.store.key(b.step, queueID, key, b.may)
 	b.note(err) // the commit fails: a task whose key cannot be read must not be enqueued a second time
 	if found {
 		count.keysFound.Add(1)
@@ -438,17 +442,18 @@ func (b *Batch) PutSystem(key string, value []byte) {
 }
 
 func (b *Batch) deleteRange(from, to []byte) {
-	b.deletes++
+	b.written[b.step].Deletes++
 	b.note(b.b.DeleteRange(from, to, nil))
 }
 
 func (b *Batch) set(key []byte) {
-	b.sets++
-	b.setBytes += uint64(len(key) + len(b.enc.Bytes()))
+	o := b.encoded()
+	o.Sets++
+	o.SetBytes += uint64(len(key) + len(b.enc.Bytes()))
 	b.note(b.b.Set(key, b.enc.Bytes(), nil))
 }
 
 func (b *Batch) delete(key []byte) {
-	b.deletes++
+	b.written[b.step].Deletes++
 	b.note(b.b.Delete(key, nil))
 }

@@ -320,7 +320,7 @@ func (c *contents) compareTask(t *rapid.T, s *Store, ref queue.Ref) (found bool)
 	require.Equal(t, wanted, has)
 	require.Equal(t, wantDead, d)
 	for _, n := range []uint32{0, 1, 2, attemptDeletesMax, attemptDeletesMax + 1, 255, 256} {
-		text, err := s.LastError(ref, n)
+		text, err := s.LastError(StepOther, ref, n)
 		require.NoError(t, err)
 		require.Equal(t, c.attempts[ref][n].Error, text)
 	}

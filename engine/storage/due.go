@@ -25,7 +25,7 @@ func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKe
 		return nil, next, false, fmt.Errorf("count due tasks: %w", err)
 	}
 	defer closeAfter(it, &err)
-	defer func() { s.count.scanned.Add(steps(it)) }()
+	defer func() { s.by(StepClaim).scanned.Add(steps(it)) }()
 	step, ok := it.Next, it.First()
 	next = queue.DueKey{AtMs: math.MaxInt64, Seq: math.MaxUint64}
 	if back {

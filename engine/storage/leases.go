@@ -65,7 +65,7 @@ func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
 	if len(leases) == 0 {
 		return nil
 	}
-	look, err := newSettledRefs(s.live(), &s.count.gets)
+	look, err := newSettledRefs(s.live(), &s.by(StepOther).gets)
 	if err != nil {
 		return err
 	}

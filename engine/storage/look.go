@@ -13,8 +13,10 @@ import (
 
 // LookHead returns the records of one task, with the size of the payload but without the payload.
 func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
-	s.count.gets.Add(1)
-	return s.look(s.live(), ref, false)
+	s.by(StepOther).gets.Add(1)
+	out, found, err = s.look(s.live(), ref, false)
+	s.by(StepOther).decodes.Add(decodesOf(&out, found))
+	return out, found, err
 }
 
 func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
@@ -50,6 +52,17 @@ func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 	return out, true, err
 }
 
+// decodesOf returns how many records of a task were decoded to look the task up.
+func decodesOf(t *queue.Stored, found bool) uint64 {
+	switch {
+	case !found:
+		return 0
+	case t.HasProgress:
+		return 2
+	}
+	return 1
+}
+
 // Looked has the records of one task.
 type Looked struct {
 	queue.Stored
@@ -64,12 +77,13 @@ func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err e
 	out = make([]Looked, len(refs))
 	for i, ref := range refs {
 		l := &out[i]
-		s.count.gets.Add(1)
+		s.by(StepOther).gets.Add(1)
 		if l.Stored, l.Found, err = s.look(snap, ref, withPayload); err != nil {
 			return nil, err
 		}
+		s.by(StepOther).decodes.Add(decodesOf(&l.Stored, l.Found))
 		if l.Found && l.Progress.Attempts > 0 {
-			if l.LastError, err = lastError(snap, ref, l.Progress.Attempts); err != nil {
+			if l.LastError, err = s.lastError(StepOther, snap, ref, l.Progress.Attempts); err != nil {
 				return nil, err
 			}
 		}
@@ -92,7 +106,7 @@ func deadOf(r reader, ref queue.Ref) (queue.Dead, error) {
 func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
 	bytes := int64(0)
-	err = s.scan([]byte{record.PrefixExpiry}, []byte{record.PrefixExpiry}, func(k, _ []byte) (bool, error) {
+	err = s.scan(StepOther, []byte{record.PrefixExpiry}, []byte{record.PrefixExpiry}, func(k, _ []byte) (bool, error) {
 		ref, atMs, err := record.ParseTimedKey(k)
 		if err != nil {
 			return false, err
@@ -130,24 +144,25 @@ type NumberedAttempt struct {
 	queue.Attempt
 }
 
-// LastError returns the error that an attempt of a task reported, or "" if the attempt left no record.
-func (s *Store) LastError(ref queue.Ref, attempt uint32) (string, error) {
-	s.count.gets.Add(1)
-	return lastError(s.live(), ref, attempt)
+// LastError returns the error that an attempt of a task reported, or "" if the attempt left no record. The step is who asks.
+func (s *Store) LastError(step Step, ref queue.Ref, attempt uint32) (string, error) {
+	s.by(step).gets.Add(1)
+	return s.lastError(step, s.live(), ref, attempt)
 }
 
-func lastError(r reader, ref queue.Ref, attempt uint32) (string, error) {
+func (s *Store) lastError(step Step, r reader, ref queue.Ref, attempt uint32) (string, error) {
 	v, found, err := get(r, record.AttemptKey(ref, attempt))
 	if err != nil || !found {
 		return "", err
 	}
 	a, err := record.DecodeAttempt(v)
+	s.by(step).decodes.Add(1)
 	return a.Error, record.Named(err, "attempt of task", ref)
 }
 
 // Result returns a result from the buckets that may have it.
 func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
-	p, err := s.points(record.PrefixResult)
+	p, err := s.points(StepOther, record.PrefixResult)
 	if err != nil {
 		return r, false, err
 	}
@@ -159,15 +174,16 @@ func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bo
 		}
 		if found {
 			r, err = record.DecodeResult(v)
+			s.by(StepOther).decodes.Add(1)
 			return r, true, record.Named(err, "result of task", ref)
 		}
 	}
 	return r, false, nil
 }
 
-// key returns an idempotency key from the buckets that may have it: of several records the one that expires last.
-func (s *Store) key(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
-	p, err := s.points(record.PrefixKey)
+// key returns an idempotency key from the buckets that may have it: of several records the one that expires last. The step is who asks.
+func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
+	p, err := s.points(step, record.PrefixKey)
 	if err != nil {
 		return k, false, err
 	}
@@ -177,6 +193,7 @@ func (s *Store) key(queueID uint32, key string, buckets []int64) (k queue.KeyRef
 		var one queue.KeyRef
 		if err == nil && stored {
 			one, err = record.DecodeKey(v)
+			s.by(step).decodes.Add(1)
 		}
 		if err != nil {
 			return k, false, fmt.Errorf("idempotency key of queue %d: %w", queueID, err)
@@ -215,7 +232,7 @@ type SystemRecord struct {
 
 // System returns all of the node's own records.
 func (s *Store) System() (out []SystemRecord, err error) {
-	err = s.scan([]byte{record.PrefixSystem}, []byte{record.PrefixSystem}, func(k, v []byte) (bool, error) {
+	err = s.scan(StepOther, []byte{record.PrefixSystem}, []byte{record.PrefixSystem}, func(k, v []byte) (bool, error) {
 		value, err := record.DecodeSystem(v)
 		if err != nil {
 			return false, fmt.Errorf("system record %q: %w", k[1:], err)
@@ -232,7 +249,7 @@ func (s *Store) Holds() (bool, error) {
 	for _, prefix := range []byte{
 		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixResult, record.PrefixSystem,
 	} {
-		err := s.scan([]byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
+		err := s.scan(StepOther, []byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
 			found = true
 			return false, nil
 		})

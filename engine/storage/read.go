@@ -13,11 +13,12 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Task returns a task that is not done.
+// Task returns a task that is not done, for a claim.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
-	s.count.gets.Add(1)
+	s.by(StepClaim).gets.Add(1)
 	found, err = view(s.live(), record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
 		t, err = record.DecodeTask(v)
+		s.by(StepClaim).decodes.Add(1)
 		s.count.read.Add(uint64(len(v)))
 		s.count.payloads.Add(uint64(len(t.Payload)))
 		return record.Named(err, "task", ref)
@@ -36,8 +37,8 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		return nil, 0, err
 	}
 	defer closeAfter(touched, &err)
-	defer func() { s.count.scanned.Add(steps(touched.it)) }()
-	err = s.scan(record.RefKey(record.PrefixTask, from), record.RefKey(record.PrefixTask, from)[:1+4+1], func(k, v []byte) (bool, error) {
+	defer func() { s.by(StepClaim).scanned.Add(steps(touched.it)) }()
+	err = s.scan(StepClaim, record.RefKey(record.PrefixTask, from), record.RefKey(record.PrefixTask, from)[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return false, err
@@ -69,6 +70,7 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		}
 		return true, nil
 	})
+	s.by(StepClaim).decodes.Add(uint64(looked))
 	s.count.read.Add(uint64(read))
 	s.count.payloads.Add(uint64(kept))
 	return tasks, nextSeq, err
@@ -83,7 +85,9 @@ type points struct {
 }
 
 // points returns the store's keys with a prefix, as they are now.
-func (s *Store) points(prefix byte) (*points, error) { return pointsOf(s.db, prefix, &s.count.gets) }
+func (s *Store) points(step Step, prefix byte) (*points, error) {
+	return pointsOf(s.db, prefix, &s.by(step).gets)
+}
 
 func pointsOf(r pebble.Reader, prefix byte, gets *atomic.Uint64) (*points, error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}, UseL6Filters: true})
@@ -147,13 +151,13 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 func (s *Store) reread(ref queue.Ref, before uint64) error {
 	ref.Seq -= min(ref.Seq, before)
 	from := record.RefKey(record.PrefixTask, ref)
-	return s.scan(from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
+	return s.scan(StepClaim, from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
 }
 
 // Returned answers a queue.Refill of returned tasks. more reports that it stopped at r.Limit tasks.
 func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
 	from := record.DueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
-	err = s.scan(from, from[:1+4+1], func(k, v []byte) (bool, error) {
+	err = s.scan(StepClaim, from, from[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil {
 			return false, err
@@ -166,14 +170,15 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 		more = len(due) >= r.Limit
 		return !more, nil
 	})
+	s.by(StepClaim).decodes.Add(uint64(len(due)))
 	return due, more, err
 }
 
 // scan calls visit for the keys with a prefix, from a key on, until visit returns false. The slices are valid during the call
 // only.
-func (s *Store) scan(from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
+func (s *Store) scan(step Step, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	stepped, err := scanSteps(s.live(), from, prefix, visit)
-	s.count.scanned.Add(stepped)
+	s.by(step).scanned.Add(stepped)
 	return err
 }
 
@@ -259,7 +264,7 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	if out.ResultBuckets, err = s.buckets(record.PrefixResult); err != nil {
 		return out, err
 	}
-	err = s.scan([]byte{record.PrefixSum}, []byte{record.PrefixSum}, func(k, v []byte) (bool, error) {
+	err = s.scan(StepOther, []byte{record.PrefixSum}, []byte{record.PrefixSum}, func(k, v []byte) (bool, error) {
 		sum, err := record.DecodeSum(k, v)
 		if err != nil {
 			return false, fmt.Errorf("a bucket's sum: %w", err)

@@ -124,18 +124,17 @@ type Store struct {
 }
 
 type counters struct {
-	sets, setBytes, deletes, gets, scanned, read, payloads atomic.Uint64
-	keysNew, keysFound, keysInVain                         atomic.Uint64
+	steps                          [stepCount]stepCounters
+	read, payloads                 atomic.Uint64
+	keysNew, keysFound, keysInVain atomic.Uint64
 }
 
 // Counters are operations on the keyspace since it was opened.
 type Counters struct {
-	Sets     uint64
-	SetBytes uint64
-	Deletes  uint64
-	Gets     uint64
-	// Scanned counts the keys that scans stepped over, including deleted keys and older versions of keys.
-	Scanned uint64
+	// Operations are the sums over all steps.
+	Operations
+	// Steps are the operations by Step.
+	Steps [stepCount]Operations
 	// TaskBytes counts the bytes of tasks that were read, and PayloadBytes the bytes of payloads that were copied from them.
 	TaskBytes, PayloadBytes uint64
 	Fsyncs                  uint64 // of all files
@@ -151,10 +150,10 @@ type Counters struct {
 
 // Counters returns the operations so far.
 func (s *Store) Counters() Counters {
-	c := Counters{
-		Sets: s.count.sets.Load(), SetBytes: s.count.setBytes.Load(),
-		Deletes: s.count.deletes.Load(), Gets: s.count.gets.Load(), Scanned: s.count.scanned.Load(),
-		TaskBytes: s.count.read.Load(), PayloadBytes: s.count.payloads.Load(),
+	c := Counters{TaskBytes: s.count.read.Load(), PayloadBytes: s.count.payloads.Load()}
+	for step := range c.Steps {
+		c.Steps[step] = s.count.steps[step].load()
+		c.Operations = c.Plus(c.Steps[step])
 	}
 	c.Fsyncs, c.FsyncTime = s.files.Fsyncs()
 	c.LogFsyncs = s.files.LogSyncs()
@@ -357,7 +356,7 @@ func (s *Store) unlock() error {
 
 // get returns a copy of a key's value, or false.
 func (s *Store) get(key []byte) ([]byte, bool, error) {
-	s.count.gets.Add(1)
+	s.by(StepOther).gets.Add(1)
 	return get(s.live(), key)
 }
 

@@ -96,17 +96,17 @@ func (y *youngRecords) settleLocked(b *Batch) {
 	y.putLocked(b)
 	b.again.Each(func(k young.Key, value []byte) {
 		y.Drop(k)
-		b.setYoung(k, value)
+		b.setYoung(StepCommit, k, value)
 	})
 	b.again.Reset()
-	for _, k := range b.drops {
-		if y.Drop(k) {
-			y.drops.Add(k)
+	for _, d := range b.drops {
+		if y.Drop(d.Key) {
+			y.drops.Add(d.Key)
 			continue
 		}
-		b.deletes++
-		b.stored = appendStoredKey(b.stored[:0], k)
-		if k.Prefix == record.PrefixTask { // set at most once
+		b.written[d.step].Deletes++
+		b.stored = appendStoredKey(b.stored[:0], d.Key)
+		if d.Prefix == record.PrefixTask { // set at most once
 			b.note(b.b.SingleDelete(b.stored, nil))
 		} else {
 			b.note(b.b.Delete(b.stored, nil))
@@ -131,7 +131,7 @@ func (y *youngRecords) putLocked(b *Batch) {
 		return
 	}
 	if y.direct > 0 || y.Bytes()+int64(b.puts.Bytes()) > y.bytesMax || !y.Fits(&b.puts) {
-		b.puts.Each(b.setYoung)
+		b.puts.Each(func(k young.Key, value []byte) { b.setYoung(stepOfPut(k), k, value) })
 	} else {
 		y.puts.Add(uint64(b.puts.Len()))
 		b.note(b.b.LogData(y.Add(&b.puts), nil))
@@ -147,7 +147,7 @@ func (y *youngRecords) putLocked(b *Batch) {
 func (y *youngRecords) storeLocked(b *Batch, upTo uint64, bytes int64) {
 	y.Retire(upTo, bytes, func(k young.Key, value []byte) {
 		y.stored.Add(1)
-		b.setYoung(k, value)
+		b.setYoung(StepCommit, k, value)
 	})
 }
 
@@ -171,11 +171,26 @@ func (y *youngRecords) noteLocked() {
 	y.bytes.Store(y.Bytes())
 }
 
+// youngDrop is a record that a step of this commit removes.
+type youngDrop struct {
+	young.Key
+	step Step
+}
+
+// stepOfPut returns the step that puts new records with such a key.
+func stepOfPut(k young.Key) Step {
+	if k.Prefix == record.PrefixTask {
+		return StepEnqueue
+	}
+	return StepClaim
+}
+
 // setYoung stores a record under its key.
-func (b *Batch) setYoung(k young.Key, value []byte) {
+func (b *Batch) setYoung(step Step, k young.Key, value []byte) {
 	b.stored = appendStoredKey(b.stored[:0], k)
-	b.sets++
-	b.setBytes += uint64(len(b.stored) + len(value))
+	o := &b.written[step]
+	o.Sets++
+	o.SetBytes += uint64(len(b.stored) + len(value))
 	b.note(b.b.Set(b.stored, value, nil))
 }
 

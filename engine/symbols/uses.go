@@ -259,6 +259,7 @@ var Uses = map[string]Use{
 	"engine/rpc.(*outbox).put":                        {Locks: []string{"rpc.outbox.mu"}},
 	"engine/rpc.(*outbox).take":                       {Locks: []string{"rpc.outbox.mu"}},
 	"engine/rpc.(*produceStream).enqueue":             {Sends: []string{"rpc.produceStream.failed", "rpc.produceStream.lost"}},
+	"engine/rpc.(*produceStream).noop":                {Sends: []string{"rpc.produceStream.failed"}},
 	"engine/rpc.(*produceStream).send":                {Receives: []string{"rpc.outbox.wake", "rpc.produceStream.failed", "rpc.produceStream.lost"}},
 	"engine/rpc.(*routedClaim).everywhere":            {Receives: []string{"rpc.Service.stopping", "rpc.waitingClaim.settled"}},
 	"engine/rpc.(*waitingClaim).end":                  {Locks: []string{"rpc.waitingClaim.mu"}},

@@ -27,6 +27,26 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not read back: %d of %d reads were answered with something else than the task, with another tenant's task, or without a task that was there%s",
 			l.Misread, l.Reads, several(samplesOf("misread: ", l.Samples)))
 	}
+	if l.Miscounted > 0 {
+		say("not retried as failed: %d tasks were claimed with another attempt than the one after the last that was failed%s",
+			l.Miscounted, several(samplesOf("miscounted: ", l.Samples)))
+	}
+	if l.Early > 0 {
+		say("not delayed: %d of %d deliveries of tasks with a delay came before the task was due%s",
+			l.Early, l.Delayed, several(samplesOf("early: ", l.Samples)))
+	}
+	if l.WrongResults > 0 {
+		say("not returned: %d of %d results of completed tasks were read back as another result, or not found%s",
+			l.WrongResults, l.Results, several(samplesOf("wrong result: ", l.Samples)))
+	}
+	if l.Unextended > 0 {
+		say("not extended: %d extensions were refused although their lease was valid, and %d acknowledged%s",
+			l.Unextended, l.Extended, several(samplesOf("unextended: ", l.Samples)))
+	}
+	if l.Rekeyed > 0 {
+		say("not idempotent: %d of %d tasks that were enqueued again under their key were answered with another id than the first%s",
+			l.Rekeyed, l.Repeated, several(samplesOf("rekeyed: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))

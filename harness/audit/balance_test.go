@@ -19,6 +19,47 @@ func TestBreachesOfExclusivityAreNamed(t *testing.T) {
 	}, Balance(&result.Ledger{Revoked: 1, Samples: []string{"revoked: b"}}))
 }
 
+// Attempts that were not the next are named.
+func TestMiscountedAttemptsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Failed: 5, Retried: 4, Dead: 1}))
+	assert.Equal(t, []string{
+		"not retried as failed: 2 tasks were claimed with another attempt than the one after the last that was failed; the first: miscounted: a; miscounted: b",
+	}, Balance(&result.Ledger{Miscounted: 2, Samples: []string{"revoked: c", "miscounted: a", "miscounted: b"}}))
+}
+
+// Tasks that were handed out before they were due are named.
+func TestEarlyTasksAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Delayed: 5}))
+	assert.Equal(t, []string{"not delayed: 1 of 5 deliveries of tasks with a delay came before the task was due; the first: early: a"},
+		Balance(&result.Ledger{Delayed: 5, Early: 1, Samples: []string{"early: a"}}))
+}
+
+// Results that were not those of the completions are named.
+func TestWrongResultsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Results: 5}))
+	assert.Equal(t, []string{"not returned: 1 of 5 results of completed tasks were read back as another result, or not found; the first: wrong result: a"},
+		Balance(&result.Ledger{Results: 5, WrongResults: 1, Samples: []string{"wrong result: a"}}))
+}
+
+// Extensions of valid leases that were refused are named.
+func TestRefusedExtensionsAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Extended: 5}))
+	assert.Equal(t, []string{"not extended: 1 extensions were refused although their lease was valid, and 5 acknowledged; the first: unextended: a"},
+		Balance(&result.Ledger{Extended: 5, Unextended: 1, Samples: []string{"unextended: a"}}))
+}
+
+// Keys that led to another task are named.
+func TestKeysThatLeadToAnotherTaskAreNamed(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, Balance(&result.Ledger{Repeated: 5}))
+	assert.Equal(t, []string{"not idempotent: 1 of 5 tasks that were enqueued again under their key were answered with another id than the first; the first: rekeyed: a"},
+		Balance(&result.Ledger{Repeated: 5, Rekeyed: 1, Samples: []string{"rekeyed: a"}}))
+}
+
 // The first few reads that were answered wrongly are named.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()

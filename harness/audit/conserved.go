@@ -24,6 +24,9 @@ func Conserved(c observe.Counts, l *result.Ledger) (problems []string) {
 	if c.Completed < l.Completed || c.Completed > l.Completed+l.Unknown+l.InDoubt {
 		say("the server acknowledged the completion of %d tasks, it counts %d", l.Completed, c.Completed)
 	}
+	if l.Failed > 0 && (c.Dead < l.Dead || c.Dead > l.Dead+l.Unknown+l.InDoubt) {
+		say("the server acknowledged the last failure of %d tasks, it counts %d dead", l.Dead, c.Dead)
+	}
 	if left := l.Enqueued - min(l.Enqueued, l.Completed); held > left+l.Unknown {
 		say("%d tasks should be left, the server still holds %d (%d ready, %d leased, %d delayed, %d dead)",
 			left, held, c.Ready, c.Leased, c.Delayed, c.Dead)

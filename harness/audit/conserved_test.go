@@ -61,6 +61,17 @@ func TestConserved(t *testing.T) {
 			problems: []string{"the server acknowledged the completion of 8 tasks, it counts 10"},
 		},
 		{
+			name:   "tasks are dead whose last attempt was failed",
+			counts: observe.Counts{Enqueued: 10, Completed: 8, Dead: 2, Stored: 2},
+			ledger: result.Ledger{Enqueued: 10, Completed: 8, Failed: 5, Retried: 3, Dead: 2},
+		},
+		{
+			name:     "a task is not dead whose last attempt was failed",
+			counts:   observe.Counts{Enqueued: 10, Completed: 8, Dead: 1, Delayed: 1, Stored: 2},
+			ledger:   result.Ledger{Enqueued: 10, Completed: 8, Failed: 5, Retried: 3, Dead: 2},
+			problems: []string{"the server acknowledged the last failure of 2 tasks, it counts 1 dead"},
+		},
+		{
 			name:     "the store lost a record",
 			counts:   observe.Counts{Enqueued: 10, Completed: 9, Ready: 1},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 9},

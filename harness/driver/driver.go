@@ -45,6 +45,16 @@ type Task struct {
 	Payload []byte
 	// Priority is from 0 to 9. Ready tasks of a higher one go first.
 	Priority uint32
+	// MaxAttempts is after how many failed attempts the task is dead, and Backoff how long it waits after each one before, less the part
+	// that the target takes off at random. 0: what the target does by default.
+	MaxAttempts uint32
+	Backoff     time.Duration
+	// Key is an idempotency key: the target stores no second task with it in the queue, and answers with the first one's id. "": none.
+	Key string
+	// ResultRetention is how long the target keeps the result of the task's completion; 0: it keeps none.
+	ResultRetention time.Duration
+	// Delay is how long the task is not ready after its enqueue, in whole milliseconds.
+	Delay time.Duration
 	// ID is what the target calls the task. Enqueue sets the id of a task that was acknowledged, if the target has ids.
 	ID string
 }
@@ -55,8 +65,11 @@ type Delivery struct {
 	Queue   string
 	Payload []byte
 	Handle  any
+	// Result is what Complete says came of the task; nil: nothing. It must not change until Complete has returned.
+	Result []byte
 	// Priority is that of the enqueue; 0 of a target without priorities.
 	Priority uint32
+	Attempt  uint32 // which attempt of the task this is, from 1; 0 of a target without attempts
 	Token    uint64 // the lease's fencing token; 0 of a target without leases
 	UntilMs  int64  // when the lease expires, in milliseconds of Unix time by the target's clock; 0 of a target without leases
 }
@@ -88,6 +101,36 @@ type Worker interface {
 	// Complete returns when each completion was acknowledged or refused, as for Producer.Enqueue.
 	Complete(ctx context.Context, deliveries []Delivery, outcomes []error) error
 }
+
+// Failer is a Worker that can fail tasks.
+type Failer interface {
+	Worker
+	// Fail returns when each failure was acknowledged or refused, as Complete does. The target hands a task out again after its backoff, or
+	// has it dead if that was its last attempt.
+	Fail(ctx context.Context, deliveries []Delivery, outcomes []error) error
+}
+
+// Extender is a Worker that can extend leases.
+type Extender interface {
+	Worker
+	// Extend returns when each extension was acknowledged or refused, as Complete does. A lease that is extended holds for the time from when
+	// the target heard of it.
+	Extend(ctx context.Context, deliveries []Delivery, lease time.Duration, outcomes []error) error
+}
+
+// Returner is a Worker that can read the results of tasks.
+type Returner interface {
+	Worker
+	// Result returns the result that a delivery was completed with. The error is an ErrNotFound if the target answered that the task is not
+	// done, or has no result.
+	Result(ctx context.Context, completed *Delivery) ([]byte, error)
+}
+
+// ResultWait is how long Result waits for a task to be done. A task whose completion was acknowledged is done.
+const ResultWait = time.Second
+
+// FailedBecause is the reason that drivers give for each failure.
+const FailedBecause = "failed by the benchmark, as its scenario says"
 
 // Combiner is a Worker that can complete tasks and claim the next ones in one call.
 type Combiner interface {

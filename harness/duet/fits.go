@@ -64,6 +64,8 @@ func fits(s *scenario.Scenario) error {
 		return errors.New("it has faults, which happen to one side alone")
 	case s.Attack != nil:
 		return errors.New("it has an attack, which happens to one side alone")
+	case s.Observe != nil:
+		return errors.New("it observes its timed rounds, which slices do not")
 	case s.Phases.Tasks > 0:
 		return errors.New("its window ends after a number of tasks, and slices end by time")
 	case s.Backlog != nil:
@@ -78,6 +80,21 @@ func fits(s *scenario.Scenario) error {
 	}
 	if w.ReadsTasks() {
 		return fmt.Errorf("workload %q has reads, which slices do not make", w.Name)
+	}
+	if w.FailsTasks() {
+		return fmt.Errorf("workload %q has fail, whose retries would come in later slices", w.Name)
+	}
+	if !w.Delay.IsZero() {
+		return fmt.Errorf("workload %q has delayed tasks, which would come due in later slices", w.Name)
+	}
+	if !w.Result.IsZero() {
+		return fmt.Errorf("workload %q has results, which slices do not read back", w.Name)
+	}
+	if w.ExtendsLeases() {
+		return fmt.Errorf("workload %q has extend, which slices do not time", w.Name)
+	}
+	if w.RepeatsKeys() {
+		return fmt.Errorf("workload %q has key, whose enqueues slices do not repeat", w.Name)
 	}
 	for _, i := range s.Invariants {
 		if i.Kind == scenario.Ordered {

@@ -32,7 +32,7 @@ func Costs(r *result.Result) []result.Cause {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.stages)) {
-		if s := e.stages[name]; name != result.StageInbox && name != result.StageCommitWait {
+		if s := e.stages[name]; name != result.StageInbox && name != result.StageCommitWait && name != result.StageReady {
 			add(causeStage, name, s.us, "stage %s takes %s a %s, half of them up to %s: %s a cycle", name, microseconds(s.meanUs), passes(name), microseconds(s.p50Us), microseconds(s.us))
 		}
 	}

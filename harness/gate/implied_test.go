@@ -73,8 +73,10 @@ func TestABaselineCannotLoosenAnImpliedCeiling(t *testing.T) {
 func TestTheImpliedCeilingOfReads(t *testing.T) {
 	const because = "a tenant reads its own tasks as they were enqueued, and no others"
 	reading := map[string]func(*result.Result){
-		"by its scenario": func(r *result.Result) { r.Manifest.Scenario.Workloads = []scenario.Workload{{Reads: 0.2}} },
-		"at a point":      func(r *result.Result) { r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "workload.main.reads"}} },
+		"by its scenario": func(r *result.Result) {
+			r.Manifest.Scenario.Workloads = []scenario.Workload{{Reads: scenario.Reads{List: 0.2}}}
+		},
+		"at a point": func(r *result.Result) { r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "workload.main.reads"}} },
 		"at a point of two": func(r *result.Result) {
 			r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "workload.main.reads, workload.main.batch"}}
 		},

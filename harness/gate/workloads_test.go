@@ -79,11 +79,18 @@ baseline "mixed" {
     max      = 50
     because  = "nor do reads wait for it"
   }
+  ceiling "list_latency_ms_p99" {
+    workload = "quiet"
+    point    = "producers=32"
+    max      = 60
+    because  = "nor do lists"
+  }
 }
 `)
 	require.NoError(t, err)
+	lists := 8.0
 	point := func(name string, p95 float64) result.Point {
-		quiet := map[string]result.Metric{"cycle_latency_ms_p95": {Median: p95, N: 3}, "read_latency_ms_p99": {Median: 7, N: 3}}
+		quiet := map[string]result.Metric{"cycle_latency_ms_p95": {Median: p95, N: 3}, "read_latency_ms_p99": {Median: 7, N: 3}, "list_latency_ms_p99": {Median: lists, N: 3}}
 		noisy := map[string]result.Metric{"cycle_latency_ms_p95": {Median: 900, N: 3}}
 		return result.Point{Name: name, Workloads: []result.Workload{{Name: "quiet", Metrics: quiet}, {Name: "noisy", Metrics: noisy}}}
 	}
@@ -98,4 +105,6 @@ baseline "mixed" {
 	report = Check(b, with(6.1))
 	assert.Equal(t, result.Regressed, report.Verdict)
 	assert.Equal(t, []string{"producers=32: quiet: cycle_latency_ms_p95 6.1 is above the ceiling 6: a neighbour at ten times its share at most doubles it"}, report.Reasons)
+	lists = 61
+	assert.Equal(t, []string{"producers=32: quiet: list_latency_ms_p99 61 is above the ceiling 60: nor do lists"}, Check(b, with(5.9)).Reasons)
 }

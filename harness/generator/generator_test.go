@@ -138,7 +138,7 @@ func TestCommandThatFailsIsAnswered(t *testing.T) {
 		`{"do":"slice","with":{"length_ns":0}}`:              "slice: load: a slice of 0s; it must be above 0",
 		`{"do":"slice","with":{"length_ns":"1s"}}`:           "slice: read the arguments: json: cannot unmarshal string",
 		`{"do":"open_slice","with":{"length_ns":1000}}`:      "open_slice: load: an open-loop slice of 1µs at 0 arrivals a second",
-		`{"do":"sing"}`:                                      `command "sing"; it must be one of finish, open, open_slice, profile, slice, work`,
+		`{"do":"sing"}`:                                      `command "sing"; it must be one of finish, noop_open, noop_slice, open, open_slice, profile, slice, work`,
 		`slice`:                                              "read a command: invalid character",
 		`{"do":"slice","with":{"length_ns":86400000000000}}`: "slice: load: a slice of 24h0m0s",
 	} {

@@ -24,6 +24,8 @@ type session struct {
 	ledger *ledger.Ledger
 	load   *load.Slices // nil before
 	ended  bool         // the load was ended
+
+	noops *noopLoad // set by the command noop_open
 }
 
 // none are the arguments of a command without any, and the answer of a command that measures nothing.
@@ -92,7 +94,12 @@ func (s *session) close() error {
 	if s.load != nil && !s.ended {
 		_, _ = s.end() // why the load failed is known from the command that failed
 	}
+	var noopErr error
+	if s.noops != nil {
+		noopErr = s.noops.close()
+		s.noops = nil
+	}
 	conns := s.conns
 	s.conns = nil
-	return open.Close(conns)
+	return errors.Join(open.Close(conns), noopErr)
 }

@@ -32,13 +32,14 @@ type Target struct {
 	Idempotent bool `json:"idempotent,omitempty"`
 }
 
+// driver is the target as drivers know it.
+func (t Target) driver() driver.Target {
+	return driver.Target{Address: t.Address, HTTP: t.HTTP, Token: t.Token, CA: t.CA, BusyPoll: t.BusyPoll, Idempotent: t.Idempotent}
+}
+
 // Dial returns the dialer of a spec's connections; nil of a driver that a generator does not have. It has stream, unary and rest.
 func Dial(s Spec) open.Dialer {
-	target := driver.Target{
-		Address: s.Target.Address, HTTP: s.Target.HTTP, Token: s.Target.Token, CA: s.Target.CA,
-		BusyPoll: s.Target.BusyPoll, Idempotent: s.Target.Idempotent,
-	}
-	return open.By(s.Workload.Driver, target, s.Workload.Lease)
+	return open.By(s.Workload.Driver, s.Target.driver(), s.Workload.Lease)
 }
 
 // Slice is what a slice in a closed loop measured.

@@ -17,7 +17,7 @@ func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 		FinishedNS: o.Finished.Sub(o.Launched),
 		Cycles:     o.Cycles, Enqueued: o.Enqueued, Clamped: o.Clamped,
 		RefusedEnqueues: o.RefusedEnqueues, RefusedCompletions: o.RefusedCompletions, FailedCalls: o.FailedCalls,
-		Drained: o.Drained, Ledger: balance,
+		Drained: o.Drained, Draining: o.Draining, Ledger: balance,
 	}
 	if open := o.Open; open != nil {
 		h.Slip, h.Service = open.Slip, open.Service
@@ -49,7 +49,7 @@ func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, 
 		Cycles: o.Cycles, Enqueued: o.Enqueued, Clamped: o.Clamped,
 		EnqueueLatency: h.Enqueue, SettleLatency: h.Settle, CycleLatency: h.Cycle,
 		RefusedEnqueues: o.RefusedEnqueues, RefusedCompletions: o.RefusedCompletions, FailedCalls: o.FailedCalls,
-		Drained: o.Drained,
+		Drained: o.Drained, Draining: o.Draining,
 	}
 	if open := o.Open; open != nil {
 		decoded.Open = &load.Open{Arrivals: *open, Slip: h.Slip, Service: h.Service}

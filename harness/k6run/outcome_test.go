@@ -60,7 +60,7 @@ func TestOutcomeComesBackAsItWas(t *testing.T) {
 			Cycles:   count("cycles"), Enqueued: count("enqueued"), Clamped: count("clamped"),
 			EnqueueLatency: drawHistogram(t, "enqueue"), SettleLatency: drawHistogram(t, "settle"), CycleLatency: drawHistogram(t, "cycle"),
 			RefusedEnqueues: drawRefusals(t, "enqueues"), RefusedCompletions: drawRefusals(t, "completions"), FailedCalls: drawRefusals(t, "calls"),
-			Drained: rapid.Bool().Draw(t, "drained"),
+			Drained: rapid.Bool().Draw(t, "drained"), Draining: rapid.Bool().Draw(t, "draining"),
 		}
 		if rapid.Bool().Draw(t, "open") {
 			o.Open = &load.Open{

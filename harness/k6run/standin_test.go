@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -169,7 +170,7 @@ func acting(t *testing.T, steps ...string) Config {
 	path := filepath.Join(dir, "k6")
 	// The steps are in a file of their own, since the environment is what is tested.
 	text := fmt.Sprintf("#!/bin/sh\nexport %s='%s'\nexec '%s' \"$@\"\n", stepsEnv, strings.ReplaceAll(strings.Join(steps, " | "), "'", `'\''`), executable)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o700))
+	require.NoError(t, buildtest.WriteScript(path, text))
 	return Config{
 		Binary: path, Plan: planned(t), Address: "127.0.0.1:1,127.0.0.1:2", Admin: "127.0.0.1:3", Token: "secret",
 		LogPath: filepath.Join(dir, "log"), SummaryPath: filepath.Join(dir, "summary"),

@@ -83,6 +83,7 @@ type Outcome struct {
 	RefusedCompletions load.Refusals `json:"refused_completions"`
 	FailedCalls        load.Refusals `json:"failed_calls"`
 
-	Drained bool          `json:"drained"`
-	Ledger  result.Ledger `json:"ledger"`
+	Drained  bool          `json:"drained"`
+	Draining bool          `json:"draining,omitempty"`
+	Ledger   result.Ledger `json:"ledger"`
 }

@@ -15,7 +15,7 @@ const (
 	acknowledged      uint8 = 1 << iota // its enqueue was acknowledged
 	refused                             // its enqueue was refused
 	unknown                             // its enqueue will never be answered
-	completed                           // a completion was acknowledged
+	completed                           // a completion was acknowledged, or the failure of the last attempt
 	completionRefused                   // a completion was refused, at least once
 	completionInDoubt                   // a completion will never be answered, at least once
 	delivered                           // it was claimed, where the order is watched
@@ -50,6 +50,9 @@ type account struct {
 	refused            uint64
 	completed          uint64 // at least once, and not refused
 	completionsRefused uint64
+	failed             uint64 // attempts, where they are watched
+	retried            uint64 // attempts that came again after a failed one
+	dead               uint64 // tasks whose last attempt was failed
 	doubtful           uint64
 	inDoubt            uint64 // acknowledged, of the doubtful
 
@@ -59,7 +62,9 @@ type account struct {
 
 	order  map[uint64]uint64 // see claim; nil where the order is not watched
 	leases map[uint64]Lease  // by task, see lease; nil where the leases are not watched
-	beyond *beyond           // of a restored ledger, shared by its accounts; else nil
+	// attempts are those of tasks that were failed, by task; nil where they are not watched.
+	attempts map[uint64]attempt
+	beyond   *beyond // of a restored ledger, shared by its accounts; else nil
 }
 
 // update adds a flag to what is known of a task.
@@ -163,9 +168,12 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64) {
 			case refused:
 				a.refused++
 				if task&completed != 0 {
-					a.completed--
+					a.revive(next)
 					contradicted++
 				}
+			}
+			if a.attempts != nil && a.attempts[next].dead {
+				delete(a.attempts, next)
 			}
 		}
 		a.release(at)
@@ -204,6 +212,9 @@ func (a *account) complete(sequence uint64) finding {
 	a.completed++
 	if a.leases != nil {
 		delete(a.leases, sequence)
+	}
+	if a.attempts != nil {
+		delete(a.attempts, sequence)
 	}
 	a.release(at)
 	return expected

@@ -8,7 +8,7 @@ import (
 )
 
 // samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked and misread.
+// revoked, misread, miscounted, early, wrong result, unextended and rekeyed.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -28,8 +28,18 @@ type faults struct {
 	contested  fault
 	revoked    fault
 	misread    fault
+	miscounted fault
+	early      fault
+	misresult  fault
+	unextended fault
+	rekeyed    fault
 
-	reads atomic.Uint64 // judged
+	reads   atomic.Uint64 // judged
+	delayed atomic.Uint64 // deliveries of tasks with a delay
+	results atomic.Uint64 // read back
+
+	extended atomic.Uint64 // leases
+	repeated atomic.Uint64 // enqueues under a key
 
 	unreadableCompleted atomic.Uint64
 }
@@ -43,7 +53,7 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 	}
 }
 
-// kinds are all of them, in an order that stays: it is that of a checkpoint.
+// kinds are those that a checkpoint has, in an order that stays. A load that is checkpointed does not watch the others.
 func (f *faults) kinds() []*fault {
 	return []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread}
 }
@@ -56,7 +66,12 @@ func (f *faults) read(into *result.Ledger) {
 	into.Misrouted, into.Reordered = f.misrouted.count, f.reordered.count
 	into.Contested, into.Revoked = f.contested.count, f.revoked.count
 	into.Reads, into.Misread = f.reads.Load(), f.misread.count
-	for _, kind := range f.kinds() {
+	into.Miscounted = f.miscounted.count
+	into.Results, into.WrongResults = f.results.Load(), f.misresult.count
+	into.Extended, into.Unextended = f.extended.Load(), f.unextended.count
+	into.Repeated, into.Rekeyed = f.repeated.Load(), f.rekeyed.count
+	into.Delayed, into.Early = f.delayed.Load(), f.early.count
+	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed) {
 		into.Samples = append(into.Samples, kind.samples...)
 	}
 }

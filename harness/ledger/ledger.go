@@ -27,8 +27,9 @@ type Ledger struct {
 	used     atomic.Int64 // accounts from this one on were never used
 	beside   []*Ledger    // never written after Beside
 
-	watchesReads bool // never written after WatchReads
-	leavesTasks  bool // never written after LeaveTasks
+	watchesReads bool   // never written after WatchReads
+	leavesTasks  bool   // never written after LeaveTasks
+	attemptsMax  uint32 // never written after WatchAttempts; 0 where the attempts are not watched
 
 	routesMu sync.RWMutex     // never held together with another lock of the ledger
 	routes   map[uint64]Route // by routeHash
@@ -247,7 +248,11 @@ func (l *Ledger) completed(ids []Identity) {
 func (l *Ledger) unexpected(id Identity, found finding) {
 	switch found {
 	case repeated:
-		l.faults.add(&l.faults.duplicated, 1, fmt.Sprintf("duplicated: %s: a completion was acknowledged again", id))
+		why := "a completion was acknowledged again"
+		if l.attemptsMax > 0 {
+			why = "a completion was acknowledged after the task was completed or dead"
+		}
+		l.faults.add(&l.faults.duplicated, 1, fmt.Sprintf("duplicated: %s: %s", id, why))
 	case refusedBefore:
 		l.Corrupted(fmt.Sprintf("refused: %s: completed although its enqueue was refused", id))
 	case neverSent:
@@ -302,8 +307,9 @@ type Totals struct {
 	Enqueued           uint64 // acknowledged
 	Refused            uint64
 	Completed          uint64 // tasks, each counted once
+	Dead               uint64 // tasks, where the attempts are watched
 	CompletionsRefused uint64
-	// Outstanding counts the tasks sent that may still be delivered: neither refused nor completed.
+	// Outstanding counts the tasks sent that may still be delivered: neither refused, nor completed, nor dead.
 	Outstanding uint64
 	// Doubtful counts those of the outstanding tasks that may never be heard of again: it is not known whether they were
 	// enqueued, or whether they were completed.
@@ -323,12 +329,13 @@ func (l *Ledger) Totals() Totals {
 		t.Enqueued += a.acknowledged
 		t.Refused += a.refused
 		t.Completed += a.completed
+		t.Dead += a.dead
 		t.CompletionsRefused += a.completionsRefused
 		t.Doubtful += a.doubtful
 		t.InDoubt += a.inDoubt
 		a.mu.Unlock()
 	}
-	t.Outstanding = t.Sent - t.Refused - t.Completed
+	t.Outstanding = t.Sent - t.Refused - t.Completed - t.Dead
 	t.Outstanding -= min(t.Outstanding, l.faults.unreadableCompleted.Load())
 	return t
 }
@@ -337,7 +344,8 @@ func (l *Ledger) Totals() Totals {
 func (l *Ledger) Outstanding() uint64 { return l.Totals().Outstanding }
 
 // Balance returns the account as it stands. Lost counts the tasks whose enqueue was acknowledged and
-// whose completion was not, so it means what it says only once nothing is under way any more. With LeaveTasks these tasks are Left.
+// whose completion was not, nor the failure of its last attempt, so it means what it says only once nothing is under way any more. With
+// LeaveTasks these tasks are Left.
 // Completed counts tasks, Duplicated the completions acknowledged beyond each task's first.
 func (l *Ledger) Balance() result.Ledger {
 	totals := l.Totals()
@@ -351,7 +359,7 @@ func (l *Ledger) Balance() result.Ledger {
 		l.lost(i, func(sequence uint64, task uint8) {
 			lost++
 			if len(samples) < samplesPerKind {
-				samples = append(samples, lostSample(i, sequence, task))
+				samples = append(samples, l.lostSample(i, sequence, task))
 			}
 		})
 	}
@@ -364,6 +372,7 @@ func (l *Ledger) Balance() result.Ledger {
 		Lost:      lost,
 		Samples:   samples,
 	}
+	l.readAttempts(&balance)
 	l.faults.read(&balance)
 	return balance
 }
@@ -375,8 +384,12 @@ func (l *Ledger) lost(producer int, visit func(sequence uint64, task uint8)) {
 	a.lost(visit)
 }
 
-func lostSample(producer int, sequence uint64, task uint8) string {
+// lostSample says what is known of a lost task. The mutex of the producer's account is locked.
+func (l *Ledger) lostSample(producer int, sequence uint64, task uint8) string {
 	id := Identity{Producer: uint32(producer), Sequence: sequence}
+	if failed, again := l.accounts[producer].attempts[sequence]; again && !failed.back {
+		return fmt.Sprintf("lost: %s: enqueue acknowledged, attempt %d failed, never claimed again", id, failed.number)
+	}
 	if task&completionRefused != 0 {
 		return fmt.Sprintf("lost: %s: enqueue acknowledged, completion refused", id)
 	}

@@ -1,14 +1,17 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
 
-// Asked is a read of a task.
+// Asked is a read of a task, or of its queue.
 type Asked struct {
 	By string // the tenant that asked
-	ID string // the task's, as the target gave it
+	// How the tenant asked, as in "listed the queue of", for what is said of a misread; "" is "asked for".
+	How string
+	ID  string // the task's, as the target gave it
 	Identity
 	Address // that the task was sent to
 }
@@ -64,8 +67,8 @@ func (l *Ledger) Read() { l.faults.reads.Add(1) }
 // Misread counts a read that was answered as it must not be, and keeps why if there is room.
 func (l *Ledger) Misread(asked Asked, why string) {
 	l.faults.reads.Add(1)
-	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s asked for task %s (%s, sent to %s/%s), and %s",
-		asked.By, asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
+	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s %s task %s (%s, sent to %s/%s), and %s",
+		asked.By, cmp.Or(asked.How, "asked for"), asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
 }
 
 // ReadBack counts the read of a task by its own tenant that was answered with a task, and reports whether that is the task, as it was
@@ -92,22 +95,51 @@ func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
 
 // misreadPayload says what is wrong with the payload of a task that was read, and "" if nothing is.
 func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
+	id, why := l.openOf(asked.Address, payload)
+	if why == "" && (id.Round != asked.Round || id.word() != asked.word()) {
+		why = fmt.Sprintf("the answer's payload is that of %s of round %016x", id, id.Round)
+	}
+	return why
+}
+
+// openOf opens the payload of a task that was read and must have been sent to an address. why says what is wrong with it, and is "" if nothing
+// is.
+func (l *Ledger) openOf(to Address, payload []byte) (id Identity, why string) {
 	id, route, err := open(payload)
 	if err != nil {
-		return fmt.Sprintf("the answer's payload is %v", err)
+		return id, fmt.Sprintf("the answer's payload is %v", err)
 	}
-	if route != asked.hash {
-		to, named := l.routeOf(route)
+	if route != to.hash {
+		sentTo, named := l.routeOf(route)
 		if !named {
-			to, named = l.misrouted(id, route)
+			sentTo, named = l.misrouted(id, route)
 		}
 		if !named {
-			return fmt.Sprintf("the answer's payload has %d bytes that do not match their checksum", len(payload))
+			return id, fmt.Sprintf("the answer's payload has %d bytes that do not match their checksum", len(payload))
 		}
-		return fmt.Sprintf("the answer's payload is that of %s, sent to %s/%s", id, to.Tenant, to.Queue)
+		return id, fmt.Sprintf("the answer's payload is that of %s, sent to %s/%s", id, sentTo.Tenant, sentTo.Queue)
 	}
-	if id.Round != asked.Round || id.word() != asked.word() {
-		return fmt.Sprintf("the answer's payload is that of %s of round %016x", id, id.Round)
+	return id, ""
+}
+
+// ListedBack counts the read of the tasks of a queue by its own tenant, and reports whether each task of the answer was sent to the queue. If
+// not, the read is a Misread that says what the first other task is. asked names any task of the queue.
+func (l *Ledger) ListedBack(asked Asked, got []Answer) bool {
+	for i, task := range got {
+		why := ""
+		switch id, broken := l.openOf(asked.Address, task.Payload); {
+		case task.Tenant != asked.Tenant || task.Queue != asked.Queue:
+			why = fmt.Sprintf("it is a task of %s/%s", task.Tenant, task.Queue)
+		case broken != "":
+			why = broken
+		case !l.knows(id):
+			why = fmt.Sprintf("it is %s of round %016x", id, id.Round)
+		default:
+			continue
+		}
+		l.Misread(asked, fmt.Sprintf("entry %d of the answer is wrong: %s", i+1, why))
+		return false
 	}
-	return ""
+	l.Read()
+	return true
 }

@@ -93,3 +93,39 @@ func TestReadsAreCounted(t *testing.T) {
 	assert.EqualValues(t, 1, balance.Misread)
 	assert.Equal(t, []string{"misread: tenant t1 asked for task x (producer 0 task 0, sent to t0/q0), and was answered with a task of another tenant"}, balance.Samples)
 }
+
+// Each entry of a list must be a task of the queue that was listed; which tasks, and how many, is not known.
+func TestListedBack(t *testing.T) {
+	asked := Asked{By: "t0", How: "listed the queue of", ID: "abc", Identity: task(0, 5), Address: NewAddress("t0", "q0")}
+	entry := func(sequence uint64) Answer {
+		return Answer{ID: "x", Tenant: "t0", Queue: "q0", Payload: sealed(task(0, sequence), "t0", "q0")}
+	}
+	another := task(0, 6)
+	another.Round++
+	for says, spoil := range map[string]func(*Answer){
+		"":                                 func(*Answer) {},
+		"it is a task of t1/q0":            func(a *Answer) { a.Tenant = "t1" },
+		"it is a task of t0/q1":            func(a *Answer) { a.Queue = "q1" },
+		"bytes that do not match":          func(a *Answer) { a.Payload[40] ^= 1 },
+		"less than the header of 32":       func(a *Answer) { a.Payload = nil },
+		"producer 0 task 6, sent to t1/q0": func(a *Answer) { a.Payload = sealed(task(0, 6), "t1", "q0") },
+		"it is producer 0 task 6 of round": func(a *Answer) { a.Payload = sealed(another, "t0", "q0") },
+	} {
+		l := newLedger(1)
+		last := entry(6)
+		spoil(&last)
+		assert.Equal(t, says == "", l.ListedBack(asked, []Answer{entry(4), last}), says)
+		balance := l.Balance()
+		assert.EqualValues(t, 1, balance.Reads, says)
+		if says == "" {
+			assert.Zero(t, balance.Misread)
+			continue
+		}
+		assert.EqualValues(t, 1, balance.Misread, says)
+		if assert.Len(t, balance.Samples, 1) {
+			assert.Contains(t, balance.Samples[0], "misread: tenant t0 listed the queue of task abc (producer 0 task 5, sent to t0/q0), and entry 2 of the answer is wrong: ")
+			assert.Contains(t, balance.Samples[0], says)
+		}
+	}
+	assert.True(t, newLedger(1).ListedBack(asked, nil), "an empty list")
+}

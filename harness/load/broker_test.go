@@ -37,6 +37,15 @@ type broker struct {
 	combines        bool
 	combinedAnswers []instant // when the answers to these calls acknowledged how many completions
 
+	retries retries
+	// hasten is by how much too early a delayed task, the nth, is ready; nil: none is.
+	hasten  func(n int) time.Duration
+	delayed int
+
+	kept       kept
+	extensions extensions
+	keys       keyed
+
 	// shelf keeps tasks for reads; nil: they have no ids.
 	shelf *shelf
 
@@ -98,6 +107,20 @@ func (b *broker) push(tasks ...driver.Delivery) {
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
+}
+
+// later makes a task ready once its delay is over, on a clock of milliseconds. mu is held.
+func (b *broker) later(task driver.Delivery, delay time.Duration) {
+	b.delayed++
+	due := time.Now().Truncate(time.Millisecond).Add(delay)
+	if b.hasten != nil {
+		due = due.Add(-b.hasten(b.delayed))
+	}
+	time.AfterFunc(time.Until(due), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.push(task)
+	})
 }
 
 type fakeConn struct {
@@ -194,6 +217,9 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 				continue
 			}
 		}
+		if p.b.keys.known(&tasks[i]) {
+			continue
+		}
 		acknowledged++
 		p.b.sent[task.Tenant+"/"+task.Queue]++
 		if task.Tenant != p.tenant {
@@ -202,11 +228,17 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		if p.b.loseEnqueue != nil && p.b.loseEnqueue(p.b.enqueues) {
 			continue
 		}
-		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority}
+		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority, Attempt: 1}
+		p.b.retries.maxAttempts, p.b.retries.backoff = task.MaxAttempts, task.Backoff
 		p.b.priorities[task.Priority]++
+		p.b.kept.ask(task)
 		if s := p.b.shelf; s != nil {
 			tasks[i].ID = strconv.Itoa(p.b.enqueues)
 			s.tasks[tasks[i].ID], s.ids[string(d.Payload)] = d, tasks[i].ID
+		}
+		if task.Delay > 0 {
+			p.b.later(d, task.Delay)
+			continue
 		}
 		p.b.push(d)
 	}
@@ -309,6 +341,7 @@ func (w *fakeWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 			}
 		}
 		acknowledged++
+		w.b.kept.keep(d)
 		if s := w.b.shelf; s != nil {
 			delete(s.tasks, s.ids[string(task.Payload)])
 		}

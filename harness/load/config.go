@@ -111,6 +111,15 @@ func (c *Config) validateWorkload() *problems {
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
 	errs.checkArrivals(w)
+	check(w.Fail >= 0 && w.Fail < 1, "workload.fail is %v; it must be from 0 to below 1", w.Fail)
+	check(!w.FailsTasks() || w.MaxAttempts >= 1, "workload.max_attempts is %d; with fail it must be at least 1", w.MaxAttempts)
+	check(w.Delay.Part >= 0 && w.Delay.Part <= 1 && w.Delay.Time >= 0, "workload.delay is %v; its part must be from 0 to 1 and its time not negative", w.Delay)
+	check(w.Delay.IsZero() || !w.ClaimsAlone(), "workload.delay is %v; with producers = 0 it must be left out", w.Delay)
+	check(w.Result.Part >= 0 && w.Result.Part <= 1, "workload.result is %v; its part must be from 0 to 1", w.Result)
+	check(w.Result.IsZero() || w.Result.Size >= ledger.HeaderSize, "workload.result is %v; a result must have at least %d bytes", w.Result, ledger.HeaderSize)
+	check(w.Result.IsZero() || !w.Combined, "workload.result is %v; with combined it must be left out", w.Result)
+	check(w.Extend >= 0 && w.Extend <= 1, "workload.extend is %v; it must be from 0 to 1", w.Extend)
+	check(w.Key >= 0 && w.Key <= 1, "workload.key is %v; it must be from 0 to 1", w.Key)
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,

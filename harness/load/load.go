@@ -83,6 +83,9 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	if w.EnqueuesAlone() {
 		l.LeaveTasks()
 	}
+	if w.FailsTasks() {
+		l.WatchAttempts(uint32(w.MaxAttempts))
+	}
 	return l
 }
 
@@ -100,6 +103,8 @@ type Outcome struct {
 
 	Cycles   uint64 // completions acknowledged, of tasks with a sound payload
 	Enqueued uint64 // enqueues acknowledged
+	// TenantCycles are the cycles of each tenant, in the order of the tenants; nil where the tenants have different shares of the load.
+	TenantCycles []uint64
 
 	// Outstanding is how many tasks were sent and neither refused nor completed when the window had ended and all enqueues were answered.
 	Outstanding uint64
@@ -108,12 +113,19 @@ type Outcome struct {
 
 	EnqueueLatency *hdrhistogram.Histogram // from the intended start to the acknowledgement
 	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
-	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement
+	CycleLatency   *hdrhistogram.Histogram // from the intended start, or from when the task's delay was over, to the completion's acknowledgement, with all failed attempts between
 	// Open is the account of an open load; nil of any other.
 	Open *Open
-	// Reads is the account of the reads of a workload that has them, and ReadLatency their service time in nanoseconds; nil of any other.
-	Reads       *result.Reads
-	ReadLatency *hdrhistogram.Histogram
+	// Reads are those of each kind that the workload has, in the order of scenario.ReadKinds; nil without reads.
+	Reads []*KindReads
+
+	// Late is, of delayed tasks that were first claimed inside the window, the time in nanoseconds from the end of the delay to the claim; nil
+	// of a workload without delays.
+	Late *hdrhistogram.Histogram
+
+	// Extend is the service time in nanoseconds of the extensions of leases that were acknowledged inside the window; nil of a workload
+	// without them.
+	Extend *hdrhistogram.Histogram
 
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64
@@ -126,6 +138,9 @@ type Outcome struct {
 	// not, the drain's time was up, and the ledger's balance says what is lost. A workload that enqueues alone has no drain: its tasks stay
 	// on the server, and Drained is whether all enqueues were answered.
 	Drained bool
+
+	// Draining is whether tasks were still being completed when the drain's time was up: more time would have drained more.
+	Draining bool
 }
 
 // Open accounts for the tasks of an open load that were due inside the window. The histograms of the enqueue and the cycle
@@ -261,7 +276,7 @@ func (r *round) finish() (*Outcome, error) {
 	}
 	outcome := r.merge()
 	outcome.Outstanding = r.atWindowEnd
-	outcome.Drained = drained
+	outcome.Drained, outcome.Draining = drained, r.draining
 	outcome.Finished = finished
 	return outcome, nil
 }

@@ -68,6 +68,7 @@ type Meter struct {
 	remainder remainder
 	finished  time.Time // zero before the end
 	drained   bool
+	draining  bool
 }
 
 // NewMeter returns a meter, or all that is wrong with a configuration. What waits ends when ctx is done. Close it when it is
@@ -297,11 +298,12 @@ func (m *Meter) Finish() {
 	}
 }
 
-// end notes when the load ended, and whether nothing was outstanding. mu is held.
+// end notes when the load ended, whether nothing was outstanding, and whether it was still draining. mu is held.
 func (m *Meter) end(at time.Time, left ledger.Totals) {
 	m.finished = at
 	over := m.endless || m.clock.now() >= m.window.end()
 	m.drained = over && left.Outstanding == left.Doubtful
+	m.draining = over && !m.drained && m.remainder.moving(at)
 }
 
 // Outcome returns what was measured so far. No call of a sender or settler, or of Next, may be under way. It may be called
@@ -323,7 +325,7 @@ func (m *Meter) Outcome() *Outcome {
 		}
 		o.Window = o.WindowEnd.Sub(o.WindowStart)
 	}
-	o.Finished, o.Drained = ended, m.drained
+	o.Finished, o.Drained, o.Draining = ended, m.drained, m.draining
 	o.FailedCalls.Add(m.failed)
 	for _, r := range m.sending {
 		r.mergeInto(o)

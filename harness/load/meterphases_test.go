@@ -295,6 +295,26 @@ func TestDone(t *testing.T) {
 	}
 }
 
+// A load whose drain was too short says whether tasks were still being completed.
+func TestDoneSaysWhetherTheLoadWasStillDraining(t *testing.T) {
+	for before, want := range map[time.Duration]bool{drainQuiet / 2: true, 2 * drainQuiet: false} {
+		synctest.Test(t, func(t *testing.T) {
+			m := meterOf(t, nil)
+			payloads, s := send(m, 3, nil), m.Settler()
+			time.Sleep(time.Until(m.clock.at(m.window.end())))
+			assert.False(t, m.Done())
+			time.Sleep(time.Until(m.clock.at(m.window.deadline()).Add(-before)))
+			s.Completed([]Claim{s.Claimed(payloads[0], scriptedTo)}, []error{nil}, nil)
+			for !m.Done() {
+				time.Sleep(drainPoll)
+			}
+			o := m.Outcome()
+			assert.False(t, o.Drained)
+			assert.Equal(t, want, o.Draining, "a completion %v before the end", before)
+		})
+	}
+}
+
 // A batch that was due before the window's end and is sent after it is waited for.
 func TestDoneWaitsForWhatIsStillSent(t *testing.T) {
 	for name, change := range map[string]func(*MeterConfig){"closed": nil, "open": atRate(1000)} {

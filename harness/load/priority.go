@@ -25,7 +25,7 @@ func (u *urgency) of(id ledger.Identity) uint32 {
 	if u.Kind != scenario.PriorityShare {
 		return uint32(u.Min) + uint32(drawn%uint64(u.Max-u.Min+1))
 	}
-	if float64(drawn>>11)/(1<<53) < u.Part {
+	if fraction(drawn) < u.Part {
 		return uint32(u.Max)
 	}
 	return 0
@@ -41,6 +41,9 @@ func mixed(numbers ...uint64) (x uint64) {
 	}
 	return x
 }
+
+// fraction returns a number from 0 to below 1, drawn as evenly as x is.
+func fraction(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
 // check counts a delivery as corrupted that has another priority than the task was enqueued with. Without priorities nothing is checked.
 func (u *urgency) check(l *ledger.Ledger, id ledger.Identity, from ledger.Address, claimed uint32) {

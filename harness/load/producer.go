@@ -22,6 +22,9 @@ type producer struct {
 	draw     *rand.Rand
 	sizes    sizes
 	urgency  urgency
+	delaying delaying
+	results  resulting
+	keying   keying
 	buffer   []byte // a batch's payloads, one behind the other
 	tasks    []driver.Task
 	outcomes []error
@@ -52,6 +55,9 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		draw:     newDraw(w, number),
 		sizes:    newSizes(w.Payload),
 		urgency:  newUrgency(w),
+		delaying: newDelaying(w),
+		results:  newResulting(w),
+		keying:   newKeying(w),
 		tasks:    make([]driver.Task, w.EnqueueBatch()),
 		outcomes: make([]error, w.EnqueueBatch()),
 		intended: make([]int64, w.EnqueueBatch()),
@@ -170,6 +176,9 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	if to.reads != nil && acknowledged > 0 {
 		p.haveRead(to, first, n)
 	}
+	if !p.repeat(calls, to, first, n) {
+		return acknowledged, now, false
+	}
 	switch {
 	case unknown != nil && !p.cfg.Persist:
 		p.failed(calls, to, 0, unknown)
@@ -212,6 +221,7 @@ func (p *producer) failed(calls context.Context, to *destination, n int, err err
 
 // seal makes a batch of n tasks from first on.
 func (p *producer) seal(to *destination, first uint64, n int) {
+	w := &p.cfg.Workload
 	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number)}
 	at := 0
 	for i := range n {
@@ -224,7 +234,10 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		at += size
 		id.Sequence, id.IntendedNS = first+uint64(i), p.intended[i]
 		ledger.Seal(payload, id, to.address)
-		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id)}
+		p.tasks[i] = driver.Task{
+			Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload, Priority: p.urgency.of(id),
+			Key: p.keying.of(id), Delay: p.delaying.of(id), ResultRetention: p.results.retention(id), MaxAttempts: uint32(w.MaxAttempts), Backoff: w.Backoff,
+		}
 		p.outcomes[i] = nil
 	}
 }

@@ -25,6 +25,14 @@ type shelf struct {
 	fault func(n int, own bool, found *driver.Found, err *error)
 	// call fails whole reads; nil: none.
 	call func(ctx context.Context) error
+	// awaits answers an await of a stored task wrongly, unless it returns nil: own is whether the task is the asking tenant's, and named whether
+	// the await names that tenant. nil: no fault.
+	awaits func(own, named bool) *awaitAnswer
+	// lists and stats change the answers to reads of queues, likewise.
+	lists func(own bool, listed *[]driver.Found, err *error)
+	stats func(own bool, stats *driver.QueueStats, err *error)
+	// ofLeased counts the lists of leased tasks, and ofReady those of ready ones.
+	ofLeased, ofReady int
 	// early makes completions take effect as soon as they are asked for, long before they are acknowledged.
 	early bool
 
@@ -83,7 +91,7 @@ func (r fakeReader) Read(ctx context.Context, tenant, id string) (driver.Found, 
 // reading is the configuration of a load that reads, with as many reads as tasks and tasks that wait for workers.
 func reading(b *broker, change func(*scenario.Workload)) Config {
 	cfg := config(b, workload(func(w *scenario.Workload) {
-		w.Reads, w.InFlight = 0.5, 200
+		w.Reads, w.InFlight = scenario.Reads{Get: 0.5}, 200
 		if change != nil {
 			change(w)
 		}
@@ -96,6 +104,7 @@ func readersOf(b *broker, w scenario.Workload) Readers {
 	readers := Readers{Confined: true}
 	for _, tenant := range tenantsOf(w) {
 		readers.Of = append(readers.Of, fakeReader{b, tenant})
+		readers.Queues = append(readers.Queues, fakeQueues{b, tenant})
 	}
 	return readers
 }
@@ -107,7 +116,7 @@ func TestReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := shelved(newBroker())
-				cfg := reading(b, func(w *scenario.Workload) { w.Reads = share.reads })
+				cfg := reading(b, func(w *scenario.Workload) { w.Reads = scenario.Reads{Get: share.reads} })
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				require.True(t, o.Drained)
@@ -115,8 +124,9 @@ func TestReads(t *testing.T) {
 				assert.Zero(t, balance.Misread+balance.Lost+balance.Duplicated+balance.Corrupted, "%v", balance.Samples)
 				assert.EqualValues(t, b.shelf.reads, balance.Reads, "all reads are judged")
 
-				reads := o.Reads
-				require.NotNil(t, reads)
+				require.Len(t, o.Reads, 1)
+				assert.Equal(t, scenario.ReadGet, o.Reads[0].Kind)
+				reads := o.Reads[0].Account
 				assert.Equal(t, countWithin(b.shelf.answered, o.WindowStart, o.WindowEnd), reads.Answered, "the warm-up is left out")
 				assert.Less(t, reads.Answered, balance.Reads)
 				assert.Equal(t, reads.Answered, reads.Found+reads.Gone+reads.Foreign)
@@ -125,8 +135,8 @@ func TestReads(t *testing.T) {
 				assert.NotZero(t, reads.ForeignStored, "refusals of tasks that were there")
 				assert.InDelta(t, float64(reads.Answered)/8, float64(reads.Foreign), 10, "one in eight is of another tenant")
 				assert.InDelta(t, share.perTask*float64(o.Enqueued), float64(reads.Answered+reads.Dropped), 0.02*float64(reads.Answered)+10)
-				assert.EqualValues(t, reads.Answered, o.ReadLatency.TotalCount())
-				assert.InEpsilon(t, float64(b.shelf.delay), float64(o.ReadLatency.ValueAtPercentile(50)), 0.02, "the service time")
+				assert.EqualValues(t, reads.Answered, o.Reads[0].Latency.TotalCount())
+				assert.InEpsilon(t, float64(b.shelf.delay), float64(o.Reads[0].Latency.ValueAtPercentile(50)), 0.02, "the service time")
 				assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles, "reads are no cycles")
 			})
 		})
@@ -147,7 +157,7 @@ func TestReadsOfCompletedTasksAreGone(t *testing.T) {
 				cfg := reading(b, func(w *scenario.Workload) { w.Workers = 40 })
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
-				assert.NotZero(t, o.Reads.Gone)
+				assert.NotZero(t, o.Reads[0].Account.Gone)
 				assert.Zero(t, cfg.Ledger.Balance().Misread, "%v", cfg.Ledger.Balance().Samples)
 			})
 		})
@@ -156,7 +166,7 @@ func TestReadsOfCompletedTasksAreGone(t *testing.T) {
 
 // A read of another tenant's task asks for one that is there, if any tenant has one, and goes round the tenants.
 func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
-	w := workload(func(w *scenario.Workload) { w.Tenants, w.Reads = 4, 0.5 })
+	w := workload(func(w *scenario.Workload) { w.Tenants, w.Reads = 4, scenario.Reads{Get: 0.5} })
 	l := NewLedger(42, w)
 	l.WatchReads()
 	r := &reader{round: &round{}}
@@ -171,7 +181,7 @@ func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
 	r.own = r.allReads[0]
 	asked := func() (ids []string) {
 		for nth := range uint64(4) {
-			ids = append(ids, r.foreign(nth).id)
+			ids = append(ids, r.foreignTask(nth).id)
 		}
 		return ids
 	}
@@ -183,7 +193,7 @@ func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
 		assert.Contains(t, []string{"t1", "t2"}, id, "one that is gone, where none is there")
 	}
 	r.allReads = r.allReads[:1]
-	assert.Nil(t, r.foreign(0))
+	assert.Nil(t, r.foreignTask(0))
 }
 
 // A read that is answered wrongly is found in each of its ways, and named with the tenant, the task's id and what was wrong.
@@ -248,9 +258,10 @@ func TestMisreads(t *testing.T) {
 				balance := cfg.Ledger.Balance()
 				require.NotZero(t, balance.Misread)
 				assert.Less(t, balance.Misread, balance.Reads)
-				assert.NotZero(t, o.Reads.Wrong)
-				assert.LessOrEqual(t, o.Reads.Wrong, balance.Misread, "the ledger counts those of the warm-up too")
-				assert.Equal(t, o.Reads.Answered, o.Reads.Found+o.Reads.Gone+o.Reads.Foreign+o.Reads.Wrong)
+				assert.NotZero(t, o.Reads[0].Account.Wrong)
+				assert.Equal(t, balance.Misread, o.Reads[0].Account.Mismatches, "those of the warm-up too")
+				assert.LessOrEqual(t, o.Reads[0].Account.Wrong, balance.Misread)
+				assert.Equal(t, o.Reads[0].Account.Answered, o.Reads[0].Account.Found+o.Reads[0].Account.Gone+o.Reads[0].Account.Foreign+o.Reads[0].Account.Wrong)
 				assert.Len(t, balance.Samples, 7)
 				assert.Regexp(t, `^misread: tenant t\d asked for task \d+ \(producer \d+ task \d+, sent to t\d/q\d\), and .`, balance.Samples[0])
 				assert.Contains(t, balance.Samples[0], c.says)
@@ -273,7 +284,7 @@ func TestReadersWithoutTokensNameNoOtherTenant(t *testing.T) {
 		}
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
-		assert.NotZero(t, o.Reads.ForeignStored)
+		assert.NotZero(t, o.Reads[0].Account.ForeignStored)
 		assert.Zero(t, cfg.Ledger.Balance().Misread, "%v", cfg.Ledger.Balance().Samples)
 	})
 }
@@ -288,14 +299,14 @@ func TestReadsOfTheTasksOfOtherWorkloads(t *testing.T) {
 		outcomes, err := RunAll(t.Context(), first, second)
 		require.NoError(t, err)
 		for i, o := range outcomes {
-			assert.NotZero(t, o.Reads.ForeignStored, "workload %d", i)
+			assert.NotZero(t, o.Reads[0].Account.ForeignStored, "workload %d", i)
 		}
 		assert.Zero(t, first.Ledger.Balance().Misread+second.Ledger.Balance().Misread)
 
 		alone, err := Run(t.Context(), reading(shelved(newBroker()), one))
 		require.NoError(t, err)
-		assert.NotZero(t, alone.Reads.Answered)
-		assert.Zero(t, alone.Reads.Foreign, "there is no other tenant")
+		assert.NotZero(t, alone.Reads[0].Account.Answered)
+		assert.Zero(t, alone.Reads[0].Account.Foreign, "there is no other tenant")
 	})
 }
 
@@ -310,9 +321,9 @@ func TestSlowReadsAreDropped(t *testing.T) {
 			return o
 		}
 		quick, slow := rate(0), rate(100*time.Millisecond)
-		assert.Zero(t, quick.Reads.Dropped)
-		assert.NotZero(t, slow.Reads.Dropped)
-		assert.InEpsilon(t, 2*4*10*2, slow.Reads.Answered, 0.05, "four readers of each of two tenants, ten a second each, for two seconds")
+		assert.Zero(t, quick.Reads[0].Account.Dropped)
+		assert.NotZero(t, slow.Reads[0].Account.Dropped)
+		assert.InEpsilon(t, 2*4*10*2, slow.Reads[0].Account.Answered, 0.05, "four readers of each of two tenants, ten a second each, for two seconds")
 		assert.Equal(t, quick.Cycles, slow.Cycles, "the writers don't wait for reads")
 	})
 }
@@ -346,8 +357,8 @@ func TestReadsThatAreRefused(t *testing.T) {
 		cfg := reading(b, nil)
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
-		assert.NotZero(t, o.Reads.Refused)
-		assert.Zero(t, o.Reads.Answered)
+		assert.NotZero(t, o.Reads[0].Account.Refused)
+		assert.Zero(t, o.Reads[0].Account.Answered)
 		assert.Zero(t, cfg.Ledger.Balance().Reads)
 	})
 }
@@ -361,7 +372,7 @@ func TestReadsThatHang(t *testing.T) {
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
 		assert.True(t, o.Drained)
-		assert.Equal(t, result.Reads{Dropped: o.Reads.Dropped}, *o.Reads)
+		assert.Equal(t, result.Reads{Dropped: o.Reads[0].Account.Dropped}, o.Reads[0].Account)
 	})
 }
 
@@ -378,10 +389,10 @@ func TestReadersThatAreMissing(t *testing.T) {
 	b := newBroker()
 	cfg := reading(b, nil)
 	cfg.Readers.Of = cfg.Readers.Of[:1]
-	cfg.Workload.Reads = 0.5
+	cfg.Workload.Reads = scenario.Reads{Get: 0.5}
 	_, err := Run(t.Context(), cfg)
-	require.ErrorContains(t, err, "load: 1 readers given; a workload with reads has one for each of its 2 tenants")
-	cfg.Workload.Reads = 1
+	require.ErrorContains(t, err, "load: 1 readers of tasks given; a workload with such reads has one for each of its 2 tenants")
+	cfg.Workload.Reads = scenario.Reads{Get: 1}
 	_, err = Run(t.Context(), cfg)
-	require.ErrorContains(t, err, "load: workload.reads is 1; it must be from 0 to below 1")
+	require.ErrorContains(t, err, "load: workload.reads: the share of get is 1; it must be from 0 to below 1")
 }

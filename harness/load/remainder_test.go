@@ -22,3 +22,17 @@ func TestADrainUnderARestoredLedgerGoesOn(t *testing.T) {
 	assert.False(t, restored.none(ledger.Totals{Completed: 1}, now.Add(drainQuiet)))
 	assert.True(t, restored.none(ledger.Totals{Completed: 1}, now.Add(2*drainQuiet-1)))
 }
+
+// A drain moves if something was completed since its first look, and lately.
+func TestARemainderMoves(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var r remainder
+	assert.False(t, r.none(ledger.Totals{Outstanding: 9, Completed: 5}, now))
+	assert.False(t, r.moving(now), "what was completed before the drain is no move")
+	assert.False(t, r.none(ledger.Totals{Outstanding: 9, Completed: 5}, now.Add(1)))
+	assert.False(t, r.moving(now.Add(1)))
+	assert.False(t, r.none(ledger.Totals{Outstanding: 8, Completed: 6}, now.Add(2)))
+	assert.True(t, r.moving(now.Add(1+drainQuiet)))
+	assert.False(t, r.moving(now.Add(2+drainQuiet)), "nothing was completed for too long")
+}

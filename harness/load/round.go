@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -38,6 +39,7 @@ type round struct {
 	sliced bool   // the load of Slices, closed and open
 
 	atWindowEnd uint64 // see Outcome.Outstanding
+	draining    bool   // see Outcome.Draining
 
 	startHook     HookTimes
 	endHook       HookTimes
@@ -261,7 +263,9 @@ func (r *round) start(produce func(*producer)) {
 		readers.Go(func() {
 			producers.Wait()
 			for _, reads := range r.reads {
-				close(reads.waiting)
+				for _, waiting := range reads.waiting {
+					close(waiting)
+				}
 			}
 		})
 	}
@@ -316,7 +320,9 @@ func (r *round) drain() bool {
 		case <-poll.C:
 		case <-up.C:
 			totals := r.cfg.Ledger.Totals()
-			return totals.Outstanding == 0 || r.cfg.Persist && totals.Outstanding == totals.Doubtful
+			drained := totals.Outstanding == 0 || r.cfg.Persist && totals.Outstanding == totals.Doubtful
+			r.draining = !drained && rest.moving(time.Now())
+			return drained
 		case <-r.failure.failed:
 			return false
 		case <-r.caller.Done():
@@ -333,6 +339,7 @@ type remainder struct {
 	restored  bool // the ledger may not know all tasks: that nothing is outstanding does not say that nothing is there
 	completed uint64
 	since     time.Time // since when no more than that were completed
+	moved     bool      // more than at the first look were completed
 }
 
 // none reports whether nothing is left to wait for.
@@ -341,10 +348,14 @@ func (r *remainder) none(t ledger.Totals, now time.Time) bool {
 		return true
 	}
 	if r.since.IsZero() || t.Completed != r.completed {
+		r.moved = !r.since.IsZero()
 		r.completed, r.since = t.Completed, now
 	}
 	return r.persist && t.Outstanding == t.Doubtful && now.Sub(r.since) >= drainQuiet
 }
+
+// moving reports whether tasks were completed within the last drainQuiet of a drain.
+func (r *remainder) moving(now time.Time) bool { return r.moved && now.Sub(r.since) < drainQuiet }
 
 // ending reports whether the round has failed or its caller wants it to end.
 func (r *round) ending() bool { return r.failure.err() != nil || r.caller.Err() != nil }
@@ -407,12 +418,26 @@ func (r *round) merge() *Outcome {
 	o.StartHook, o.EndHook = r.startHook, r.endHook
 	for _, p := range r.producers {
 		p.record.mergeInto(o)
+		o.RefusedEnqueues.Add(p.keying.refused)
 		o.FailedCalls.Add(p.again.failed)
+	}
+	if !r.cfg.Workload.Delay.IsZero() && r.cfg.Workload.Workers > 0 {
+		o.Late = result.NewHistogram()
+	}
+	if r.cfg.Workload.ExtendsLeases() {
+		o.Extend = result.NewHistogram()
 	}
 	for _, s := range r.slots {
 		s.record.mergeInto(o)
+		if o.Extend != nil {
+			o.Clamped += s.extending.latency.mergeInto(o.Extend)
+		}
+		if o.Late != nil {
+			o.Clamped += s.record.late.mergeInto(o.Late)
+		}
 		o.FailedCalls.Add(s.again.failed)
 	}
+	o.TenantCycles = r.cyclesOfTenants()
 	r.mergeReads(o)
 	r.mergeOpen(o)
 	return o

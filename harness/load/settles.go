@@ -12,6 +12,8 @@ import (
 type claimed struct {
 	id      ledger.Identity
 	verdict ledger.Verdict
+	attempt uint32
+	delay   time.Duration
 	at      int64 // when it was claimed
 	lease   ledger.Lease
 }
@@ -25,8 +27,10 @@ type settles struct {
 	*accounting
 	settle   latencies
 	cycle    latencies
+	late     latencies // of delayed tasks
 	back     latencies // see Open.censorUnheard
 	run      sameStart
+	delay    int64 // of the tasks of run, in nanoseconds
 	cycles   uint64
 	finished uint64 // tasks due inside the window of an open load that were completed inside it
 	refused  Refusals
@@ -54,13 +58,7 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 			continue
 		}
 		if outcomes[i] != nil {
-			s.refused.note(1, outcomes[i])
-			if c.verdict != ledger.Unreadable {
-				s.ledger.CompletionRefused(c.id)
-				if s.ledger.WatchesLeases() && errors.Is(outcomes[i], driver.ErrLeaseOver) {
-					s.ledger.LeaseRefused(c.id, c.lease, time.Now())
-				}
-			}
+			s.refuse(c, outcomes[i])
 			continue
 		}
 		if c.placed() {
@@ -75,13 +73,25 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 			if inside {
 				s.recordSettle(c.at, now)
 			}
-			s.recordCycle(c.id.IntendedNS, now)
+			s.recordCycle(c.id.IntendedNS, int64(c.delay), now)
 		}
 	}
 	s.flushSettle(now)
 	s.flushCycle(now)
 	s.ledger.Completed(s.completed...)
 	s.settled(settled)
+}
+
+// refuse says of a delivery that its completion, or its failure, was refused.
+func (s *settles) refuse(c *claimed, reason error) {
+	s.refused.note(1, reason)
+	if c.verdict == ledger.Unreadable {
+		return
+	}
+	s.ledger.CompletionRefused(c.id)
+	if s.ledger.WatchesLeases() && errors.Is(reason, driver.ErrLeaseOver) {
+		s.ledger.LeaseRefused(c.id, c.lease, time.Now())
+	}
 }
 
 // doubt says of deliveries that it is not known whether they were completed, and takes them out of flight, if that is wanted.
@@ -130,18 +140,19 @@ func (s *settles) flushSettle(now int64) {
 	s.settleSink.note(now-s.claims.at, n)
 }
 
-// recordCycle notes that a cycle was completed, of a task that was meant to be sent at a time. The tasks of one
+// recordCycle notes that a cycle was completed, of a task that was meant to be sent at a time, with a delay. The tasks of one
 // enqueue call mostly come back together: they are recorded at once.
-func (s *settles) recordCycle(intended, now int64) {
-	if s.run.n > 0 && s.run.at != intended {
+func (s *settles) recordCycle(intended, delay, now int64) {
+	if s.run.n > 0 && (s.run.at != intended || s.delay != delay) {
 		s.flushCycle(now)
 	}
-	s.run.at = intended
+	s.run.at, s.delay = intended, delay
 	s.run.n++
 }
 
-// flushCycle records the cycles noted. In an open load those are timed that were due inside the window, whenever they
-// were completed: after the window's end all that is known is that they took longer than until then.
+// flushCycle records the cycles noted. The latency counts from when the delay of a task was over, or without one from its intended start. In
+// an open load those are timed for which that was inside the window, whenever they were completed: after the window's end all that is known
+// is that they took longer than until then.
 func (s *settles) flushCycle(now int64) {
 	n := s.run.n
 	s.run.n = 0
@@ -149,7 +160,8 @@ func (s *settles) flushCycle(now int64) {
 		return
 	}
 	intended, scheduled := placed(s.run.at)
-	inside, took := s.window.contains(now), now-intended
+	due := intended + s.delay
+	inside, took := s.window.contains(now), max(0, now-due) // a task that comes early is at fault, and took no time
 	if inside {
 		s.slow.see(took)
 	}
@@ -161,12 +173,23 @@ func (s *settles) flushCycle(now int64) {
 		if inside {
 			s.note(took, n)
 		}
-	case !scheduled || intended < s.window.start():
+	case !scheduled:
 	case inside:
-		s.note(took, n)
-		s.finished += uint64(n)
+		if intended >= s.window.start() {
+			s.finished += uint64(n)
+		}
+		if due >= s.window.start() {
+			s.note(took, n)
+		}
 	default:
-		s.cycle.record(s.window.end()-intended, n)
+		s.censor(due, n)
+	}
+}
+
+// censor records cycles of an open load that were not completed inside the window, if they were due there.
+func (s *settles) censor(due int64, n int) {
+	if due >= s.window.start() && due < s.window.end() {
+		s.cycle.record(s.window.end()-due, n)
 	}
 }
 

@@ -28,6 +28,10 @@ type slot struct {
 
 	thinking     thinking
 	urgency      urgency
+	failing      failing
+	delaying     delaying
+	returning    returning
+	extending    extending
 	record       settles
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
@@ -48,8 +52,19 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 		outcomes:   make([]error, batch),
 		thinking:   newThinking(r.cfg.Workload, number),
 		urgency:    newUrgency(r.cfg.Workload),
+		delaying:   newDelaying(r.cfg.Workload),
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
+	}
+	var err error
+	if s.failing, err = newFailing(r.cfg.Workload, session); err != nil {
+		return nil, err
+	}
+	if s.returning, err = newReturning(r.cfg.Workload, session); err != nil {
+		return nil, err
+	}
+	if s.extending, err = newExtending(r.cfg.Workload, session); err != nil {
+		return nil, err
 	}
 	if !r.cfg.Workload.Combined {
 		return s, nil
@@ -101,11 +116,18 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete completes n deliveries, after the time that the slot thinks. With a combiner it claims the next ones in the same call, unless
-// claims is done. It returns how many it claimed, and whether the slot goes on.
+// complete completes n deliveries, but for those that it fails, after the time that the slot thinks and after the extensions of their leases. With
+// a combiner it claims the next ones in the same call, unless claims is done. It returns how many it claimed, and whether the slot goes on.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
 	s.thinking.pause(calls)
-	s.completing(n)
+	if !s.extend(calls, n) {
+		return 0, false
+	}
+	if n, goOn = s.fail(calls, n); n == 0 || !goOn {
+		return 0, goOn
+	}
+	s.completing(s.claimed[:n])
+	s.giveResults(n)
 	var err error
 	if s.combiner != nil && claims.Err() == nil {
 		next, err = s.combiner.CompleteAndClaim(calls, s.deliveries[:n], s.outcomes[:n], s.next)
@@ -117,22 +139,14 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 	}
 	now := s.clock.now()
 	if err != nil {
-		err = fmt.Errorf("load: worker slot %d: complete for %s: %w", s.number, s.tenant, err)
-		if s.cfg.Persist && calls.Err() == nil {
-			s.record.doubt(s.claimed[:n], true)
-			s.again.after(calls, err)
-			return 0, true
-		}
-		own := !s.cfg.Persist && s.failure.call(calls, err)
-		// Otherwise the drain's time was up: what was not acknowledged by then is lost.
-		if own || s.ending() {
-			s.record.doubt(s.claimed[:n], false)
-		}
-		return 0, false
+		return 0, s.unanswered(calls, "complete", s.claimed[:n], err)
 	}
 	s.again.answered()
 	s.lastComplete = now
 	s.record.account(s.claimed[:n], s.outcomes[:n], now)
+	if !s.readResults(calls, n) {
+		return 0, false
+	}
 	if next > 0 {
 		s.deliveries, s.next = s.next, s.deliveries
 		s.check(next, now)
@@ -140,13 +154,29 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 	return next, true
 }
 
-// completing says of n deliveries that they are about to be completed, where that is watched.
-func (s *slot) completing(n int) {
+// unanswered says of deliveries that the call that settles them failed, and returns whether the slot goes on.
+func (s *slot) unanswered(calls context.Context, call string, claims []claimed, err error) (goOn bool) {
+	err = fmt.Errorf("load: worker slot %d: %s for %s: %w", s.number, call, s.tenant, err)
+	if s.cfg.Persist && calls.Err() == nil {
+		s.record.doubt(claims, true)
+		s.again.after(calls, err)
+		return true
+	}
+	own := !s.cfg.Persist && s.failure.call(calls, err)
+	// Otherwise the drain's time was up: what was not acknowledged by then is lost.
+	if own || s.ending() {
+		s.record.doubt(claims, false)
+	}
+	return false
+}
+
+// completing says of deliveries that their tasks are about to end, where that is watched.
+func (s *slot) completing(claims []claimed) {
 	if !s.cfg.Ledger.WatchesCompletions() {
 		return
 	}
 	s.asked = s.asked[:0]
-	for _, c := range s.claimed[:n] {
+	for _, c := range claims {
 		if c.verdict != ledger.Unreadable {
 			s.asked = append(s.asked, c.id)
 		}
@@ -163,10 +193,14 @@ func (s *slot) check(n int, at int64) {
 			s.from = ledger.NewAddress(s.tenant, d.Queue)
 		}
 		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.from)
-		s.claimed[i].at = at
+		s.claimed[i].at, s.claimed[i].attempt = at, d.Attempt
 		s.outcomes[i] = nil
 		if s.claimed[i].verdict == ledger.Sound {
 			s.urgency.check(s.cfg.Ledger, s.claimed[i].id, s.from, d.Priority)
+			if s.failing.part > 0 {
+				s.cfg.Ledger.Attempted(s.claimed[i].id, d.Attempt)
+			}
+			s.delayed(&s.claimed[i])
 		}
 	}
 	if s.cfg.Ledger.WatchesLeases() {
@@ -178,10 +212,7 @@ func (s *slot) check(n int, at int64) {
 func (s *slot) watch(n int, now time.Time) {
 	for i := range n {
 		d, c := &s.deliveries[i], &s.claimed[i]
-		c.lease = ledger.Lease{Token: d.Token}
-		if d.UntilMs > 0 {
-			c.lease.Until = time.UnixMilli(d.UntilMs)
-		}
+		c.lease = leaseOf(d)
 		if c.verdict != ledger.Unreadable {
 			s.cfg.Ledger.Leased(c.id, c.lease, now)
 		}

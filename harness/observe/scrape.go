@@ -21,7 +21,7 @@ const (
 	scrapeBytesMax = 8 << 20
 )
 
-// Metrics are what a server says of itself. A key is a metric's name; values of a label named state, stage or cause stay apart,
+// Metrics are what a server says of itself. A key is a metric's name; values of a label named state, stage, cause or step stay apart,
 // as NAME{state="VALUE"}, and those of all others are combined as Combine does.
 type Metrics struct {
 	// Values are those of counters, gauges and metrics of no type. Histograms and summaries are NAME_sum and NAME_count. Values
@@ -49,6 +49,14 @@ func Combine(all map[string]float64, key string, value float64) {
 func Scrape(ctx context.Context, admin adminhttp.Client) (map[string]float64, error) {
 	m, err := ScrapeAll(ctx, admin)
 	return m.Values, err
+}
+
+// ReadMetrics has a server write its metrics, as ScrapeAll does, and discards them.
+func ReadMetrics(ctx context.Context, admin adminhttp.Client) error {
+	if _, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax); err != nil {
+		return fmt.Errorf("read metrics: %w", err)
+	}
+	return nil
 }
 
 // ScrapeAll reads the metrics of a server. It takes at most ten seconds and 8 MiB.
@@ -98,7 +106,7 @@ func (m *Metrics) add(name string, kind dto.MetricType, metric *dto.Metric) {
 	suffix := ""
 	for _, label := range metric.GetLabel() {
 		switch label.GetName() {
-		case "state", "stage", "cause":
+		case "state", "stage", "cause", "step":
 			suffix = "{" + label.GetName() + "=" + strconv.Quote(label.GetValue()) + "}"
 		}
 	}

@@ -19,9 +19,11 @@ depth{shard="1",state="ready"} 9
 # TYPE slow gauge
 slow{cause="gc"} 3
 slow{cause="flush"} 4
+sets{step="claim",shard="0"} 5
+sets{step="claim",shard="1"} 6
 `))
 	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"items_max": 9, `depth{state="ready"}`: 16, `slow{cause="gc"}`: 3, `slow{cause="flush"}`: 4}, m.Values)
+	assert.Equal(t, map[string]float64{"items_max": 9, `depth{state="ready"}`: 16, `slow{cause="gc"}`: 3, `slow{cause="flush"}`: 4, `sets{step="claim"}`: 11}, m.Values)
 
 	all := map[string]float64{}
 	for _, v := range []float64{-2, -1, -3} {

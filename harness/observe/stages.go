@@ -10,9 +10,10 @@ import (
 // stagesHistogram is the servers' histogram of the time that a stage takes.
 const stagesHistogram = "prony_stage_seconds"
 
-// stageNames are the stages in the order in which a batch passes them.
+// stageNames are the stages in the order in which a batch passes them, and then the one that is of tasks.
 var stageNames = []string{
 	result.StageReceive, result.StageInbox, result.StageDecide, result.StageApply, result.StageCommitWait, result.StageCommit, result.StageReplicate, result.StageReply,
+	result.StageReady,
 }
 
 // Stages returns how long the stages of the servers' pipeline took between two readings of each server, added up over nodes and

@@ -8,5 +8,5 @@
 //
 // Merge stores and sums the profiles of several rounds. Diff compares them per cycle with those of another run. Locks joins the
 // mutex and the block profile by lock; the engine's package symbols names the locks and channels. A Recorder takes the execution
-// trace of the seconds before a slow cycle.
+// trace of the seconds before a slow cycle. A server's CPU profile is divided among areas of its code: see areaPrefixes.
 package profile

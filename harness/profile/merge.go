@@ -75,6 +75,11 @@ func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock,
 			if k.name == "goroutine" {
 				summary.Rounds, summary.Cycles = 1, group[len(group)-1].Cycles[k.name]
 			}
+			if k.name == "cpu" && of.Node != result.GeneratorNode {
+				if summary.Areas, err = areas(p, k); err != nil {
+					return nil, nil, fmt.Errorf("divide the %s profile: %w", k.name, err)
+				}
+			}
 			summary.File = path.Join(of.Dir(), k.name+extension)
 			if err := writeProfile(filepath.Join(runDir, summary.File), p); err != nil {
 				return nil, nil, fmt.Errorf("write %s profile: %w", k.name, err)

@@ -25,6 +25,9 @@ func Headline(dir string) (string, error) {
 	if len(r.Points) > 0 {
 		h.lacks("it has a sweep, whose points have rates of their own")
 	}
+	if len(r.TimedProfiled()) > 0 {
+		h.lacks("its servers were profiled in timed rounds")
+	}
 	for _, reason := range m.Unpublishable() {
 		h.lacks("%s", reason)
 	}

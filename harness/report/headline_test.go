@@ -46,17 +46,20 @@ func TestHeadlineSaysWhatTheRateHoldsFor(t *testing.T) {
 func TestHeadlineOfARunThatLacksThings(t *testing.T) {
 	t.Parallel()
 	for says, change := range map[string]func(*result.Result){
-		"it has no cycles_per_s":                           func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) },
-		"it has no server_cpu_us_per_cycle":                func(r *result.Result) { r.Metrics[result.ServerCPUUsPerCycle] = result.Metric{N: 7} },
-		"it has no client_cpu_us_per_cycle":                func(r *result.Result) { r.Metrics[result.ClientCPUUsPerCycle] = result.Metric{Median: 5} },
-		"its durability was not recorded":                  func(r *result.Result) { r.Manifest.Scenario.Topology.Durability = "" },
-		"its scenario was not recorded":                    func(r *result.Result) { r.Manifest.Scenario.Topology.Kind = "" },
-		"the number of its host's CPUs was not recorded":   func(r *result.Result) { r.Manifest.Host.CPUs = 0 },
-		"its host's virtualisation was not recorded":       func(r *result.Result) { r.Manifest.Host.Virtualisation = "" },
-		"its host's container was not recorded":            func(r *result.Result) { r.Manifest.Host.Container = "" },
-		"its commit was not recorded":                      func(r *result.Result) { r.Manifest.Build.Commit = "" },
-		"its command was not recorded":                     func(r *result.Result) { r.Manifest.Command = nil },
-		"measured from a tree with uncommitted changes":    func(r *result.Result) { r.Manifest.Build.Dirty = true },
+		"it has no cycles_per_s":                         func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) },
+		"it has no server_cpu_us_per_cycle":              func(r *result.Result) { r.Metrics[result.ServerCPUUsPerCycle] = result.Metric{N: 7} },
+		"it has no client_cpu_us_per_cycle":              func(r *result.Result) { r.Metrics[result.ClientCPUUsPerCycle] = result.Metric{Median: 5} },
+		"its durability was not recorded":                func(r *result.Result) { r.Manifest.Scenario.Topology.Durability = "" },
+		"its scenario was not recorded":                  func(r *result.Result) { r.Manifest.Scenario.Topology.Kind = "" },
+		"the number of its host's CPUs was not recorded": func(r *result.Result) { r.Manifest.Host.CPUs = 0 },
+		"its host's virtualisation was not recorded":     func(r *result.Result) { r.Manifest.Host.Virtualisation = "" },
+		"its host's container was not recorded":          func(r *result.Result) { r.Manifest.Host.Container = "" },
+		"its commit was not recorded":                    func(r *result.Result) { r.Manifest.Build.Commit = "" },
+		"its command was not recorded":                   func(r *result.Result) { r.Manifest.Command = nil },
+		"measured from a tree with uncommitted changes":  func(r *result.Result) { r.Manifest.Build.Dirty = true },
+		"its servers were profiled in timed rounds": func(r *result.Result) {
+			r.Rounds[2].Observed = &result.Observed{Profiles: []string{"cpu"}}
+		},
 		"its verdict is invalid and not pass":              func(r *result.Result) { r.Verdict = result.Invalid },
 		"it has a sweep, whose points have rates of their": func(r *result.Result) { r.Points = []result.Point{{Name: "x"}} },
 	} {

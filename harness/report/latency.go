@@ -28,6 +28,11 @@ var curveStyles = map[string]struct {
 	"cycle":   {"cycle: enqueue to acknowledged completion", orange, []vg.Length{vg.Points(2), vg.Points(2)}},
 	"service": {"service: call of enqueue to acknowledgement", purple, []vg.Length{vg.Points(8), vg.Points(2), vg.Points(2), vg.Points(2)}},
 	"read":    {"read: call to answer", skyBlue, []vg.Length{vg.Points(4), vg.Points(2)}},
+	"list":    {"list: call to answer", purple, []vg.Length{vg.Points(2), vg.Points(4)}},
+	"stats":   {"stats: call to answer", green, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"await":   {"await: call to answer", blue, []vg.Length{vg.Points(8), vg.Points(4)}},
+	"late":    {"late: end of the delay to claim", skyBlue, []vg.Length{vg.Points(1), vg.Points(2)}},
+	"extend":  {"extend: call to acknowledgement", purple, []vg.Length{vg.Points(1), vg.Points(2)}},
 	"slip":    {"slip: how late the generator sent", black, []vg.Length{vg.Points(1), vg.Points(3)}},
 }
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +42,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		backlogSection(p, r)
 		ledgerSection(p, r)
 		stagesSection(p, r)
+		anatomySection(p, r)
 		turnsSection(p, r)
 		lossWindowSection(p, r)
 		stallsSection(p, r)
@@ -77,6 +77,7 @@ func opening(p *page, r *result.Result) {
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
 	}
+	observedParagraph(p, r)
 	scriptParagraph(p, r)
 	listed(p, "Reasons for the verdict:", r.Reasons)
 	listed(p, "Warnings:", r.Warnings)
@@ -263,6 +264,8 @@ func roundsSection(p *page, r *result.Result) {
 	for _, round := range r.Rounds {
 		kind := "timed"
 		switch {
+		case round.TimedProfiled():
+			kind = "timed, profiled"
 		case round.Profiled:
 			kind = "profiled"
 		case round.Calibration:
@@ -283,78 +286,4 @@ func roundsSection(p *page, r *result.Result) {
 	}
 	p.table(header, rows)
 	p.list(notes)
-}
-
-func ledgerSection(p *page, r *result.Result) {
-	if len(r.Rounds) == 0 {
-		return
-	}
-	p.heading(2, "Ledger, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The account of every task of a round, warm-up and drain included. Unknown are tasks that were sent and" +
-		" neither acknowledged nor refused.")
-	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
-	apart := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Misrouted+round.Ledger.Reordered > 0 })
-	shared := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Contested+round.Ledger.Revoked > 0 })
-	read := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Reads > 0 })
-	left := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Left > 0 })
-	if left {
-		header = append(header, ">left")
-	}
-	if apart {
-		header = append(header, ">misrouted", ">reordered")
-	}
-	if shared {
-		header = append(header, ">contested", ">revoked")
-	}
-	if read {
-		header = append(header, ">reads", ">misread")
-	}
-	var rows [][]string
-	var faults []string
-	for _, round := range r.Rounds {
-		l := round.Ledger
-		row := []string{
-			roundName(r, round), render.Count(l.Enqueued), render.Count(l.Unknown), render.Count(l.Completed), render.Count(l.Lost), render.Count(l.Duplicated), render.Count(l.Corrupted),
-		}
-		if left {
-			row = append(row, render.Count(l.Left))
-		}
-		if apart {
-			row = append(row, render.Count(l.Misrouted), render.Count(l.Reordered))
-		}
-		if shared {
-			row = append(row, render.Count(l.Contested), render.Count(l.Revoked))
-		}
-		if read {
-			row = append(row, render.Count(l.Reads), render.Count(l.Misread))
-		}
-		rows = append(rows, row)
-		for _, sample := range l.Samples {
-			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
-		}
-	}
-	if left {
-		p.paragraph("Left tasks were enqueued in a workload without workers: no worker claims them, and the servers' own account has to show that" +
-			" they still hold them.")
-	}
-	if apart {
-		p.paragraph("Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +
-			" were claimed after a later task of the same producer and queue.")
-	}
-	if shared {
-		p.paragraph("Contested tasks were claimed while another lease of the task was valid. Revoked are completions that were refused" +
-			" although their lease was valid.")
-	}
-	if read {
-		p.paragraph("Reads are those that were answered. Misread were answered with something else than the task, with another tenant's" +
-			" task, or without a task that was there.")
-	}
-	p.table(header, rows)
-	if read {
-		readsTable(p, r)
-	}
-	if len(faults) > 0 {
-		p.paragraph("Some of the tasks at fault:")
-		p.list(faults)
-	}
 }

@@ -76,8 +76,12 @@ func backlogSection(p *page, r *result.Result) {
 		if b.ReferenceDrainS > 0 {
 			small = render.Number(float64(b.ReferenceTasks) / b.ReferenceDrainS)
 		}
+		restart := code(b.Restart)
+		if c := b.ColdCache; c != nil {
+			restart += fmt.Sprintf(", cold: %s of %s MB cached", render.Number(c.LeftMB), render.Number(c.DataMB))
+		}
 		rows = append(rows, []string{
-			roundName(r, round), render.Count(b.Tasks), render.Number(b.FillS), render.Number(b.RSSMBFillMax), code(b.Restart), first,
+			roundName(r, round), render.Count(b.Tasks), render.Number(b.FillS), render.Number(b.RSSMBFillMax), restart, first,
 			render.Count(b.Cycles), render.Number(b.DrainS), render.Number(b.RSSMBDrainMax),
 			cell(round, result.DrainCyclesPerS), cell(round, result.CyclesPerS), cell(round, result.DrainRatio),
 			small, cell(round, result.DrainSmallRatio),

@@ -9,7 +9,7 @@ import (
 )
 
 // partColumns are metrics that only some scenarios have.
-var partColumns = columns{
+var partColumns = slices.Concat(columns{
 	{">enqueues/s", result.EnqueuesPerS},
 	{">server, CPUs", result.ServerCPUCores},
 	{">sets/cycle", result.StorageSetsPerCycle},
@@ -26,12 +26,35 @@ var partColumns = columns{
 	{">append, ms", result.RaftAppendMsMean},
 	{">commit, ms", result.RaftCommitMsMean},
 	{">elections", result.RaftElections},
-	{">reads/s", result.ReadsPerS},
-	{">read p50, ms", result.ReadLatencyMs + "_p50"},
-	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+}, getColumns, otherReadColumns, columns{
+	{">extend p99, ms", result.ExtendLatencyMs + "_p99"},
+	{">late p50, ms", result.LateMs + "_p50"},
+	{">late p99, ms", result.LateMs + "_p99"},
+	{">tenant fairness", result.TenantFairness},
+	{">fewest ÷ mean", result.TenantCyclesMinRatio},
 	{">last tenth ÷ second", result.SteadyRateRatio},
 	{">disk at most, MB", result.DiskMBMax},
 	{">disk at the end, MB", result.DiskMBEnd},
+})
+
+// getColumns are the metrics of reads of single tasks.
+var getColumns = columns{
+	{">reads/s", result.ReadsPerS},
+	{">read p50, ms", result.ReadLatencyMs + "_p50"},
+	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+}
+
+// otherReadColumns are the metrics of the other kinds of reads.
+var otherReadColumns = columns{
+	{">lists/s", result.ListsPerS},
+	{">list p50, ms", result.ListLatencyMs + "_p50"},
+	{">list p99, ms", result.ListLatencyMs + "_p99"},
+	{">stats/s", result.StatsPerS},
+	{">stats p50, ms", result.StatsLatencyMs + "_p50"},
+	{">stats p99, ms", result.StatsLatencyMs + "_p99"},
+	{">awaits/s", result.AwaitsPerS},
+	{">await p50, ms", result.AwaitLatencyMs + "_p50"},
+	{">await p99, ms", result.AwaitLatencyMs + "_p99"},
 }
 
 // pointColumns are the metrics that points are compared by.
@@ -59,6 +82,8 @@ var pointColumns = columns{
 	{">offered/s", result.OfferedPerS},
 	{">unfinished", result.Unfinished},
 	{">slip p99, ms", result.SlipMs + "_p99"},
+	{">tenant fairness", result.TenantFairness},
+	{">fewest ÷ mean", result.TenantCyclesMinRatio},
 	{">drain, cycles/s", result.DrainCyclesPerS},
 	{">first claim, s", result.RestartFirstClaimS},
 	{">turns above 2 ms", result.ShardTurnsAbove2MsRatio},
@@ -117,6 +142,9 @@ func pointsSection(p *page, r *result.Result) {
 		metrics = append(metrics, point.Metrics)
 	}
 	columns := present(pointColumns, metrics)
+	if others := present(otherReadColumns, metrics); len(others) > 0 { // the points are compared by their reads too
+		columns = slices.Concat(columns, present(getColumns, metrics), others)
+	}
 	var header []string
 	for _, v := range r.Points[0].Values {
 		header = append(header, code(v.Key))

@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // readsTable shows how the reads of each round's window were answered, of a load that reads tasks.
@@ -26,5 +27,34 @@ func readsTable(p *page, r *result.Result) {
 		" task was there. Dropped reads came due while too many waited.")
 	p.table([]string{
 		">round", ">answered", ">found", ">gone", ">foreign", ">foreign, task there", ">wrong", ">dropped", ">refused",
+	}, rows)
+}
+
+// otherReadsTable shows how the reads of each round's window were answered that are of another kind than get.
+func otherReadsTable(p *page, r *result.Result) {
+	var rows [][]string
+	for _, round := range r.Rounds {
+		for _, kind := range scenario.ReadKinds() {
+			of, has := round.OtherReads[kind]
+			if !has {
+				continue
+			}
+			rows = append(rows, []string{
+				roundName(r, round), code(kind), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Tasks), render.Count(of.Gone),
+				render.Count(of.Unended), render.Count(of.Foreign), render.Count(of.ForeignStored), render.Count(of.Wrong), render.Count(of.Mismatches),
+				render.Count(of.Dropped), render.Count(of.Refused),
+			})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.paragraph("How the other kinds of reads of each window were answered: `list` reads the tasks of a queue, `stats` its figures, and `await` waits" +
+		" for the end of a task. Found are lists with tasks, figures, and waits that ended with the task's completion. Gone are lists without a" +
+		" task, and waits for a task whose completion had been asked for before. Unended are waits that were over before the task had ended." +
+		" Foreign are reads of another tenant's queue or task, which were refused; of them those of a tenant with a task there. Wrong are those" +
+		" of the window, and mismatches those of the whole round.")
+	p.table([]string{
+		">round", "kind", ">answered", ">found", ">tasks listed", ">gone", ">unended", ">foreign", ">foreign, task there", ">wrong", ">mismatches", ">dropped", ">refused",
 	}, rows)
 }

@@ -20,7 +20,7 @@ const RunPage = "report.md"
 // paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
 // and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
 // figures tell. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
-// page of a soak's folder has the name of a run's.
+// page of a soak's folder has the name of a run's, and that of a serial budget is serial.md.
 func Render(in, out string) ([]string, error) {
 	if compared, err := isComparison(in); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -31,6 +31,11 @@ func Render(in, out string) ([]string, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	} else if soaked {
 		return renderSoak(in, out)
+	}
+	if serial, err := result.IsSerial(in); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	} else if serial {
+		return renderSerial(in, out)
 	}
 	r, hists, err := result.Read(in)
 	if err != nil {
@@ -82,7 +87,8 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 	return written, nil
 }
 
-// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>,
+// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, without the slow commits that no
+// page shows,
 // keeps a summary of the run that was published before, for the repeatability of the figures,
 // renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
 // comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
@@ -98,6 +104,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 	} else if soaked {
 		return publishSoak(run, reportsDir)
 	}
+	if serial, err := result.IsSerial(run); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	} else if serial {
+		return publishSerial(run, reportsDir)
+	}
 	r, _, err := result.Read(run) // what cannot be read again is not published
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
@@ -111,6 +122,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 	}
 	if err := copyFiles(run, data, []string{result.HistogramsFile, result.ResultFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if keepShownStalls(r) {
+		if err := result.WriteResult(filepath.Join(data, result.ResultFile), r); err != nil {
+			return nil, fmt.Errorf("publish: %w", err)
+		}
 	}
 	return Render(data, reportsDir)
 }

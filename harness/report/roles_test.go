@@ -30,7 +30,7 @@ func TestPageOfEnqueuesAlone(t *testing.T) {
 	page := files["fixture.md"]
 	for _, says := range []string{
 		"enqueues/s", "| `enqueues_per_s` | 5,000 | 5,000 | 5,000 | 3 | 1/s |", "| `enqueue_latency_ms_p99` |",
-		"corrupted | left |", "| 123,456 | 0 | 0 | 0 | 0 | 0 | 123,456 |", "Left tasks were enqueued in a workload without workers",
+		"corrupted | left |", "| 123,456 | 0 | 0 | 0 | 0 | 0 | 123,456 |", "Left tasks are still on the servers, as the servers' own account has to show",
 	} {
 		assert.Contains(t, page, says)
 	}

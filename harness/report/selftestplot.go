@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// powerPoint is the share of the trials of one kind that the gate called.
-type powerPoint struct{ loss, share, low, high float64 }
+// intervalPoint is a value with its interval at a place of the X axis: in the plot of a self-test, a loss and the share of trials that the
+// gate called.
+type intervalPoint struct{ x, value, low, high float64 }
 
 // SelfTestPlot draws the share of the changes that the gate calls over what they lose, with 95 % intervals.
 func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
@@ -39,10 +40,10 @@ func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
 	} {
 		points := powerPoints(t, series.looks, series.cpu)
 		for i := range points {
-			points[i].loss += series.shift // so that intervals of the same change stand beside each other
-			limit = max(limit, points[i].loss)
+			points[i].x += series.shift // so that intervals of the same change stand beside each other
+			limit = max(limit, points[i].x)
 		}
-		if err := addPower(p, series.name, points, series.color, series.glyph, series.cpu); err != nil {
+		if err := addIntervals(p, series.name, points, series.color, series.glyph, series.cpu); err != nil {
 			return nil, err
 		}
 		drawn = drawn || len(points) > 0
@@ -62,30 +63,30 @@ func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
 }
 
 // powerPoints returns the points of a series, in percent, from its disjoint trials.
-func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []powerPoint) {
+func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []intervalPoint) {
 	for _, k := range t.Kinds {
 		trial, ok := k.Trial(looks, true)
 		if !ok || cpu != (k.Same() || k.Fault == "work") {
 			continue
 		}
-		point := powerPoint{share: 100 * float64(trial.Red()) / float64(trial.Trials), low: 100 * trial.Low, high: 100 * trial.High}
+		point := intervalPoint{value: 100 * float64(trial.Red()) / float64(trial.Trials), low: 100 * trial.Low, high: 100 * trial.High}
 		if f, ok := k.Figure(k.Metric); ok {
-			point.loss = 100 * f.Loss
+			point.x = 100 * f.Loss
 		}
 		points = append(points, point)
 	}
 	return points
 }
 
-// addPower draws one series: a dot with its interval for each kind, and a line through those of a curve.
-func addPower(p *plot.Plot, name string, points []powerPoint, c color.Color, glyph draw.GlyphDrawer, curve bool) error {
+// addIntervals draws one series: a dot with its interval for each point, and a line through those of a curve.
+func addIntervals(p *plot.Plot, name string, points []intervalPoint, c color.Color, glyph draw.GlyphDrawer, curve bool) error {
 	if len(points) == 0 {
 		return nil
 	}
 	xys := make(plotter.XYs, len(points))
 	for i, point := range points {
-		xys[i] = plotter.XY{X: point.loss, Y: point.share}
-		bar, err := plotter.NewLine(plotter.XYs{{X: point.loss, Y: point.low}, {X: point.loss, Y: point.high}})
+		xys[i] = plotter.XY{X: point.x, Y: point.value}
+		bar, err := plotter.NewLine(plotter.XYs{{X: point.x, Y: point.low}, {X: point.x, Y: point.high}})
 		if err != nil {
 			return fmt.Errorf("draw an interval: %w", err)
 		}
@@ -94,7 +95,7 @@ func addPower(p *plot.Plot, name string, points []powerPoint, c color.Color, gly
 	}
 	dots, err := plotter.NewScatter(xys)
 	if err != nil {
-		return fmt.Errorf("draw the shares: %w", err)
+		return fmt.Errorf("draw the values: %w", err)
 	}
 	dots.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: glyph}
 	if curve {

@@ -220,6 +220,9 @@ func (t *settings) phases() {
 		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
 		if !scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
 			t.add("backlog, restart before the drain", "", s.Backlog.Restart)
+			if s.Backlog.ColdCache {
+				t.add("backlog, page cache at the restart", "", "cold")
+			}
 		}
 	}
 }

@@ -18,6 +18,7 @@ var stageMeanings = map[string]string{
 	result.StageReplicate:  "of that: until a majority of the nodes has it, and it is this node's turn",
 	result.StageApply:      "writing the batch to the store",
 	result.StageReply:      "until the last answer of the batch is handed out",
+	result.StageReady:      "of each task: from the turn that enqueued the task until the turn that leased it first, in whole milliseconds",
 }
 
 // stagesSection shows how long the stages of the servers' pipeline took, and what that makes of the throughput.
@@ -68,22 +69,24 @@ func stageTable(p *page, stages []result.Stage, cycles uint64) {
 	total := onTheWay(stages)
 	var rows [][]string
 	for _, s := range stages {
-		part := "in commit"
-		if serial(s.Name, stages) {
+		part, p50, p99 := "in commit", render.Number(s.P50Ms), render.Number(s.P99Ms)
+		switch {
+		case serial(s.Name, stages):
 			part = share(s.MeanMs(), total)
+		case s.Name == result.StageReady:
+			part, p50, p99 = "of tasks", "", "" // whole milliseconds tell no percentile
 		}
 		rows = append(rows, []string{
-			code(s.Name), text(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part,
-			render.Number(s.P50Ms), render.Number(s.P99Ms), perCycle(s.SumMs*1e3, cycles),
+			code(s.Name), text(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part, p50, p99, perCycle(s.SumMs*1e3, cycles),
 		})
 	}
 	p.table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)
 }
 
-// serial reports whether a stage comes after the others, and is not a part of one: with Raft, replicating and applying are
-// parts of the commit.
+// serial reports whether a batch passes a stage after the others, and the stage is not a part of one: with Raft, replicating and applying
+// are parts of the commit.
 func serial(name string, all []result.Stage) bool {
-	if name == result.StageReplicate {
+	if name == result.StageReplicate || name == result.StageReady {
 		return false
 	}
 	replicated := slices.ContainsFunc(all, func(s result.Stage) bool { return s.Name == result.StageReplicate && s.Count > 0 })

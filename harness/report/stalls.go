@@ -53,7 +53,7 @@ func stallsSection(p *page, r *result.Result) {
 		rows = append(rows, []string{code(c.Cause), text(causeMeanings[c.Cause]), render.Count(c.Commits), render.Number(c.Ms)})
 	}
 	p.table([]string{"cause", "what", ">commits", ">time, ms"}, rows)
-	longestCommits(p, r, rounds)
+	longestCommits(p, r)
 }
 
 func slowMs(rounds []result.Round) float64 {
@@ -65,31 +65,64 @@ func slowMs(rounds []result.Round) float64 {
 	return 0
 }
 
-// longestCommits lists the longest slow commits of the windows.
-func longestCommits(p *page, r *result.Result, rounds []result.Round) {
-	type of struct {
-		round  string
-		commit result.SlowCommit
-	}
-	var all []of
-	for _, round := range rounds {
-		if round.Stalls == nil {
+// roundCommit is a slow commit of a round.
+type roundCommit struct {
+	round  *result.Round
+	commit result.SlowCommit
+}
+
+// slowest returns the slow commits of the timed rounds that a page lists, the longest first.
+func slowest(r *result.Result) []roundCommit {
+	var all []roundCommit
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		if !round.Timed() || round.Stalls == nil {
 			continue
 		}
 		for _, c := range round.Stalls.Commits {
-			all = append(all, of{roundName(r, round), c})
+			all = append(all, roundCommit{round, c})
 		}
 	}
+	slices.SortStableFunc(all, func(a, b roundCommit) int { return cmp.Compare(b.commit.Ms, a.commit.Ms) })
+	return all[:min(len(all), stallsListed)]
+}
+
+// keepShownStalls removes the slow commits and the work of stores that the page of r does not show, and counts the commits as missing. A page lists the
+// longest commits of all rounds, and draws one round: that of the longest. keepShownStalls reports whether it removed any.
+func keepShownStalls(r *result.Result) (removed bool) {
+	listed := slowest(r)
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		if round.Stalls == nil || len(listed) > 0 && round == listed[0].round {
+			continue
+		}
+		var kept []result.SlowCommit
+		for _, c := range round.Stalls.Commits {
+			if slices.ContainsFunc(listed, func(l roundCommit) bool { return l.round == round && l.commit.AtS == c.AtS && l.commit.Ms == c.Ms }) {
+				kept = append(kept, c)
+			}
+		}
+		less := *round.Stalls
+		less.Missing += uint64(len(less.Commits) - len(kept))
+		removed = removed || len(kept) < len(less.Commits) || len(less.Work) > 0
+		less.Commits, less.Work = kept, nil
+		round.Stalls = &less
+	}
+	return removed
+}
+
+// longestCommits lists the longest slow commits of the windows.
+func longestCommits(p *page, r *result.Result) {
+	all := slowest(r)
 	if len(all) == 0 {
 		p.paragraph("None of them ended in a window.")
 		return
 	}
-	slices.SortStableFunc(all, func(a, b of) int { return cmp.Compare(b.commit.Ms, a.commit.Ms) })
 	var rows [][]string
-	for _, o := range all[:min(len(all), stallsListed)] {
+	for _, o := range all {
 		c := o.commit
 		rows = append(rows, []string{
-			o.round, render.Number(c.AtS), render.Number(c.Ms), code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
+			roundName(r, *o.round), render.Number(c.AtS), render.Number(c.Ms), code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
 		})
 	}
 	p.paragraph("The longest of the windows. Beside each commit stands what ran during it, and for how long: of work of all stores of its node.")
@@ -142,21 +175,11 @@ func StallBeside(c result.SlowCommit) string {
 // stallsPlot draws the slow commits of one round over its window, beside the flushes and compactions: the timed round with the longest slow
 // commit.
 func stallsPlot(r *result.Result) ([]byte, error) {
-	var worst result.Round
-	longest := 0.0
-	for _, round := range timedRounds(r) {
-		if round.Stalls == nil {
-			continue
-		}
-		for _, c := range round.Stalls.Commits {
-			if c.Ms > longest {
-				worst, longest = round, c.Ms
-			}
-		}
-	}
-	if longest == 0 {
+	listed := slowest(r)
+	if len(listed) == 0 {
 		return nil, errNothingToPlot
 	}
+	worst, longest := *listed[0].round, listed[0].commit.Ms
 	p := newPlot(fmt.Sprintf("%s: slow commits of round %d, durability %s", r.Scenario, worst.Number, r.Manifest.Durability()))
 	p.X.Label.Text = "time in the window (s)"
 	p.Y.Label.Text = "time of a commit (ms)"

@@ -24,8 +24,17 @@ var workloadColumns = columns{
 	{">unsent", result.Unsent},
 	{">dropped", result.Dropped},
 	{">slip p99, ms", result.SlipMs + "_p99"},
+	{">tenant fairness", result.TenantFairness},
 	{">reads/s", result.ReadsPerS},
 	{">read p99, ms", result.ReadLatencyMs + "_p99"},
+	{">lists/s", result.ListsPerS},
+	{">list p99, ms", result.ListLatencyMs + "_p99"},
+	{">stats/s", result.StatsPerS},
+	{">stats p99, ms", result.StatsLatencyMs + "_p99"},
+	{">awaits/s", result.AwaitsPerS},
+	{">await p99, ms", result.AwaitLatencyMs + "_p99"},
+	{">extend p99, ms", result.ExtendLatencyMs + "_p99"},
+	{">late p99, ms", result.LateMs + "_p99"},
 }
 
 // workloadsSection shows the workloads of a mixed scenario side by side, and each round's.

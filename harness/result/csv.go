@@ -27,6 +27,8 @@ func WriteCSV(w io.Writer, r *Result) error {
 		switch {
 		case round.Calibration:
 			kind = "calibration"
+		case round.TimedProfiled():
+			kind = "timed, profiled"
 		case round.Profiled:
 			kind = "profiled"
 		}

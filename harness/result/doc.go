@@ -11,7 +11,7 @@
 //	  profiles/         of the profiled rounds; logs of servers and traces lie beside it
 //	runs/latest         a symbolic link to the run that was stored last
 //
-// A soak's folder has soak.json; package soak says what else.
+// The folder of a serial budget has serial.json. A soak's folder has soak.json; package soak says what else.
 //
 // A comparison's folder has a run folder for each arm (base, change, control) and comparison.json. Every file is replaced in one step
 // (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete.

@@ -39,11 +39,14 @@ type Outcome struct {
 	// Polling says which side's connections polled before their thread slept; "" if neither did.
 	Polling string `json:"polling,omitempty"`
 	// FewerRounds says by how much the run has fewer rounds than its scenario's file wants; "" if it has as many.
-	FewerRounds string            `json:"fewer_rounds,omitempty"`
-	Reasons     []string          `json:"reasons,omitempty"`
-	Warnings    []string          `json:"warnings,omitempty"`
-	Metrics     map[string]Metric `json:"metrics"`
-	References  []Reference       `json:"references,omitempty"` // what the host was worth in the run
+	FewerRounds string `json:"fewer_rounds,omitempty"`
+	// TimedRoundsProfiled are the numbers of the timed rounds in whose windows the servers were profiled: their figures are no measure of a
+	// server that is not.
+	TimedRoundsProfiled []int             `json:"timed_rounds_profiled,omitempty"`
+	Reasons             []string          `json:"reasons,omitempty"`
+	Warnings            []string          `json:"warnings,omitempty"`
+	Metrics             map[string]Metric `json:"metrics"`
+	References          []Reference       `json:"references,omitempty"` // what the host was worth in the run
 	// Limits are those that the run was judged by; empty where it was not.
 	Limits []JudgedLimit `json:"limits,omitempty"`
 	// Points are those of a sweep.
@@ -75,7 +78,8 @@ func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
 		Settings: r.Manifest.Scenario.Settings(), Polling: r.Manifest.Polling(), FewerRounds: r.Manifest.FewerRounds(),
-		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r), References: r.References,
+		TimedRoundsProfiled: r.TimedProfiled(),
+		Reasons:             slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r), References: r.References,
 		Points: PublishedPoints(r), Workloads: PublishedWorkloads(r),
 	}
 }

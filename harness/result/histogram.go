@@ -35,8 +35,17 @@ type Histograms struct {
 	Service *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
 	Slip    *hdrhistogram.Histogram // how much later than it could the generator sent a task
 
-	// Of a load that reads tasks only; nil of any other.
-	Read *hdrhistogram.Histogram // from the call of a read to its answer
+	// Of a load with reads of the kind only; nil of any other. Each is from the call to its answer.
+	Read  *hdrhistogram.Histogram // of one task
+	List  *hdrhistogram.Histogram // of the tasks of a queue
+	Stats *hdrhistogram.Histogram // of the figures of a queue
+	Await *hdrhistogram.Histogram // of the end of a task
+
+	// Of a load with delayed tasks only; nil of any other.
+	Late *hdrhistogram.Histogram // from when the delay of a task was over to its first claim
+
+	// Of a load that extends leases only; nil of any other.
+	Extend *hdrhistogram.Histogram // from the call of an extension to its acknowledgement
 }
 
 // NewHistograms returns the three histograms of a closed load, empty.
@@ -54,7 +63,7 @@ type RoundHistograms struct {
 
 // Kind is one of the histograms, named.
 type Kind struct {
-	Name      string // "enqueue", "settle", "cycle", "service", "slip" or "read"
+	Name      string // "enqueue", "settle", "cycle", "service", "slip", "read", "list", "stats", "await", "late" or "extend"
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
 }
@@ -67,7 +76,16 @@ func (h Histograms) Kinds() []Kind {
 		{"settle", SettleLatencyMs, h.Settle},
 		{"cycle", CycleLatencyMs, h.Cycle},
 	}
-	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}, {"read", ReadLatencyMs, h.Read}} {
+	for _, kind := range []Kind{
+		{"service", ServiceLatencyMs, h.Service},
+		{"slip", SlipMs, h.Slip},
+		{"read", ReadLatencyMs, h.Read},
+		{"list", ListLatencyMs, h.List},
+		{"stats", StatsLatencyMs, h.Stats},
+		{"await", AwaitLatencyMs, h.Await},
+		{"late", LateMs, h.Late},
+		{"extend", ExtendLatencyMs, h.Extend},
+	} {
 		if kind.Histogram != nil {
 			kinds = append(kinds, kind)
 		}
@@ -90,6 +108,16 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 		return &h.Slip
 	case "read":
 		return &h.Read
+	case "list":
+		return &h.List
+	case "stats":
+		return &h.Stats
+	case "await":
+		return &h.Await
+	case "late":
+		return &h.Late
+	case "extend":
+		return &h.Extend
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ var meanings = map[string]string{
 	UnsyncedTasksMax:         "the most acknowledged enqueues and completions that no fsync covered, of one shard: what a loss of power would have taken",
 	UnsyncedMsP99:            "bound that 99 of 100 peaks of the age of the oldest acknowledgement that no fsync covered were not above",
 	UnsyncedMsMax:            "greatest age of the oldest acknowledgement that no fsync covered",
+	CycleUnattributedPercent: "part of the mean time of a cycle that its parts leave out or exceed",
 	FaultFirstAckMsMedian:    "median time from a fault to the first acknowledged cycle after the outage",
 	FaultFirstAckMsMax:       "longest time from a fault to the first acknowledged cycle after the outage",
 	FaultRecoveryMsMedian:    "median time from a fault until the rate was back",
@@ -54,6 +55,8 @@ var meanings = map[string]string{
 	ReadsPerS:                "reads of tasks per second that were answered",
 	ReadFoundRatio:           "reads of own tasks that were answered with the task, to all reads of own tasks",
 	ReadsDropped:             "reads that came due in the window while too many waited",
+	TenantFairness:           "Jain's index of the cycles of tenants that send the same load: 1 if each did as many, 1/n if one of n did all",
+	TenantCyclesMinRatio:     "cycles of the tenant that did the fewest, to the mean of all tenants",
 	Unfinished:               "tasks of an open load that were sent in the window and not completed in it",
 	Unsent:                   "tasks of an open load that were due in the window and not sent in it",
 	Dropped:                  "tasks of an open load that were never sent",
@@ -73,6 +76,13 @@ var meanings = map[string]string{
 	Duplicated:               "tasks that were completed twice, over all rounds",
 	Corrupted:                "tasks that were claimed with another payload or priority than they were enqueued with, over all rounds",
 	ReadMismatches:           "reads that were answered wrongly, or with another tenant's task, over all rounds",
+	ListsPerS:                "lists of a queue's tasks that were answered per second",
+	ListsDropped:             "lists of a queue's tasks that came due and were not made, because too many waited",
+	StatsPerS:                "reads of a queue's figures that were answered per second",
+	StatsDropped:             "reads of a queue's figures that came due and were not made, because too many waited",
+	AwaitsPerS:               "waits for the end of a task that were answered per second",
+	AwaitEndedRatio:          "the share of the waits for the end of an own task that ended with the task's completion",
+	AwaitsDropped:            "waits for the end of a task that came due and were not made, because too many waited",
 }
 
 // familyMeanings say what each latency family times.
@@ -83,6 +93,11 @@ var familyMeanings = map[string]string{
 	ServiceLatencyMs: "from the call of enqueue to its acknowledgement",
 	SlipMs:           "how much later than it could the generator sent a task",
 	ReadLatencyMs:    "from the call of a read to its answer",
+	ListLatencyMs:    "from the call for the list of a queue's tasks to its answer",
+	StatsLatencyMs:   "from the call for a queue's figures to its answer",
+	AwaitLatencyMs:   "from the call that waits for the end of a task to its answer",
+	ExtendLatencyMs:  "from the call of an extension of a lease to its acknowledgement",
+	LateMs:           "from when the delay of a task was over to its first claim",
 }
 
 // Meaning says what the figure is, as a part of a sentence without its unit.

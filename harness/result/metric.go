@@ -55,6 +55,9 @@ const (
 	UnsyncedMsP99    = "unsynced_ms_p99"
 	UnsyncedMsMax    = "unsynced_ms_max"
 
+	// CycleUnattributedPercent is how much of the mean time of a cycle its parts leave out or exceed; see CycleTime.
+	CycleUnattributedPercent = "cycle_unattributed_percent"
+
 	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
@@ -74,11 +77,24 @@ const (
 	// EnqueuesPerS are those acknowledged, of a workload without workers.
 	EnqueuesPerS = "enqueues_per_s"
 
+	// Of tenants that send the same load; see TenantShares.
+	TenantFairness       = "tenant_fairness"
+	TenantCyclesMinRatio = "tenant_cycles_min_ratio"
+
 	// Of a load that reads tasks; see Reads.
 	ReadsPerS      = "reads_per_s"      // answered
 	ReadFoundRatio = "read_found_ratio" // reads by a task's own tenant that were answered with the task, to all of those
 	ReadsDropped   = "reads_dropped"
-	ReadMismatches = "read_mismatches" // Misread of the ledger
+	ReadMismatches = "read_mismatches" // Misread of the ledger, of all kinds of reads
+
+	// Of a load that reads queues, or awaits the end of tasks; see Reads.
+	ListsPerS       = "lists_per_s"
+	ListsDropped    = "lists_dropped"
+	StatsPerS       = "stats_per_s"
+	StatsDropped    = "stats_dropped"
+	AwaitsPerS      = "awaits_per_s"
+	AwaitEndedRatio = "await_ended_ratio" // awaits by a task's own tenant that ended with the task's completion, to all of those
+	AwaitsDropped   = "awaits_dropped"
 
 	// Of a backlog.
 	FillTasksPerS      = "fill_tasks_per_s"
@@ -121,6 +137,17 @@ const (
 
 	// Of a load that reads tasks.
 	ReadLatencyMs = "read_latency_ms" // from the call of a read to its answer
+
+	// Of a load that reads queues, or awaits the end of tasks: from the call to its answer.
+	ListLatencyMs  = "list_latency_ms"
+	StatsLatencyMs = "stats_latency_ms"
+	AwaitLatencyMs = "await_latency_ms"
+
+	// Of a load with delayed tasks.
+	LateMs = "late_ms" // from when the delay of a task was over to its first claim
+
+	// Of a load that extends leases.
+	ExtendLatencyMs = "extend_latency_ms" // from the call of an extension to its acknowledgement
 )
 
 // Part is a part of a scenario that has metrics of its own.
@@ -131,7 +158,13 @@ const (
 	OfLoad    Part = "load"    // tasks are completed in the window
 	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
 	OfOpen    Part = "open load"
-	OfReads   Part = "reads"
+	OfReads   Part = "reads" // of single tasks
+	OfLists   Part = "lists"
+	OfStats   Part = "queue figures"
+	OfAwaits  Part = "awaits"
+	OfDelays  Part = "delays"
+	OfExtends Part = "extensions"
+	OfTenants Part = "tenants" // several tenants send the same load
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
 	// OfReference is a small backlog beside the large one.
@@ -140,8 +173,9 @@ const (
 	OfStorage   Part = "storage" // the server counts what it does with its store
 	OfRuntime   Part = "runtime" // the server says what its runtime allocates
 	OfRaft      Part = "raft"
-	OfTurns     Part = "turns" // the server times the turns of its shards
-	OfLoss      Part = "loss"  // the server counts its window of loss
+	OfTurns     Part = "turns"   // the server times the turns of its shards
+	OfLoss      Part = "loss"    // the server counts its window of loss
+	OfAnatomy   Part = "anatomy" // the server times the wait of ready tasks
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
@@ -225,6 +259,7 @@ var specs = func() []Spec {
 		{Name: UnsyncedTasksMax, Unit: "tasks", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
 		{Name: UnsyncedMsP99, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
 		{Name: UnsyncedMsMax, Unit: "ms", Better: Lower, Part: OfLoss, Zero: true, Partial: true},
+		{Name: CycleUnattributedPercent, Unit: "%", Better: Lower, Part: OfAnatomy, Zero: true, Partial: true},
 		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true, Partial: true},
@@ -246,6 +281,15 @@ var specs = func() []Spec {
 		{Name: ReadsPerS, Unit: "1/s", Better: Higher, Part: OfReads},
 		{Name: ReadFoundRatio, Unit: "ratio", Better: Higher, Part: OfReads, Zero: true, Partial: true},
 		{Name: ReadsDropped, Unit: "reads", Better: Lower, Part: OfReads, Zero: true},
+		{Name: ListsPerS, Unit: "1/s", Better: Higher, Part: OfLists},
+		{Name: ListsDropped, Unit: "reads", Better: Lower, Part: OfLists, Zero: true},
+		{Name: StatsPerS, Unit: "1/s", Better: Higher, Part: OfStats},
+		{Name: StatsDropped, Unit: "reads", Better: Lower, Part: OfStats, Zero: true},
+		{Name: AwaitsPerS, Unit: "1/s", Better: Higher, Part: OfAwaits},
+		{Name: AwaitEndedRatio, Unit: "ratio", Better: Higher, Part: OfAwaits, Zero: true, Partial: true},
+		{Name: AwaitsDropped, Unit: "reads", Better: Lower, Part: OfAwaits, Zero: true},
+		{Name: TenantFairness, Unit: "ratio", Better: Higher, Part: OfTenants},
+		{Name: TenantCyclesMinRatio, Unit: "ratio", Better: Higher, Part: OfTenants, Zero: true},
 		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
 		{Name: DecayPercent, Unit: "%", Better: Lower, Part: OfSeries, Partial: true, Bounded: true},
 		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},
@@ -267,6 +311,11 @@ var specs = func() []Spec {
 		{ServiceLatencyMs, OfOpen},
 		{SlipMs, OfOpen},
 		{ReadLatencyMs, OfReads},
+		{ListLatencyMs, OfLists},
+		{StatsLatencyMs, OfStats},
+		{AwaitLatencyMs, OfAwaits},
+		{LateMs, OfDelays},
+		{ExtendLatencyMs, OfExtends},
 	} {
 		for _, p := range percentiles {
 			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})
@@ -307,5 +356,10 @@ func (s Spec) OfLedger() bool {
 
 // OfWorkload reports whether each workload of several has the metric, beside that of all together.
 func (s Spec) OfWorkload() bool {
-	return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen || s.Part == OfReads && !s.OfLedger()
+	switch s.Part {
+	case OfReads, OfLists, OfStats, OfAwaits:
+		return !s.OfLedger()
+	default:
+		return s.Family != "" || s.Name == CyclesPerS || s.Part == OfOpen || s.Part == OfTenants
+	}
 }

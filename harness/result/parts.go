@@ -10,8 +10,9 @@ func (r *Round) deriveParts() {
 	if a := r.Arrivals; a != nil {
 		maps.Copy(r.Metrics, a.metrics())
 	}
-	if reads := r.Reads; reads != nil {
-		maps.Copy(r.Metrics, reads.metrics(r.WindowSeconds))
+	maps.Copy(r.Metrics, readMetrics(r.Reads, r.OtherReads, r.WindowSeconds))
+	if s := r.TenantShares; s != nil {
+		maps.Copy(r.Metrics, s.metrics())
 	}
 	if b := r.Backlog; b != nil {
 		r.deriveBacklog(b)
@@ -46,18 +47,6 @@ func (a *Arrivals) metrics() map[string]float64 {
 		Dropped:     float64(a.Dropped),
 		Held:        float64(a.Held),
 	}
-}
-
-// metrics returns those of reads in a window of so many seconds. Without a read of an own task there is no ratio, and without any no rate.
-func (r *Reads) metrics(windowSeconds float64) map[string]float64 {
-	metrics := map[string]float64{ReadsDropped: float64(r.Dropped)}
-	if windowSeconds > 0 && r.Answered > 0 {
-		metrics[ReadsPerS] = float64(r.Answered) / windowSeconds
-	}
-	if own := r.Found + r.Gone; own > 0 {
-		metrics[ReadFoundRatio] = float64(r.Found) / float64(own)
-	}
-	return metrics
 }
 
 func (r *Round) deriveBacklog(b *Backlog) {

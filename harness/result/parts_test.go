@@ -296,9 +296,41 @@ func TestDeriveReads(t *testing.T) {
 		assert.NotContains(t, unanswered.Metrics, name, "what was not measured is missing, not zero")
 	}
 
-	sum := result.Reads{Answered: 1, Found: 2, Gone: 3, Foreign: 4, ForeignStored: 5, Wrong: 6, Dropped: 7, Refused: 8}
+	sum := result.Reads{Answered: 1, Found: 2, Gone: 3, Foreign: 4, ForeignStored: 5, Wrong: 6, Dropped: 7, Refused: 8, Unended: 9, Tasks: 10, Mismatches: 11}
 	sum.Add(sum)
-	assert.Equal(t, result.Reads{Answered: 2, Found: 4, Gone: 6, Foreign: 8, ForeignStored: 10, Wrong: 12, Dropped: 14, Refused: 16}, sum)
+	assert.Equal(t, result.Reads{Answered: 2, Found: 4, Gone: 6, Foreign: 8, ForeignStored: 10, Wrong: 12, Dropped: 14, Refused: 16, Unended: 18, Tasks: 20, Mismatches: 22}, sum)
+}
+
+// Each kind of reads has its rate, its drops and its latency.
+func TestDeriveReadsByKind(t *testing.T) {
+	r := result.Round{WindowSeconds: 4, OtherReads: map[string]result.Reads{
+		"list": {Answered: 40, Found: 30, Gone: 10, Dropped: 1}, "stats": {Answered: 80, Found: 80}, "await": {Answered: 20, Found: 4, Gone: 11, Unended: 1, Foreign: 4, Dropped: 2},
+		"of a later version": {Answered: 1},
+	}}
+	h := result.NewHistograms()
+	for i, kind := range []string{"list", "stats", "await"} {
+		of := result.NewHistogram()
+		require.NoError(t, of.RecordValue(int64(i+1)*1_000_000))
+		h.SetRead(kind, of)
+	}
+	r.Derive(h)
+	for metric, want := range map[string]float64{
+		result.ListsPerS: 10, result.ListsDropped: 1, result.StatsPerS: 20, result.StatsDropped: 0, result.AwaitsPerS: 5, result.AwaitsDropped: 2,
+		result.AwaitEndedRatio: 0.25, result.ListLatencyMs + "_p50": 1, result.StatsLatencyMs + "_p50": 2, result.AwaitLatencyMs + "_max": 3,
+	} {
+		require.Contains(t, r.Metrics, metric)
+		assert.InDelta(t, want, r.Metrics[metric], 0.02*want, metric)
+	}
+	assert.NotContains(t, r.Metrics, result.ReadsPerS, "there are no gets")
+
+	var gets *result.Reads
+	var others map[string]result.Reads
+	for range 2 {
+		gets, others = result.AddReads(gets, others, "get", result.Reads{Found: 1})
+		gets, others = result.AddReads(gets, others, "list", result.Reads{Found: 2})
+	}
+	assert.Equal(t, &result.Reads{Found: 2}, gets)
+	assert.Equal(t, map[string]result.Reads{"list": {Found: 4}}, others)
 }
 
 // Reads that were answered wrongly are summed over all rounds that read, as tasks at fault are.

@@ -142,15 +142,25 @@ type Round struct {
 	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end; of a cluster summed over its nodes
 	Nodes         []Node             `json:"nodes,omitempty"`  // of a cluster, in the order of their ids
 	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
-	Reads         *Reads             `json:"reads,omitempty"` // of a load that reads tasks
-	Backlog       *Backlog           `json:"backlog,omitempty"`
-	Series        []Sample           `json:"series,omitempty"`
-	Faults        *Faults            `json:"faults,omitempty"`
-	Attacks       []Attack           `json:"attacks,omitempty"` // one of each kind, in the scenario's order
+	Reads         *Reads             `json:"reads,omitempty"` // of a load that reads single tasks: the gets
+	// OtherReads are the reads of the other kinds that the load has, by kind: "list", "stats" and "await".
+	OtherReads map[string]Reads `json:"other_reads,omitempty"`
+	// TenantShares is nil unless the scenario has one workload, whose tenants send the same load.
+	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
+	Backlog      *Backlog      `json:"backlog,omitempty"`
+	Series       []Sample      `json:"series,omitempty"`
+	Faults       *Faults       `json:"faults,omitempty"`
+	Attacks      []Attack      `json:"attacks,omitempty"` // one of each kind, in the scenario's order
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	Turns     *Turns          `json:"turns,omitempty"` // nil where the server does not time them
+	// StorageSteps is nil where the servers do not count by step, or not all of the window.
+	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`
+	// CycleTime is nil where the servers do not time the wait of ready tasks, the load has no cycles, or its workloads differ in how long the
+	// workers take for a task. Before Derive it has WorkMs alone.
+	CycleTime *CycleTime `json:"cycle_time,omitempty"`
+	Observed  *Observed  `json:"observed,omitempty"` // nil of a scenario that does not observe its timed rounds
+	Turns     *Turns     `json:"turns,omitempty"`    // nil where the server does not time them
 	// LossWindow is nil where no server counts it.
 	LossWindow *LossWindow `json:"loss_window,omitempty"`
 	Stalls     *Stalls     `json:"stalls,omitempty"` // nil where no server records slow commits
@@ -171,6 +181,10 @@ type RoundWorkload struct {
 	Metrics  map[string]float64 `json:"metrics"`
 	Arrivals *Arrivals          `json:"arrivals,omitempty"`
 	Reads    *Reads             `json:"reads,omitempty"`
+	// OtherReads are as those of a round.
+	OtherReads map[string]Reads `json:"other_reads,omitempty"`
+	// TenantShares is nil unless the workload's tenants send the same load.
+	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
 }
 
 // Unsteady reports whether the rate rose or fell within the windows of more than half of the timed rounds. Rounds with too few cycles to tell count
@@ -219,31 +233,6 @@ type Arrivals struct {
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
 }
 
-// Reads is the account of the reads of tasks that were answered inside the window: answered = found + gone + foreign + wrong.
-type Reads struct {
-	Answered uint64 `json:"answered"`
-	Found    uint64 `json:"found"`   // with the task, by its own tenant
-	Gone     uint64 `json:"gone"`    // without it: a completion of the task had been asked for
-	Foreign  uint64 `json:"foreign"` // of another tenant's task, and refused
-	// ForeignStored are those of the foreign reads whose task was there, for which the refusal is telling.
-	ForeignStored uint64 `json:"foreign_stored"`
-	Wrong         uint64 `json:"wrong"`   // judged a misread, as the ledger counts over the whole round
-	Dropped       uint64 `json:"dropped"` // due inside the window and not made, since too many waited
-	Refused       uint64 `json:"refused"` // refused since the server had no room
-}
-
-// Add adds the reads of another workload.
-func (r *Reads) Add(other Reads) {
-	r.Answered += other.Answered
-	r.Found += other.Found
-	r.Gone += other.Gone
-	r.Foreign += other.Foreign
-	r.ForeignStored += other.ForeignStored
-	r.Wrong += other.Wrong
-	r.Dropped += other.Dropped
-	r.Refused += other.Refused
-}
-
 // Attack counts what the hostile clients of one kind did in a round, from before its warm-up until its load had ended.
 type Attack struct {
 	Kind    string `json:"kind"`
@@ -258,14 +247,22 @@ type Backlog struct {
 	FillS       float64 `json:"fill_s"`
 	Restart     string  `json:"restart"`                 // "none", "term" or "kill"
 	FirstClaimS float64 `json:"first_claim_s,omitempty"` // from the start of the new process to the first claim's answer
-	DrainS      float64 `json:"drain_s"`                 // from the first claim's answer to the last completion's
-	Cycles      uint64  `json:"cycles"`
+	// ColdCache is nil unless the kernel was made to forget the servers' files before the restart.
+	ColdCache *ColdCache `json:"cold_cache,omitempty"`
+	DrainS    float64    `json:"drain_s"` // from the first claim's answer to the last completion's
+	Cycles    uint64     `json:"cycles"`
 	// Of the small backlog that was drained first, in the same way; 0 where there was none.
 	ReferenceTasks  uint64  `json:"reference_tasks,omitempty"`
 	ReferenceDrainS float64 `json:"reference_drain_s,omitempty"`
 	RSSMBFillMax    float64 `json:"rss_mb_fill_max"` // of the server's resident memory
 	// RSSMBDrainMax is that of the process that drained: with a restart from its start, else including the fill.
 	RSSMBDrainMax float64 `json:"rss_mb_drain_max"`
+}
+
+// ColdCache says how much of the servers' data was in the page cache when they started again, in millions of bytes.
+type ColdCache struct {
+	DataMB float64 `json:"data_mb"`
+	LeftMB float64 `json:"left_mb"`
 }
 
 // Sample is one interval of a window's series.
@@ -278,21 +275,33 @@ type Sample struct {
 
 // Ledger is a round's account of its tasks, warm-up and drain included.
 type Ledger struct {
-	Enqueued   uint64   `json:"enqueued"`            // acknowledged
-	Unknown    uint64   `json:"unknown"`             // sent, neither acknowledged nor refused
-	Completed  uint64   `json:"completed"`           // acknowledged
-	InDoubt    uint64   `json:"in_doubt,omitempty"`  // enqueued and not completed, unless a completion that was never answered took effect
-	Left       uint64   `json:"left,omitempty"`      // enqueued and, as no worker claims them, left on the server
-	Lost       uint64   `json:"lost"`                // enqueued and never completed
-	Duplicated uint64   `json:"duplicated"`          // completed more than once
-	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload or a priority other than that of the enqueue
-	Misrouted  uint64   `json:"misrouted,omitempty"` // claimed from another tenant or queue than they were enqueued for
-	Reordered  uint64   `json:"reordered,omitempty"` // claimed after a later task of the same producer and queue, where that was watched
-	Contested  uint64   `json:"contested,omitempty"` // claims of a task while another lease of it was valid, where that was watched
-	Revoked    uint64   `json:"revoked,omitempty"`   // completions refused although their lease was valid, where that was watched
-	Reads      uint64   `json:"reads,omitempty"`     // reads of tasks that were answered and judged
-	Misread    uint64   `json:"misread,omitempty"`   // of them those answered with another task or payload, with another tenant's task, or without a task that was there
-	Samples    []string `json:"samples,omitempty"`   // some of the tasks at fault, a bounded number, named
+	Enqueued     uint64   `json:"enqueued"`                // acknowledged
+	Unknown      uint64   `json:"unknown"`                 // sent, neither acknowledged nor refused
+	Completed    uint64   `json:"completed"`               // acknowledged
+	InDoubt      uint64   `json:"in_doubt,omitempty"`      // enqueued and not completed, unless a completion that was never answered took effect
+	Left         uint64   `json:"left,omitempty"`          // enqueued and left on the server: no worker claims them, or the drain was too short
+	Lost         uint64   `json:"lost"`                    // enqueued and never completed
+	Duplicated   uint64   `json:"duplicated"`              // completed more than once
+	Corrupted    uint64   `json:"corrupted"`               // claimed with a payload or a priority other than that of the enqueue
+	Misrouted    uint64   `json:"misrouted,omitempty"`     // claimed from another tenant or queue than they were enqueued for
+	Reordered    uint64   `json:"reordered,omitempty"`     // claimed after a later task of the same producer and queue, where that was watched
+	Contested    uint64   `json:"contested,omitempty"`     // claims of a task while another lease of it was valid, where that was watched
+	Revoked      uint64   `json:"revoked,omitempty"`       // completions refused although their lease was valid, where that was watched
+	Reads        uint64   `json:"reads,omitempty"`         // reads of tasks that were answered and judged
+	Misread      uint64   `json:"misread,omitempty"`       // of them those answered with another task or payload, with another tenant's task, or without a task that was there
+	Failed       uint64   `json:"failed,omitempty"`        // attempts that workers failed, acknowledged
+	Retried      uint64   `json:"retried,omitempty"`       // deliveries of tasks whose attempt before was failed
+	Dead         uint64   `json:"dead,omitempty"`          // tasks whose last attempt was failed: they count neither as completed nor as lost
+	Miscounted   uint64   `json:"miscounted,omitempty"`    // claimed with another attempt than the one after the last that was failed
+	Delayed      uint64   `json:"delayed,omitempty"`       // deliveries of tasks that were enqueued with a delay
+	Early        uint64   `json:"early,omitempty"`         // of them those before the delay was over
+	Results      uint64   `json:"results,omitempty"`       // results of completed tasks that were read back
+	WrongResults uint64   `json:"wrong_results,omitempty"` // of them those answered with another result, or with none
+	Extended     uint64   `json:"extended,omitempty"`      // extensions of leases that were acknowledged
+	Unextended   uint64   `json:"unextended,omitempty"`    // extensions that were refused although the lease was valid
+	Repeated     uint64   `json:"repeated,omitempty"`      // tasks that were enqueued again under their idempotency key, acknowledged
+	Rekeyed      uint64   `json:"rekeyed,omitempty"`       // of them those whose second enqueue was answered with another id than the first
+	Samples      []string `json:"samples,omitempty"`       // some of the tasks at fault, a bounded number, named
 }
 
 // Metric summarises a metric over the timed rounds. What Median, Low and High are depends on the metric:
@@ -334,6 +343,14 @@ type Profile struct {
 	Top   []ProfileEntry `json:"top"`
 	// Charges are the largest, of a CPU and an allocation profile.
 	Charges []Charge `json:"charges,omitempty"`
+	// Areas are those of the code that have a part of a CPU profile's total, and sum to it; empty of a generator's profile.
+	Areas []ProfileArea `json:"areas,omitempty"`
+}
+
+// ProfileArea is what one area of a server's code has of a CPU profile: each sample belongs to one area.
+type ProfileArea struct {
+	Name  string  `json:"name"`  // "codec", "get", "rpc", ...
+	Value float64 `json:"value"` // in the profile's unit
 }
 
 // ProfileEntry is a function's share of a profile.

@@ -65,9 +65,9 @@ type SoakTotals struct {
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
 }
 
-// AtFault is how many tasks and reads the ledger found lost, duplicated, corrupted, misrouted, reordered, contested, revoked or misread.
+// AtFault is how many tasks and reads the ledger found lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread, miscounted or early, with a wrong result, with an extension refused, or rekeyed.
 func (l Ledger) AtFault() uint64 {
-	return l.Lost + l.Duplicated + l.Corrupted + l.Misrouted + l.Reordered + l.Contested + l.Revoked + l.Misread
+	return l.Lost + l.Duplicated + l.Corrupted + l.Misrouted + l.Reordered + l.Contested + l.Revoked + l.Misread + l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed
 }
 
 // SoakDrift is by how much one figure changed over the judged windows of a soak.
@@ -127,8 +127,11 @@ type SoakEvent struct {
 }
 
 // IsSoak reports whether a folder has the result of a soak.
-func IsSoak(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, SoakFile))
+func IsSoak(dir string) (bool, error) { return hasFile(dir, SoakFile) }
+
+// hasFile reports whether a folder has a file.
+func hasFile(dir, name string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, name))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

@@ -15,12 +15,13 @@ const (
 	StageReplicate  = "replicate"   // with Raft, a part of commit: until it is an entry's turn to be applied
 	StageApply      = "apply"       // writing a batch to the store; with Raft a part of commit
 	StageReply      = "reply"       // from the end of the commit until the last answer of the batch is handed out
+	StageReady      = "ready"       // of tasks without a delay: from the turn that enqueued one until the turn that leased it first
 )
 
 // Stage is how long one stage of the servers' pipeline took in a round's window, over all nodes and shards.
 type Stage struct {
 	Name  string  `json:"name"`   // one of the constants
-	Count uint64  `json:"count"`  // the batches that passed it; of receive messages; of replicate and apply with Raft, entries
+	Count uint64  `json:"count"`  // the batches that passed it; of receive messages; of ready tasks; of replicate and apply with Raft, entries
 	SumMs float64 `json:"sum_ms"` // of all of them together
 	// P50Ms and P99Ms are interpolated in the server's histogram, whose buckets double: they are good to a factor of two.
 	P50Ms float64 `json:"p50_ms"`

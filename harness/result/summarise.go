@@ -29,6 +29,7 @@ func (r *Round) Derive(h Histograms) {
 		r.Metrics[CPUUsPerCycle] = server + client
 	}
 	r.deriveParts()
+	r.deriveCycleTime(h)
 	maps.Copy(r.Metrics, ledgerMetrics(r.Ledger))
 	maps.Copy(r.Metrics, LatencyMetrics(h))
 }

@@ -15,31 +15,34 @@ import (
 
 func TestTableOfMetrics(t *testing.T) {
 	for name, want := range map[string]result.Spec{
-		"cycles_per_s":            {Unit: "1/s", Better: result.Higher, Part: result.OfLoad},
-		"server_cpu_us_per_cycle": {Unit: "us", Better: result.Lower, Part: result.OfLoad},
-		"client_cpu_us_per_cycle": {Unit: "us", Better: result.Lower, Part: result.OfLoad},
-		"cpu_us_per_cycle":        {Unit: "us", Better: result.Lower, Part: result.OfLoad},
-		"server_rss_mb_max":       {Unit: "MB", Better: result.Lower},
-		"lost":                    {Unit: "tasks", Better: result.Lower, Zero: true},
-		"duplicated":              {Unit: "tasks", Better: result.Lower, Zero: true},
-		"corrupted":               {Unit: "tasks", Better: result.Lower, Zero: true},
-		"server_cpu_cores":        {Unit: "CPUs", Better: result.Lower},
-		"storage_gets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage, Zero: true},
-		"storage_sets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage},
-		"shard_turn_ms_max":       {Unit: "ms", Better: result.Lower, Part: result.OfTurns},
-		"dropped":                 {Unit: "tasks", Better: result.Lower, Part: result.OfOpen, Zero: true},
-		"slip_ms_p99":             {Unit: "ms", Better: result.Lower, Part: result.OfOpen, Family: "slip_ms"},
-		"drain_ratio":             {Unit: "ratio", Better: result.Higher, Part: result.OfBacklog},
-		"restart_first_claim_s":   {Unit: "s", Better: result.Lower, Part: result.OfRestart},
-		"decay_percent":           {Unit: "%", Better: result.Lower, Part: result.OfSeries, Partial: true, Bounded: true},
-		"steady_rate_ratio":       {Unit: "ratio", Better: result.Higher, Part: result.OfSeries},
-		"enqueue_latency_ms_p50":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
-		"settle_latency_ms_p999":  {Unit: "ms", Better: result.Lower, Family: "settle_latency_ms", Part: result.OfLoad},
-		"cycle_latency_ms_max":    {Unit: "ms", Better: result.Lower, Family: "cycle_latency_ms", Part: result.OfLoad},
-		"cycle_latency_ms_n":      {Unit: "samples", Better: result.Higher, Family: "cycle_latency_ms", Part: result.OfLoad},
-		"enqueue_latency_ms_p90":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
-		"enqueue_latency_ms_p95":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
-		"enqueue_latency_ms_p99":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"cycles_per_s":               {Unit: "1/s", Better: result.Higher, Part: result.OfLoad},
+		"server_cpu_us_per_cycle":    {Unit: "us", Better: result.Lower, Part: result.OfLoad},
+		"client_cpu_us_per_cycle":    {Unit: "us", Better: result.Lower, Part: result.OfLoad},
+		"cpu_us_per_cycle":           {Unit: "us", Better: result.Lower, Part: result.OfLoad},
+		"server_rss_mb_max":          {Unit: "MB", Better: result.Lower},
+		"lost":                       {Unit: "tasks", Better: result.Lower, Zero: true},
+		"duplicated":                 {Unit: "tasks", Better: result.Lower, Zero: true},
+		"corrupted":                  {Unit: "tasks", Better: result.Lower, Zero: true},
+		"server_cpu_cores":           {Unit: "CPUs", Better: result.Lower},
+		"storage_gets_per_cycle":     {Unit: "keys", Better: result.Lower, Part: result.OfStorage, Zero: true},
+		"storage_sets_per_cycle":     {Unit: "keys", Better: result.Lower, Part: result.OfStorage},
+		"shard_turn_ms_max":          {Unit: "ms", Better: result.Lower, Part: result.OfTurns},
+		"dropped":                    {Unit: "tasks", Better: result.Lower, Part: result.OfOpen, Zero: true},
+		"slip_ms_p99":                {Unit: "ms", Better: result.Lower, Part: result.OfOpen, Family: "slip_ms"},
+		"drain_ratio":                {Unit: "ratio", Better: result.Higher, Part: result.OfBacklog},
+		"restart_first_claim_s":      {Unit: "s", Better: result.Lower, Part: result.OfRestart},
+		"tenant_fairness":            {Unit: "ratio", Better: result.Higher, Part: result.OfTenants},
+		"tenant_cycles_min_ratio":    {Unit: "ratio", Better: result.Higher, Part: result.OfTenants, Zero: true},
+		"decay_percent":              {Unit: "%", Better: result.Lower, Part: result.OfSeries, Partial: true, Bounded: true},
+		"cycle_unattributed_percent": {Unit: "%", Better: result.Lower, Part: result.OfAnatomy, Zero: true, Partial: true},
+		"steady_rate_ratio":          {Unit: "ratio", Better: result.Higher, Part: result.OfSeries},
+		"enqueue_latency_ms_p50":     {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"settle_latency_ms_p999":     {Unit: "ms", Better: result.Lower, Family: "settle_latency_ms", Part: result.OfLoad},
+		"cycle_latency_ms_max":       {Unit: "ms", Better: result.Lower, Family: "cycle_latency_ms", Part: result.OfLoad},
+		"cycle_latency_ms_n":         {Unit: "samples", Better: result.Higher, Family: "cycle_latency_ms", Part: result.OfLoad},
+		"enqueue_latency_ms_p90":     {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"enqueue_latency_ms_p95":     {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"enqueue_latency_ms_p99":     {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
 	} {
 		want.Name = name
 		got, found := result.Lookup(name)
@@ -48,7 +51,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 62+6*7+4)
+	assert.Len(t, result.Specs(), 72+11*7+4)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {

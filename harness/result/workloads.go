@@ -22,8 +22,9 @@ func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
 	if w.Arrivals != nil {
 		maps.Copy(w.Metrics, w.Arrivals.metrics())
 	}
-	if w.Reads != nil {
-		maps.Copy(w.Metrics, w.Reads.metrics(windowSeconds))
+	maps.Copy(w.Metrics, readMetrics(w.Reads, w.OtherReads, windowSeconds))
+	if w.TenantShares != nil {
+		maps.Copy(w.Metrics, w.TenantShares.metrics())
 	}
 }
 

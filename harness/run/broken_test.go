@@ -46,6 +46,7 @@ const (
 	faultWarms    = "warms up" // none, but in the two seconds after the first task it answers more and more quickly
 	faultHoards   = "hoards"   // none, but for hoardsFor after the first task it hands out half of its tasks
 	faultMisreads = "misreads" // answers reads with another payload
+	faultForgets  = "forgets"  // acknowledges failures, and never hands their tasks out again
 	faultDies     = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
 )
 
@@ -78,7 +79,7 @@ type broken struct {
 func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	b.token++
 	return &queuepb.Task{
-		Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token, LeaseExpiresAtMs: time.Now().Add(time.Hour).UnixMilli(),
+		Id: id, Tenant: tenant, Queue: queue, Payload: payload, Attempt: 1, Token: b.token, LeaseExpiresAtMs: time.Now().Add(time.Hour).UnixMilli(),
 	}
 }
 
@@ -124,6 +125,11 @@ func (b *broken) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuep
 		payload[len(payload)-1]++
 	}
 	return &queuepb.GetTaskResponse{Task: &queuepb.Task{Id: t.GetId(), Tenant: "t0", Queue: t.GetQueue(), Payload: payload}}, nil
+}
+
+// AwaitResult answers that the task is done, without a result.
+func (b *broken) AwaitResult(context.Context, *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+	return &queuepb.AwaitResultResponse{State: queuepb.TaskState_TASK_STATE_DONE}, nil
 }
 
 func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
@@ -251,7 +257,7 @@ func (b *broken) settle(in *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) 
 				return nil, status.Error(codes.Internal, "lost the thread")
 			}
 		}
-		if t != nil {
+		if t != nil && s.GetAction() == queuepb.SettleAction_SETTLE_ACTION_COMPLETE {
 			delete(b.leased, s.GetId())
 			b.completed++
 		}

@@ -118,8 +118,14 @@ func deployable(s *scenario.Scenario) error {
 		refuse(len(s.Points) > 0, "a sweep", "remove it"),
 		refuse(s.Backlog != nil, "a backlog", "remove it"),
 		refuse(s.Attack != nil, "an attack", "remove it"),
+		refuse(s.Observe != nil, "an observe block", "remove it"),
 		refuse(some(func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 }), `the driver "k6"`, "use one of the harness's own"),
 		refuse(some(scenario.Workload.ReadsTasks), "a workload with reads", "remove them"),
+		refuse(some(scenario.Workload.FailsTasks), "a workload with fail", "remove it"),
+		refuse(some(scenario.Workload.RepeatsKeys), "a workload with key", "remove it"),
+		refuse(some(scenario.Workload.ExtendsLeases), "a workload with extend", "remove it"),
+		refuse(some(func(w scenario.Workload) bool { return !w.Result.IsZero() }), "a workload with result", "remove it"),
+		refuse(some(func(w scenario.Workload) bool { return !w.Delay.IsZero() }), "a workload with delay", "remove it"),
 		refuse(some(func(w scenario.Workload) bool { return w.Arrivals.OfPeak() }), "a rate that is a part of the peak", "write it as tasks a second"),
 	)
 }

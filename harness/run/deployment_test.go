@@ -366,8 +366,14 @@ func TestWhatCantBeDeployed(t *testing.T) {
 		`the topology "embedded"`: func(s *scenario.Scenario) { s.Topology.Kind = scenario.Embedded },
 		"a sweep":                 func(s *scenario.Scenario) { s.Points = []scenario.Point{{}} },
 		"a backlog":               func(s *scenario.Scenario) { s.Backlog = &scenario.Backlog{} },
+		"an observe block":        func(s *scenario.Scenario) { s.Observe = &scenario.Observe{} },
 		"an attack":               func(s *scenario.Scenario) { s.Attack = &scenario.Attack{} },
 		`the driver "k6"`:         func(s *scenario.Scenario) { s.Workloads[0].Driver = scenario.DriverK6 },
+		"a workload with fail":    func(s *scenario.Scenario) { s.Workloads[0].Fail = 0.1 },
+		"a workload with delay":   func(s *scenario.Scenario) { s.Workloads[0].Delay = scenario.Delay{Time: time.Second, Part: 1} },
+		"a workload with result":  func(s *scenario.Scenario) { s.Workloads[0].Result = scenario.Results{Size: 64, Part: 1} },
+		"a workload with extend":  func(s *scenario.Scenario) { s.Workloads[0].Extend = 0.1 },
+		"a workload with key":     func(s *scenario.Scenario) { s.Workloads[0].Key = 0.1 },
 		"a rate that is a part of the peak": func(s *scenario.Scenario) {
 			s.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.5}}
 		},

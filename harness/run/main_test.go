@@ -91,7 +91,7 @@ func script(t *testing.T, lines ...string) server {
 	dir := t.TempDir()
 	s := server{path: filepath.Join(dir, "queued"), pids: filepath.Join(dir, "pids")}
 	text := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = cluster ] || echo $$ >>'%s'\n%s\n", s.pids, strings.Join(lines, "\n"))
-	require.NoError(t, os.WriteFile(s.path, []byte(text), 0o700))
+	require.NoError(t, buildtest.WriteScript(s.path, text))
 	return s
 }
 

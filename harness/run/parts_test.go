@@ -171,6 +171,27 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// A restart on a cold page cache says how much of the servers' files was left in it. A file system in memory keeps all of them, which makes the
+// round invalid.
+func TestBacklogOnAColdPageCache(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: "kill", ColdCache: true, Fill: patience, Drain: patience}
+	r := execute(t, s, real(t)).result
+	b := r.Rounds[0].Backlog
+	require.NotNil(t, b, "%v", r.Reasons)
+	require.NotNil(t, b.ColdCache)
+	assert.Positive(t, b.ColdCache.DataMB)
+	assert.EqualValues(t, 3000, b.Cycles)
+	assert.Positive(t, b.FirstClaimS)
+	if b.ColdCache.LeftMB > 0.01*b.ColdCache.DataMB {
+		assert.Equal(t, result.Invalid, r.Verdict)
+		assert.Contains(t, r.Rounds[0].Reasons[0], "the kernel kept")
+		return
+	}
+	assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+}
+
 func TestBacklogThatFails(t *testing.T) {
 	t.Parallel()
 	backlog := func(restart string) *scenario.Scenario {
@@ -249,6 +270,10 @@ func TestPlainCalls(t *testing.T) {
 				r := e.result
 				require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 				assert.Positive(t, r.Rounds[0].Cycles)
+				require.NotNil(t, r.Rounds[0].TenantShares, "two tenants send the same load")
+				assert.Equal(t, 2, r.Rounds[0].TenantShares.Tenants)
+				assert.InDelta(t, 0.75, r.Metrics[result.TenantFairness].Median, 0.25)
+				assert.Contains(t, r.Metrics, result.TenantCyclesMinRatio)
 				sets := r.Metrics[result.StorageSetsPerCycle].Median
 				assert.Positive(t, sets, "the server counts what it does with its store")
 				assert.Less(t, sets, 100.0)

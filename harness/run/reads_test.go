@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -15,6 +16,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/buildtest"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -38,7 +42,7 @@ func TestReads(t *testing.T) {
 			t.Parallel()
 			s := small()
 			w := &s.Workloads[0]
-			w.Driver, w.Tenants, w.Batch, w.Reads, w.InFlight = name, 2, 1, 0.5, 1000
+			w.Driver, w.Tenants, w.Batch, w.Reads, w.InFlight = name, 2, 1, scenario.Reads{Get: 0.5}, 1000
 			e := execute(t, s, real(t))
 			r := e.result
 			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
@@ -62,13 +66,34 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// A wait for the end of a task ends with the result of the completion, or with the death of a task that workers failed.
+func TestAwaitsOfTasksWithResultsAndFailures(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := small()
+			w := &s.Workloads[0]
+			w.Driver, w.Tenants, w.Batch, w.InFlight, w.Reads = name, 2, 1, 100, scenario.Reads{Await: 0.3}
+			w.Result, w.Fail, w.MaxAttempts, w.Backoff = scenario.Results{Size: 64, Part: 0.5}, 0.3, 2, 5*time.Millisecond
+			r := execute(t, s, real(t)).result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			round := r.Rounds[0]
+			assert.NotZero(t, round.OtherReads[scenario.ReadAwait].Found)
+			assert.NotZero(t, round.Ledger.Dead)
+			assert.NotZero(t, round.Ledger.Results)
+			assert.Zero(t, round.Ledger.Misread, "%v", round.Ledger.Samples)
+		})
+	}
+}
+
 // Of several workloads each has its reads, and one without has none.
 func TestReadsOfSeveralWorkloads(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Workloads[0].Reads = 0.5
+	s.Workloads[0].Reads = scenario.Reads{Get: 0.5}
 	other := s.Workloads[0]
-	other.Name, other.FirstTenant, other.Reads = "other", 1, 0
+	other.Name, other.FirstTenant, other.Reads = "other", 1, scenario.Reads{}
 	s.Workloads = append(s.Workloads, other)
 	r := execute(t, s, real(t)).result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
@@ -99,7 +124,7 @@ func TestTheBalanceHasTheReadsOfEachWorkload(t *testing.T) {
 func TestMisreadsAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Workloads[0].Reads = 0.5
+	s.Workloads[0].Reads = scenario.Reads{Get: 0.5}
 	r := execute(t, s, acting(t, faultMisreads)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
@@ -126,7 +151,7 @@ func TestReadersShowTheTokenOfTheirTenant(t *testing.T) {
 			t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
 			for _, name := range []string{"stream", "unary", "rest"} {
 				readTenants(t, cluster, scenario.Workload{
-					Driver: name, Connections: 1, Tenants: 2, FirstTenant: 3, Reads: 0.5, Lease: time.Minute,
+					Driver: name, Connections: 1, Tenants: 2, FirstTenant: 3, Reads: scenario.Reads{Get: 0.3, List: 0.3}, Lease: time.Minute,
 				})
 			}
 		})
@@ -163,6 +188,31 @@ func readTenants(t *testing.T, cluster *topology.Cluster, w scenario.Workload) {
 		require.ErrorIs(t, err, driver.ErrNotFound, w.Driver)
 		_, err = reader.Read(t.Context(), tenants[1-i], ids[1-i])
 		require.ErrorIs(t, err, driver.ErrDenied, w.Driver)
+		awaited, err := reader.Await(t.Context(), tenants[i], ids[i], time.Millisecond)
+		require.NoError(t, err, w.Driver)
+		assert.Equal(t, driver.Open, awaited.State)
+		_, err = reader.Await(t.Context(), tenants[i], ids[1-i], time.Minute)
+		require.ErrorIs(t, err, driver.ErrNotFound, w.Driver)
+		_, err = reader.Await(t.Context(), tenants[1-i], ids[1-i], time.Minute)
+		require.ErrorIs(t, err, driver.ErrDenied, w.Driver)
+	}
+	require.Len(t, readers.Queues, 2)
+	for i, reader := range readers.Queues {
+		listed, err := reader.List(t.Context(), tenants[i], "q0", false)
+		require.NoError(t, err, w.Driver)
+		require.NotEmpty(t, listed)
+		assert.Equal(t, driver.Found{ID: listed[0].ID, Tenant: tenants[i], Queue: "q0", Payload: []byte("of " + tenants[i])}, listed[0])
+		listed, err = reader.List(t.Context(), tenants[i], "q0", true)
+		require.NoError(t, err, w.Driver)
+		assert.Empty(t, listed, "none is leased")
+		stats, err := reader.Stats(t.Context(), tenants[i], "q0")
+		require.NoError(t, err, w.Driver)
+		assert.NotZero(t, stats.Enqueued)
+		assert.Equal(t, driver.QueueStats{Tenant: tenants[i], Queue: "q0", Enqueued: stats.Enqueued}, stats)
+		_, err = reader.List(t.Context(), tenants[1-i], "q0", false)
+		require.ErrorIs(t, err, driver.ErrDenied, w.Driver)
+		_, err = reader.Stats(t.Context(), tenants[1-i], "q0")
+		require.ErrorIs(t, err, driver.ErrDenied, w.Driver)
 	}
 }
 
@@ -191,7 +241,7 @@ func TestReadersWaitUntilAllServersKnowTheirTokens(t *testing.T) {
 		queuepb.RegisterQueueServiceServer(server, b)
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(listener) }()
-		err = waitForToken(t.Context(), driver.Target{Address: listener.Addr().String()}, "t0")
+		err = waitForToken(t.Context(), driver.Target{Address: listener.Addr().String()}, "", adminpb.Scope_SCOPE_PRODUCE, "t0")
 		if says == "" {
 			require.NoError(t, err)
 		} else {
@@ -201,8 +251,76 @@ func TestReadersWaitUntilAllServersKnowTheirTokens(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.Error(t, waitForToken(ctx, driver.Target{Address: listener.Addr().String()}, "t0"), "it does not wait forever")
+		require.Error(t, waitForToken(ctx, driver.Target{Address: listener.Addr().String()}, "", adminpb.Scope_SCOPE_PRODUCE, "t0"), "it does not wait forever")
 		server.Stop()
 		require.NoError(t, <-served)
+	}
+}
+
+// Whole runs of a real server whose load reads in each way, by each driver that does.
+func TestReadsByKind(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "unary", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := small()
+			w := &s.Workloads[0]
+			w.Driver, w.Tenants, w.Batch, w.InFlight = name, 2, 1, 1000
+			w.Reads = scenario.Reads{List: 0.1, Stats: 0.1, Await: 0.2}
+			e := execute(t, s, real(t))
+			r := e.result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			round := r.Rounds[0]
+			assert.Nil(t, round.Reads, "there are no gets")
+			for _, kind := range w.Reads.Kinds() {
+				reads := round.OtherReads[kind]
+				assert.NotZero(t, reads.Answered, kind)
+				assert.NotZero(t, reads.Found, kind)
+				assert.NotZero(t, reads.Foreign, kind)
+				assert.Zero(t, reads.Mismatches, kind)
+			}
+			assert.NotZero(t, round.OtherReads[scenario.ReadList].Tasks)
+			assert.Zero(t, round.Ledger.Misread)
+			for _, metric := range []string{
+				result.ListsPerS, result.ListLatencyMs + "_p99", result.StatsPerS, result.StatsLatencyMs + "_p99", result.AwaitsPerS,
+				result.AwaitLatencyMs + "_p50", result.AwaitEndedRatio, result.ReadMismatches,
+			} {
+				require.Contains(t, r.Metrics, metric)
+			}
+			stored, histograms, err := result.Read(e.folder)
+			require.NoError(t, err)
+			assert.Equal(t, round.OtherReads, stored.Rounds[0].OtherReads)
+			assert.EqualValues(t, round.OtherReads[scenario.ReadAwait].Answered, histograms[0].Await.TotalCount())
+			assert.Equal(t, w.Reads, stored.Manifest.Scenario.Workloads[0].Reads)
+		})
+	}
+}
+
+// A server that lets a tenant read another one's queue, or ends waits too soon, makes the run incorrect.
+func TestPlantedMisreadsByKind(t *testing.T) {
+	longtest.Only(t)
+	t.Parallel()
+	planted, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
+	require.NoError(t, err)
+	for fault, c := range map[string]struct {
+		reads scenario.Reads
+		says  string
+	}{
+		"list":  {scenario.Reads{List: 0.3}, "was answered with the tasks of a queue of another tenant"},
+		"stats": {scenario.Reads{Stats: 0.3}, "was answered with the figures of a queue of another tenant"},
+		"await": {scenario.Reads{Await: 0.3}, "was answered that the task is done, though no completion of it had been asked for"},
+		"read":  {scenario.Reads{Await: 0.3}, "was answered with the end of a task of another tenant"},
+	} {
+		t.Run(fault, func(t *testing.T) {
+			s := small()
+			w := &s.Workloads[0]
+			w.Tenants, w.Batch, w.Workers, w.InFlight, w.Reads = 2, 1, 2, 1000, c.reads
+			r := execute(t, s, script(t, fmt.Sprintf(`exec env PRONY_PLANTED=%s '%s' "$@"`, fault, planted))).result
+			assert.Equal(t, result.Incorrect, r.Verdict)
+			require.NotEmpty(t, r.Reasons)
+			assert.Contains(t, r.Reasons[0], "not read back: ")
+			assert.Contains(t, r.Reasons[0], c.says)
+			assert.NotZero(t, r.Rounds[0].OtherReads[c.reads.Kinds()[0]].Mismatches)
+		})
 	}
 }

@@ -141,7 +141,7 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 		switch {
 		case errors.As(err, &gone):
 			m.broken, m.serverEnd, m.stopErr = true, true, err
-			m.round.Ledger = withoutLost(loads)
+			m.round.Ledger = withoutLost(loads.balance())
 			m.fault(serverFailed(err, true))
 			return
 		case err != nil:
@@ -184,7 +184,7 @@ const exitWait = 2 * time.Second
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.broken, m.cause = true, err
 	cluster := loads.cluster
-	m.round.Ledger = withoutLost(loads)
+	m.round.Ledger = withoutLost(loads.balance())
 	m.checkBalance()
 	select {
 	case <-cluster.Failed():
@@ -212,10 +212,9 @@ func brokenOff(err error) (result.Verdict, string) {
 	return result.Invalid, "the load could not go on: " + err.Error()
 }
 
-// withoutLost is the balance of a round that ended early.
-func withoutLost(loads *loads) result.Ledger {
-	l := loads.balance()
+// withoutLost is the balance of a round that did not wait for all of its tasks.
+func withoutLost(l result.Ledger) result.Ledger {
 	l.Lost = 0
-	l.Samples = slices.DeleteFunc(l.Samples, func(sample string) bool { return strings.Contains(sample, "lost: ") })
+	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(sample string) bool { return strings.Contains(sample, "lost: ") })
 	return l
 }

@@ -40,7 +40,11 @@ func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 		if plan.Restart == "term" {
 			how = topology.Term
 		}
-		if err := cluster.Restart(ctx, how); err != nil {
+		var between func() error
+		if plan.ColdCache {
+			between = b.dropPageCache
+		}
+		if err := cluster.Restart(ctx, how, between); err != nil {
 			return notRestartedError{err}
 		}
 	}
@@ -56,6 +60,23 @@ func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 		b.result.FirstClaimS = drained.FirstClaim.Sub(cluster.Began()).Seconds()
 	}
 	m.round.Backlog = &b.result
+	return nil
+}
+
+// coldLeftMax is which part of the servers' data may be in the page cache when servers start on a cold one.
+const coldLeftMax = 0.01
+
+// dropPageCache has the kernel forget the servers' files. The round is invalid if it does not.
+func (b *backlogRound) dropPageCache() error {
+	cold, err := b.loads.cluster.DropPageCache()
+	if err != nil {
+		return err
+	}
+	b.result.ColdCache = &result.ColdCache{DataMB: float64(cold.Data) / 1e6, LeftMB: float64(cold.Left) / 1e6}
+	if float64(cold.Left) > coldLeftMax*float64(cold.Data) {
+		b.m.fault(result.Invalid, fmt.Sprintf("the kernel kept %.1f of %.1f MB of the servers' files in its page cache, so that the restart was not on a cold one:"+
+			" up to %.0f %% may stay (backlog.cold_cache)", b.result.ColdCache.LeftMB, b.result.ColdCache.DataMB, 100*coldLeftMax))
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/audit"
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -14,8 +15,13 @@ import (
 
 // checkLedger judges the round's account, and the server's own where the scenario asks for it.
 func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) {
+	left := r.takeLeft(ctx, cluster, o, m)
 	m.checkBalance()
-	if !o.drained() {
+	switch {
+	case left > 0:
+		m.fault(result.Invalid, fmt.Sprintf("not all tasks were completed %v after the window: the servers still hold %s, and workers were "+
+			"still completing them: lengthen phases.drain, or bound the backlog with in_flight", r.scenario.Phases.Drain, render.Plural(int(left), "task")))
+	case !o.drained():
 		m.fault(result.Incorrect, fmt.Sprintf("not all tasks were completed %v after the window", r.scenario.Phases.Drain))
 	}
 	if refused := o.sum(refusedCompletions); refused.Count > 0 {
@@ -38,6 +44,45 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 	if (conserved || scenario.Any(o.workloads, scenario.Workload.EnqueuesAlone)) && len(cluster.Servers()) > 0 {
 		r.checkConserved(ctx, cluster, m)
 	}
+}
+
+// takeLeft has the ledger count tasks as left instead of lost if the drain was too short for the backlog, and returns how many they are. They
+// are left if workers completed tasks until the drain's time was up, and the servers' own account shows that no acknowledged task is missing.
+// A round with faults waits for such tasks by itself.
+func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) (left uint64) {
+	if !o.draining() || m.round.Ledger.Lost == 0 || m.round.Faults != nil || len(cluster.Servers()) == 0 {
+		return 0
+	}
+	counts, err := audit.ReadSince(ctx, cluster, m.before)
+	if err == nil {
+		counts, err = counts.Since(r.before)
+	}
+	if err != nil {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: whether the servers still hold what was not completed is not known: %v", m.round.Number, err))
+		return 0
+	}
+	var underWay uint64
+	for _, w := range o.workloads {
+		underWay += uint64(w.Workers * w.ClaimBatch())
+	}
+	m.round.Ledger, left = leftOf(m.round.Ledger, counts, underWay)
+	return left
+}
+
+// leftOf returns the ledger with the tasks left instead of lost that the servers hold by their own counts, and how many they are: none if
+// the counts do not account for all that was acknowledged. Of the completions that were under way when the load was cut, each may have taken
+// effect without an answer, and is in doubt then.
+func leftOf(l result.Ledger, counts observe.Counts, underWay uint64) (result.Ledger, uint64) {
+	doubted := l
+	doubted.InDoubt += underWay
+	left := min(l.Lost, counts.Ready+counts.Leased+counts.Delayed+counts.Dead)
+	if left == 0 || len(audit.Conserved(counts, &doubted)) > 0 {
+		return l, 0
+	}
+	inDoubt := l.InDoubt + l.Lost - left
+	l = withoutLost(l)
+	l.Left, l.InDoubt = l.Left+left, inDoubt
+	return l, left
 }
 
 // checkBalance judges the ledger alone.

@@ -120,6 +120,11 @@ func (o *outcomes) drained() bool {
 	return !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained })
 }
 
+// draining reports whether each workload that was not drained was still being drained when the time was up.
+func (o *outcomes) draining() bool {
+	return !o.drained() && !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained && !of.Draining })
+}
+
 // sum adds up what was refused or failed, over all workloads.
 func (o *outcomes) sum(of func(*load.Outcome) load.Refusals) (sum load.Refusals) {
 	for _, outcome := range o.all {
@@ -155,12 +160,15 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			}
 			r.checkSlip(outcome.Open, w.Name, several, m)
 		}
-		if outcome.Reads != nil {
-			h.Read, w.Reads = outcome.ReadLatency, outcome.Reads
-			if m.round.Reads == nil {
-				m.round.Reads = &result.Reads{}
-			}
-			m.round.Reads.Add(*outcome.Reads)
+		h.Late, h.Extend = outcome.Late, outcome.Extend
+		for _, of := range outcome.Reads {
+			h.SetRead(of.Kind, of.Latency)
+			w.Reads, w.OtherReads = result.AddReads(w.Reads, w.OtherReads, of.Kind, of.Account)
+			m.round.Reads, m.round.OtherReads = result.AddReads(m.round.Reads, m.round.OtherReads, of.Kind, of.Account)
+		}
+		w.TenantShares = result.TenantSharesOf(outcome.TenantCycles)
+		if !several {
+			m.round.TenantShares = w.TenantShares
 		}
 		sets = append(sets, h)
 		if several {

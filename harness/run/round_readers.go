@@ -24,37 +24,67 @@ const (
 	readersTimeout = 30 * time.Second
 	// tokenTick is the time between two looks whether a server knows a token.
 	tokenTick = 10 * time.Millisecond
-	// noTask is an id that no task has.
-	noTask = "000000000000000000000000"
+	// noTask is an id that no task has, and noQueue a name that no queue has.
+	noTask  = "000000000000000000000000"
+	noQueue = "none"
 )
 
 // openReaders opens the readers of a workload's tenants, and returns none for a workload without reads. Servers that want an access token
-// are shown one of the tenant alone, made for this round. It returns those that are open also beside an error.
+// are shown one of the tenant alone, made for this round, with the one scope that the reads need. It returns those that are open also beside
+// an error.
 func openReaders(ctx context.Context, cluster *topology.Cluster, w scenario.Workload) (readers load.Readers, err error) {
 	if !w.ReadsTasks() {
 		return readers, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readersTimeout)
 	defer cancel()
-	target := targetOf(cluster, w)
-	tokens := make([]string, w.Tenants)
-	if readers.Confined = target.Token != ""; readers.Confined {
-		if tokens, err = makeTokens(ctx, cluster, target, w); err != nil {
-			return readers, fmt.Errorf("open the readers: %w", err)
-		}
+	readers.Confined = targetOf(cluster, w).Token != ""
+	if w.Reads.OfTasks() {
+		err = openEach(ctx, cluster, w, adminpb.Scope_SCOPE_PRODUCE, func(_ int, target driver.Target) error {
+			reader, err := open.Reader(w.Driver, target)
+			if err == nil {
+				readers.Of = append(readers.Of, reader)
+			}
+			return err
+		})
 	}
-	for _, target.Token = range tokens {
-		reader, err := open.Reader(w.Driver, target)
-		if err != nil {
-			return readers, fmt.Errorf("open the readers: %w", err)
-		}
-		readers.Of = append(readers.Of, reader)
+	if w.Reads.OfQueues() && err == nil {
+		servers := cluster.Servers()
+		err = openEach(ctx, cluster, w, adminpb.Scope_SCOPE_ADMIN, func(tenant int, target driver.Target) error {
+			reader, err := open.QueueReader(w.Driver, target, servers[tenant%len(servers)].Node().Admin)
+			if err == nil {
+				readers.Queues = append(readers.Queues, reader)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return readers, fmt.Errorf("open the readers: %w", err)
 	}
 	return readers, nil
 }
 
-// makeTokens makes an access token for each tenant of a workload, and returns their secrets once all servers know them.
-func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Target, w scenario.Workload) (secrets []string, err error) {
+// openEach opens a reader for each tenant of a workload, which shows an access token of the tenant with a scope if the servers want tokens.
+func openEach(ctx context.Context, cluster *topology.Cluster, w scenario.Workload, scope adminpb.Scope, one func(tenant int, target driver.Target) error) error {
+	target := targetOf(cluster, w)
+	tokens := make([]string, w.Tenants)
+	if target.Token != "" {
+		var err error
+		if tokens, err = makeTokens(ctx, cluster, target, w, scope); err != nil {
+			return err
+		}
+	}
+	for i := range tokens {
+		target.Token = tokens[i]
+		if err := one(i, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeTokens makes an access token with a scope for each tenant of a workload, and returns their secrets once all servers know them.
+func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Target, w scenario.Workload, scope adminpb.Scope) (secrets []string, err error) {
 	admin, err := target.DialAdmin(cluster.Servers()[0].Node().Admin)
 	if err != nil {
 		return nil, err
@@ -63,7 +93,7 @@ func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Ta
 	for i := range w.Tenants {
 		tenant := load.TenantName(w.FirstTenant + i)
 		made, err := admin.CreateToken(ctx, &adminpb.CreateTokenRequest{
-			Tenant: tenant, Scopes: []adminpb.Scope{adminpb.Scope_SCOPE_PRODUCE}, Note: "reads of a benchmark",
+			Tenant: tenant, Scopes: []adminpb.Scope{scope}, Note: "reads of a benchmark",
 		})
 		if err != nil {
 			return nil, fmt.Errorf("make an access token of %s: %w", tenant, err)
@@ -74,30 +104,30 @@ func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Ta
 	target.Token = secrets[len(secrets)-1]
 	for _, s := range cluster.Servers() {
 		target.Address = s.Node().Address
-		if err := waitForToken(ctx, target, load.TenantName(w.FirstTenant+w.Tenants-1)); err != nil {
+		if err := waitForToken(ctx, target, s.Node().Admin, scope, load.TenantName(w.FirstTenant+w.Tenants-1)); err != nil {
 			return nil, fmt.Errorf("wait until %s knows an access token that was made: %w", s.Node().Address, err)
 		}
 	}
 	return secrets, nil
 }
 
-// waitForToken waits until a server knows the target's token, which is a tenant's.
-func waitForToken(ctx context.Context, target driver.Target, tenant string) (err error) {
-	reader, err := unary.DialReader(target)
+// waitForToken waits until a server, with its admin listener at an address, knows the target's token, which is a tenant's and has a scope.
+func waitForToken(ctx context.Context, target driver.Target, admin string, scope adminpb.Scope, tenant string) (err error) {
+	ask, end, err := asking(target, admin, scope, tenant)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	tick := time.NewTicker(tokenTick)
 	defer tick.Stop()
 	for {
-		_, err := reader.Read(ctx, tenant, noTask)
+		err := ask(ctx)
 		switch {
 		case errors.Is(err, driver.ErrNotFound):
 			return nil
 		case err == nil:
-			return fmt.Errorf("it answered with a task of the id %s, which none has", noTask)
-		case status.Code(err) != codes.Unauthenticated:
+			return errors.New("it answered with a task or a queue that does not exist")
+		case status.Code(err) != codes.Unauthenticated && status.Code(err) != codes.Unavailable: // a server that is behind asks to try again
 			return err
 		}
 		select {
@@ -108,13 +138,39 @@ func waitForToken(ctx context.Context, target driver.Target, tenant string) (err
 	}
 }
 
+// asking returns a call that a token with a scope is good for, and that asks for what a tenant does not have; and what ends its connection.
+func asking(target driver.Target, admin string, scope adminpb.Scope, tenant string) (ask func(context.Context) error, end func() error, err error) {
+	if scope == adminpb.Scope_SCOPE_ADMIN {
+		reader, err := unary.DialQueueReader(target, admin)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(ctx context.Context) error {
+			_, err := reader.Stats(ctx, tenant, noQueue)
+			return err
+		}, reader.Close, nil
+	}
+	reader, err := unary.DialReader(target)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context) error {
+		_, err := reader.Read(ctx, tenant, noTask)
+		return err
+	}, reader.Close, nil
+}
+
 // closeReaders closes readers that nobody uses.
 func closeReaders(readers load.Readers) error {
 	var errs []error
 	for _, r := range readers.Of {
-		if err := r.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("close a reader: %w", err))
-		}
+		errs = append(errs, r.Close())
 	}
-	return errors.Join(errs...)
+	for _, r := range readers.Queues {
+		errs = append(errs, r.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close the readers: %w", err)
+	}
+	return nil
 }

@@ -127,8 +127,19 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
 		parts = append(parts, result.OfOpen)
 	}
-	if scenario.Any(workloads, scenario.Workload.ReadsTasks) {
-		parts = append(parts, result.OfReads)
+	for _, kind := range scenario.ReadKinds() {
+		if scenario.Any(workloads, func(w scenario.Workload) bool { return slices.Contains(w.Reads.Kinds(), kind) }) {
+			parts = append(parts, result.PartOfReads(kind))
+		}
+	}
+	if len(workloads) == 1 && workloads[0].TenantsAlike() {
+		parts = append(parts, result.OfTenants)
+	}
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return !w.Delay.IsZero() && !w.EnqueuesAlone() }) {
+		parts = append(parts, result.OfDelays)
+	}
+	if scenario.Any(workloads, scenario.Workload.ExtendsLeases) {
+		parts = append(parts, result.OfExtends)
 	}
 	return parts
 }

@@ -50,7 +50,7 @@ func TestExecute(t *testing.T) {
 	}
 	for _, spec := range result.Specs() {
 		m, found := r.Metrics[spec.Name]
-		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfTurns && spec.Part != result.OfLoss && spec.Part != result.OfProfiling {
+		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfTurns && spec.Part != result.OfLoss && spec.Part != result.OfAnatomy && spec.Part != result.OfTenants && spec.Part != result.OfProfiling {
 			assert.False(t, found, spec.Name)
 			continue
 		}
@@ -65,7 +65,7 @@ func TestExecute(t *testing.T) {
 	for _, round := range r.Rounds {
 		require.NotNil(t, round.Stalls, "the server records its slow commits")
 		assert.Equal(t, 5.0, round.Stalls.SlowMs)
-		require.Len(t, round.Stages, 7, "all but what only a cluster does")
+		require.Len(t, round.Stages, 8, "all but what only a cluster does")
 		for _, s := range round.Stages {
 			assert.Positive(t, s.Count, "stage %s", s.Name)
 			assert.Positive(t, s.SumMs, "stage %s", s.Name)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/validity"
@@ -146,4 +148,70 @@ func TestARunWhoseBacklogGrowsIsInvalid(t *testing.T) {
 func TestGrowthThatChanceExplainsIsValid(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, judgedBalances([]result.Balance{{Workload: "main", Held: 160, Growth: 1000, PValue: 0.3}}, scenario.DefaultValidity()).Reasons)
+}
+
+// overrun is a load of which the producers outrun the workers by so much that the drain does not empty the queue.
+func overrun() *scenario.Scenario {
+	s := small()
+	w := &s.Workloads[0]
+	w.Batch, w.InFlight = 1, 0
+	w.Think = scenario.Think{Kind: scenario.ThinkFixed, Min: 20 * time.Millisecond, Max: 20 * time.Millisecond}
+	s.Validity = scenario.Validity{BacklogGrowthPercentMax: new(100.0)}
+	s.Phases = scenario.Phases{Warmup: 50 * time.Millisecond, Window: time.Second, Drain: time.Second}
+	return s
+}
+
+// Tasks of a backlog that the servers still hold are not lost.
+func TestABacklogThatOutlastsTheDrainIsInvalid(t *testing.T) {
+	t.Parallel()
+	r := execute(t, overrun(), acting(t, faultNone)).result
+	require.Equal(t, result.Invalid, r.Verdict, "%v", r.Reasons)
+	require.Len(t, r.Reasons, 2)
+	assert.Contains(t, r.Reasons[0], "the backlog grew by")
+	assert.Regexp(t, `not all tasks were completed 1s after the window: the servers still hold [\d,]+ tasks, and workers were still completing them: `+
+		`lengthen phases.drain, or bound the backlog with in_flight$`, r.Reasons[1])
+	l := r.Rounds[0].Ledger
+	assert.Zero(t, l.Lost)
+	assert.Empty(t, l.Samples)
+	assert.Greater(t, l.Left, uint64(100))
+	assert.LessOrEqual(t, l.InDoubt, uint64(4), "completions that were under way")
+	assert.Equal(t, l.Enqueued, l.Completed+l.Left+l.InDoubt)
+	assert.NotZero(t, r.Rounds[0].Metrics[result.CyclesPerS], "the round shows its figures all the same")
+}
+
+// Without the servers' account, tasks that were not completed count as lost.
+func TestABacklogThatNoAccountShowsIsIncorrect(t *testing.T) {
+	t.Parallel()
+	r := execute(t, overrun(), acting(t, faultNoAudit)).result
+	require.Equal(t, result.Incorrect, r.Verdict, "%v", r.Reasons)
+	assert.Contains(t, strings.Join(r.Reasons, "\n"), "not all tasks were completed 1s after the window\n")
+	assert.NotZero(t, r.Rounds[0].Ledger.Lost)
+	assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: whether the servers still hold what was not completed is not known: ")
+}
+
+// Tasks are left if the servers' counts have them all, but for completions that were under way.
+func TestTasksAreLeftOnlyIfTheServersHaveThem(t *testing.T) {
+	t.Parallel()
+	lost := result.Ledger{Enqueued: 100, Completed: 60, Lost: 40, Samples: []string{"lost: producer 0 task 7", "revoked: x"}}
+	for name, c := range map[string]struct {
+		counts        observe.Counts
+		left, inDoubt uint64 // 0, 0: all stay lost
+	}{
+		"all are held":                          {observe.Counts{Enqueued: 100, Completed: 60, Ready: 38, Leased: 2, Stored: 40}, 40, 0},
+		"completions under way took effect":     {observe.Counts{Enqueued: 100, Completed: 64, Ready: 36, Stored: 36}, 36, 4},
+		"more than were under way are gone":     {observe.Counts{Enqueued: 100, Completed: 65, Ready: 35, Stored: 35}, 0, 0},
+		"an acknowledged enqueue is gone":       {observe.Counts{Enqueued: 99, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
+		"the store lacks one":                   {observe.Counts{Enqueued: 100, Completed: 60, Ready: 40, Stored: 39}, 0, 0},
+		"the counters do not add up":            {observe.Counts{Enqueued: 100, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
+		"a completion that was said is undone":  {observe.Counts{Enqueued: 100, Completed: 59, Ready: 41, Stored: 41}, 0, 0},
+		"nothing is held, and nothing accounts": {observe.Counts{}, 0, 0},
+	} {
+		l, left := leftOf(lost, c.counts, 4)
+		assert.Equal(t, c.left, left, name)
+		if c.left == 0 {
+			assert.Equal(t, lost, l, name)
+			continue
+		}
+		assert.Equal(t, result.Ledger{Enqueued: 100, Completed: 60, Left: c.left, InDoubt: c.inDoubt, Samples: []string{"revoked: x"}}, l, name)
+	}
 }

@@ -36,7 +36,10 @@ type windowProbe struct {
 	profiled   []*profiledProcess // none but in a profiled round
 	clocks     profile.Span       // what the CPU clocks cover
 
-	series       *series     // nil without a series
+	series       *series // nil without a series
+	observe      *scenario.Observe
+	workloads    []scenario.Workload
+	scraper      *scraper    // nil unless the window's metrics are read
 	rates        *steadiness // nil in rounds without a rate
 	host         *hostWatch  // nil before the window
 	others       *remoteWatch
@@ -58,6 +61,7 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 	if loads != nil {
 		loads.slow = w.trace.watch()
 	}
+	w.observe, w.workloads = r.points[p.point].Observe, r.points[p.point].Workloads
 	if len(r.scenario.Points) > 0 {
 		w.point = p.point + 1
 	}
@@ -138,6 +142,9 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 	if w.kind == timed && w.scenario.SeriesEvery > 0 {
 		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.loads.count)
 	}
+	if w.observes() && w.observe.Scrape > 0 {
+		w.scraper = startScraper(ctx, began, w.observe.Scrape, w.cluster)
+	}
 	_ = w.near(ctx) // a load without a warm-up may not have called it
 	<-w.prepared
 	if w.prepareErr != nil {
@@ -190,6 +197,9 @@ func (w *windowProbe) end(ctx context.Context) error {
 		}
 	}
 	w.client = client.Since(w.clientBefore)
+	if _, err := w.scraper.stop(); err != nil {
+		return err
+	}
 	if err := w.stopProfiles(ctx); err != nil {
 		return err
 	}
@@ -218,6 +228,7 @@ func (w *windowProbe) abandon(ctx context.Context) {
 		<-w.prepared
 	}
 	_ = w.stopProfiles(ctx)
+	_, _ = w.scraper.stop()
 	if w.series != nil {
 		_, _ = w.series.stop(ctx)
 	}
@@ -241,6 +252,7 @@ func (w *windowProbe) finish(m *measured) error {
 		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
 	}
 	m.round.Series = w.samples
+	w.observed(m)
 	if w.trace != nil {
 		m.round.Traces = w.trace.traces
 		m.warnings = append(m.warnings, w.trace.warnings...)

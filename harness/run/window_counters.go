@@ -84,6 +84,7 @@ func (w *windowProbe) storage(m *measured) {
 			m.round.Metrics[metric] = operations / cycles
 		}
 	}
+	w.storageSteps(m, cycles)
 	if seconds, there := w.total(observe.FsyncSeconds); there {
 		m.round.Metrics[result.StorageFsyncUsPerCycle] = 1e6 * seconds / cycles
 	}

@@ -19,15 +19,16 @@ type profiledProcess struct {
 	session *profile.Session // nil if it did not start
 }
 
-// toProfile returns the processes to profile: the servers, and the generator if that is this process and no server is a part of it.
+// toProfile returns the processes to profile: the servers, and in a profiled round the generator, if that is this process and no server is a
+// part of it.
 func (w *windowProbe) toProfile() (all []*profiledProcess) {
-	if w.kind != profiled {
+	if len(w.captures()) == 0 {
 		return nil
 	}
 	for _, s := range w.servers {
 		all = append(all, &profiledProcess{node: s.server.ID, of: profile.Server{Admin: s.admin}})
 	}
-	if w.separate() && w.generator() == os.Getpid() {
+	if w.kind == profiled && w.separate() && w.generator() == os.Getpid() {
 		all = append(all, &profiledProcess{node: result.GeneratorNode, of: &profile.Self{}})
 	}
 	return all
@@ -35,7 +36,7 @@ func (w *windowProbe) toProfile() (all []*profiledProcess) {
 
 func (w *windowProbe) startProfiles(ctx context.Context) error {
 	return w.eachProfiled("start", func(p *profiledProcess) (err error) {
-		p.session, err = profile.Start(ctx, p.of, w.scenario.Captures, w.mark)
+		p.session, err = profile.Start(ctx, p.of, w.captures(), w.mark)
 		return err
 	})
 }
@@ -69,8 +70,11 @@ func (w *windowProbe) eachProfiled(what string, do func(*profiledProcess) error)
 	return errors.Join(errs...)
 }
 
-// writeProfiles stores the profiles.
+// writeProfiles stores the profiles of a profiled round. Those of an observed one are recorded for what that costs, and not kept.
 func (w *windowProbe) writeProfiles(m *measured) error {
+	if w.kind != profiled {
+		return nil
+	}
 	for _, p := range w.profiled {
 		of := profile.Source{Round: m.round.Number, Point: w.point, Node: p.node}
 		if _, err := p.session.Write(w.folder.Path(), of.Dir()); err != nil {
@@ -100,6 +104,9 @@ func (w *windowProbe) covered(m *measured, o *outcomes) {
 		if s.countersAfter != nil && !s.partial {
 			add(result.CoveredCounters, s.server.ID, s.counters)
 		}
+	}
+	if w.kind != profiled {
+		return
 	}
 	for i, p := range w.profiled {
 		spans := p.session.Spans()

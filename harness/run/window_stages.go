@@ -2,12 +2,31 @@ package run
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
-// stages fills in the stages of the servers in the window.
+// averageThink returns how long the workers of workloads take for a task on average, and whether all take as long. What a script of k6's
+// does is not known.
+func averageThink(workloads []scenario.Workload) (average time.Duration, same bool) {
+	for i := range workloads {
+		t := workloads[i].Think.Average()
+		if workloads[i].Driver == scenario.DriverK6 || i > 0 && t != average {
+			return 0, false
+		}
+		average = t
+	}
+	return average, len(workloads) > 0
+}
+
+// stages fills in the stages of the servers in the window, and how long the workers take for a task, if that is the same in all workloads.
 func (w *windowProbe) stages(m *measured) {
+	if average, same := averageThink(w.workloads); same {
+		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}
+	}
 	var before, after []observe.Metrics
 	for _, s := range w.servers {
 		before, after = append(before, s.metricsBefore), append(after, s.metricsAfter)

@@ -3,12 +3,14 @@ package run
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // scraped is what a server says of one stage: counts of its buckets, and the sum.
@@ -33,6 +35,32 @@ func scraped(stage string, seconds float64, counts ...uint64) observe.Metrics {
 
 func stageProbe(before, after observe.Metrics) *serverProbe {
 	return &serverProbe{metricsBefore: before, metricsAfter: after, countersBefore: before.Values, countersAfter: after.Values}
+}
+
+// The mean think time is known if all workloads have the same one. What a script does is not known.
+func TestAverageThink(t *testing.T) {
+	workload := func(driver string, think scenario.Think) scenario.Workload {
+		return scenario.Workload{Driver: driver, Think: think}
+	}
+	none := workload("stream", scenario.Think{})
+	uniform := workload("stream", scenario.Think{Kind: scenario.ThinkUniform, Min: time.Millisecond, Max: 3 * time.Millisecond})
+	fixed := workload("unary", scenario.Think{Kind: scenario.ThinkFixed, Min: 2 * time.Millisecond, Max: 2 * time.Millisecond})
+	exponential := workload("rest", scenario.Think{Kind: scenario.ThinkExponential, Mean: 2 * time.Millisecond, Max: 20 * time.Millisecond})
+	for _, c := range []struct {
+		of      []scenario.Workload
+		average time.Duration
+		same    bool
+	}{
+		{[]scenario.Workload{none}, 0, true},
+		{[]scenario.Workload{uniform, fixed, exponential}, 2 * time.Millisecond, true},
+		{[]scenario.Workload{none, fixed}, 0, false},
+		{[]scenario.Workload{none, workload(scenario.DriverK6, scenario.Think{})}, 0, false},
+		{nil, 0, false},
+	} {
+		average, same := averageThink(c.of)
+		assert.Equal(t, c.average, average)
+		assert.Equal(t, c.same, same)
+	}
 }
 
 // A round's stages are what passed them in the window, over all servers; what nothing passed is left out.

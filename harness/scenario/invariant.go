@@ -136,6 +136,9 @@ func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
 	if !w.Priority.IsZero() {
 		why = append(why, fmt.Sprintf("it has priority = %s, and tasks of a higher priority go first: remove it", w.Priority))
 	}
+	if !w.Delay.IsZero() {
+		why = append(why, fmt.Sprintf("it has delay = %s, and tasks without a delay overtake the others: remove it", w.Delay))
+	}
 	if w.Arrivals.Kind == None {
 		why = append(why, "nothing is sent: write arrivals = closed()")
 	}

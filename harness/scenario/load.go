@@ -111,7 +111,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
-	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack",
+	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack", "observe",
 	"limit", "score", "soak",
 }
 
@@ -169,6 +169,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	s.ProfiledRounds = readProfiledRounds(b, s.Captures)
 	s.Faults = readFaults(b, s)
 	s.Attack = readAttack(b, s.Topology)
+	s.Observe = readObserve(b, s.Topology.Kind, s.Phases.Window)
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
 	s.Score = readScore(b)
@@ -181,6 +182,11 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 		s.Rounds = 1
 	}
 	checkRoles(b, s)
+	checkFail(b, s)
+	checkDelay(b, s)
+	checkResult(b, s)
+	checkExtend(b, s)
+	checkKey(b, s)
 	checkVolume(b, s)
 	return s
 }

@@ -112,8 +112,12 @@ func readPayload(b *hclfile.Block) Payload {
 	return *v.EncapsulatedValue().(*Payload)
 }
 
-// sizeBytes reads a payload's size: a whole number of bytes, or a string with its unit.
-func sizeBytes(v cty.Value) (int, error) {
+// sizeBytes reads a payload's size.
+func sizeBytes(v cty.Value) (int, error) { return sizeWithin(v, "payload", payloadBytesMax, "1MiB") }
+
+// sizeWithin reads the size of what has a header: a whole number of bytes up to most, or a string with its unit. what names it, and largest
+// writes most as a string.
+func sizeWithin(v cty.Value, what string, most int, largest string) (int, error) {
 	const units = `a size is a number of bytes, or a string with B, KiB or MiB, as in 64, "64B", "4KiB" or "1MiB"`
 	var bytes int
 	whole := false
@@ -129,14 +133,14 @@ func sizeBytes(v cty.Value) (int, error) {
 	}
 	switch {
 	case !whole:
-		return 0, &hclfile.ValueError{Message: "a payload's size must be a whole number of bytes", Remedy: units}
+		return 0, &hclfile.ValueError{Message: "a " + what + "'s size must be a whole number of bytes", Remedy: units}
 	case bytes < payloadBytesMin:
 		return 0, &hclfile.ValueError{
-			Message: fmt.Sprintf("a payload of %d bytes is too small; the smallest is %d bytes", bytes, payloadBytesMin),
-			Remedy:  fmt.Sprintf("the ledger needs %d bytes of each payload for its header", payloadBytesMin),
+			Message: fmt.Sprintf("a %s of %d bytes is too small; the smallest is %d bytes", what, bytes, payloadBytesMin),
+			Remedy:  fmt.Sprintf("the ledger needs %d bytes of each %s for its header", payloadBytesMin, what),
 		}
-	case bytes > payloadBytesMax:
-		return 0, &hclfile.ValueError{Message: fmt.Sprintf("a payload of %d bytes is too large; the largest is 1MiB", bytes)}
+	case bytes > most:
+		return 0, &hclfile.ValueError{Message: fmt.Sprintf("a %s of %d bytes is too large; the largest is %s", what, bytes, largest)}
 	}
 	return bytes, nil
 }

@@ -11,8 +11,11 @@ import (
 // of its first point, and each value replaces a setting. known is false if a value is not a plain one, such as arrivals or a payload.
 func (s *Scenario) At(values []Value) (p Point, known bool) {
 	p = Point{Values: values, Topology: s.Topology, Workloads: slices.Clone(s.Workloads), Attack: s.Attack}
+	if o := s.Observe; o != nil {
+		p.Observe = new(*o) // replace writes through a pointer
+	}
 	if c := s.Topology.Coalesce; c != nil {
-		p.Topology.Coalesce = new(*c) // replace writes through a pointer
+		p.Topology.Coalesce = new(*c)
 	}
 	if h := s.Topology.Hosts; h != nil {
 		p.Topology.Hosts = new(*h)
@@ -57,6 +60,8 @@ func (p *Point) set(path, text string) bool {
 		return at >= 0 && replace(&p.Workloads[at], attribute, text)
 	case "attack":
 		return true
+	case "observe":
+		return p.Observe != nil && replace(p.Observe, attribute, text)
 	}
 	return false
 }

@@ -78,18 +78,24 @@ func priorityUniform(first, second cty.Value) (p Priority, err error) {
 }
 
 func priorityShare(first, second cty.Value) (p Priority, err error) {
-	const remedy = "the part is above 0 and at most 1, as in share(9, 0.1): a tenth of the tasks"
 	p.Kind = PriorityShare
 	if p.Max, err = onePriority(first); err != nil {
 		return p, err
 	}
-	if second.Type() != cty.Number {
-		return p, &hclfile.ValueError{Message: "a part must be a number, not " + hclfile.TypeName(second), Remedy: remedy}
+	p.Part, err = partAboveZero(second, "share(9, 0.1)")
+	return p, err
+}
+
+// partAboveZero reads the part of the tasks that a call is for, above 0 and at most 1. example is such a call, with a part of 0.1.
+func partAboveZero(v cty.Value, example string) (part float64, err error) {
+	remedy := "the part is above 0 and at most 1, as in " + example + ": a tenth of the tasks"
+	if v.Type() != cty.Number {
+		return 0, &hclfile.ValueError{Message: "a part must be a number, not " + hclfile.TypeName(v), Remedy: remedy}
 	}
-	if p.Part, _ = second.AsBigFloat().Float64(); p.Part <= 0 || p.Part > 1 {
-		return p, &hclfile.ValueError{Message: fmt.Sprintf("a part of %v is not above 0 and at most 1", p.Part), Remedy: remedy}
+	if part, _ = v.AsBigFloat().Float64(); part <= 0 || part > 1 {
+		return 0, &hclfile.ValueError{Message: fmt.Sprintf("a part of %v is not above 0 and at most 1", part), Remedy: remedy}
 	}
-	return p, nil
+	return part, nil
 }
 
 func onePriority(v cty.Value) (int, error) {

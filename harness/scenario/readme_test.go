@@ -106,7 +106,7 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 func blockNames() map[string]hclfile.Names {
 	return map[string]hclfile.Names{
 		"scenario": scenarioNames, "topology": topologyBlock.Names, "hosts": hostsBlock.Names, "settings": settingsBlock.Names, "build": buildBlock.Names, "workload": workloadBlock.Names, "phases": phasesBlock.Names,
-		"sweep": sweepBlock.Names, "zip": zipBlock.Names, "fault": faultBlock.Names, "attack": attackBlock.Names, "backlog": backlogBlock.Names,
+		"sweep": sweepBlock.Names, "zip": zipBlock.Names, "fault": faultBlock.Names, "attack": attackBlock.Names, "observe": observeBlock.Names, "backlog": backlogBlock.Names,
 		"series": seriesBlock.Names, "invariant": invariantBlock.Names, "limit": limitBlock.Names, "validity": validityBlock.Names,
 		"node": remoteNodeBlock.Names, "capture": captureBlock.Names, "score": scoreBlock.Names, "soak": soakBlock.Names, "variable": {}, "include": {},
 	}
@@ -169,7 +169,7 @@ func TestWishesOfTheDocumentation(t *testing.T) {
 
 // calls are the functions of the language.
 func calls() (names []string) {
-	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, targetCalls, kindCalls, thinkCalls} {
+	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, delayCalls, resultCalls, readCalls, targetCalls, kindCalls, thinkCalls} {
 		names = slices.AppendSeq(names, maps.Keys(in.Functions))
 	}
 	return names

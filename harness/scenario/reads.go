@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,24 +13,123 @@ import (
 // connections of their own, which show an access token of that tenant.
 const ReadTenantsMax = 100
 
-// ReadsTasks reports whether the workload reads tasks.
-func (w Workload) ReadsTasks() bool { return w.Reads > 0 }
+// The kinds of reads.
+const (
+	ReadGet   = "get"   // of one task
+	ReadList  = "list"  // of the tasks of a queue
+	ReadStats = "stats" // of the figures of a queue
+	ReadAwait = "await" // of the end of a task, for which the read waits
+)
 
-// ReadsPerTask is how many reads come due with each task whose enqueue was acknowledged.
-func (w Workload) ReadsPerTask() float64 { return w.Reads / (1 - w.Reads) }
+// ReadKinds returns the kinds of reads, in the order in which they are shown.
+func ReadKinds() []string { return []string{ReadGet, ReadList, ReadStats, ReadAwait} }
 
-// readReads reads the share of reads.
+// Reads are the shares of each kind of reads among the tasks that are enqueued and all reads together. The shares are below 1 together. The
+// zero value has no reads.
+type Reads struct {
+	Get   float64 `json:"get,omitzero"`
+	List  float64 `json:"list,omitzero"`
+	Stats float64 `json:"stats,omitzero"`
+	Await float64 `json:"await,omitzero"`
+}
+
+// share returns where the share of a kind is kept, or nil if there is no such kind.
+func (r *Reads) share(kind string) *float64 {
+	switch kind {
+	case ReadGet:
+		return &r.Get
+	case ReadList:
+		return &r.List
+	case ReadStats:
+		return &r.Stats
+	case ReadAwait:
+		return &r.Await
+	}
+	return nil
+}
+
+// Kinds returns the kinds that have a share, in the order of ReadKinds.
+func (r Reads) Kinds() (kinds []string) {
+	for _, kind := range ReadKinds() {
+		if *r.share(kind) > 0 {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// All is the share of all kinds together.
+func (r Reads) All() float64 { return r.Get + r.List + r.Stats + r.Await }
+
+// PerTask is how many reads of a kind come due with each task whose enqueue was acknowledged.
+func (r Reads) PerTask(kind string) float64 { return *r.share(kind) / (1 - r.All()) }
+
+// OfTasks reports whether a kind that has a share reads single tasks.
+func (r Reads) OfTasks() bool { return r.Get > 0 || r.Await > 0 }
+
+// OfQueues reports whether a kind that has a share reads whole queues.
+func (r Reads) OfQueues() bool { return r.List > 0 || r.Stats > 0 }
+
+// onlyGets reports whether no kind but get has a share. Such reads are written as a number.
+func (r Reads) onlyGets() bool { return r == Reads{Get: r.Get} }
+
+// String writes the reads as a scenario does.
+func (r Reads) String() string {
+	if r.onlyGets() {
+		return fmt.Sprint(r.Get)
+	}
+	var calls []string
+	for _, kind := range r.Kinds() {
+		calls = append(calls, fmt.Sprintf("%s(%v)", kind, *r.share(kind)))
+	}
+	if len(calls) == 1 {
+		return calls[0]
+	}
+	return "[" + strings.Join(calls, ", ") + "]"
+}
+
+// MarshalJSON writes a number if all reads are gets, as results had it before there were other kinds, and else the share of each kind.
+func (r Reads) MarshalJSON() ([]byte, error) {
+	if r.onlyGets() {
+		return json.Marshal(r.Get)
+	}
+	type plain Reads
+	return json.Marshal(plain(r))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (r *Reads) UnmarshalJSON(data []byte) error {
+	*r = Reads{}
+	if json.Unmarshal(data, &r.Get) == nil {
+		return nil
+	}
+	type plain Reads
+	return json.Unmarshal(data, (*plain)(r))
+}
+
+// Check returns an error if the shares are not shares.
+func (r Reads) Check() error {
+	for _, kind := range ReadKinds() {
+		if share := *r.share(kind); share < 0 || share >= 1 {
+			return fmt.Errorf("the share of %s is %v; it must be from 0 to below 1", kind, share)
+		}
+	}
+	if r.All() >= 1 {
+		return errors.New("the shares are 1 or more together; they must be below 1")
+	}
+	return nil
+}
+
+// ReadsTasks reports whether the workload reads tasks or queues.
+func (w Workload) ReadsTasks() bool { return w.Reads != Reads{} }
+
+// readReads reads the share of gets, or the shares of kinds of reads.
 func readReads(b *hclfile.Block, w *Workload) {
-	share, ok := b.Number("reads", hclfile.NumberSpec{AllowZero: true, Example: "0.2"})
-	if !ok {
+	reads, ok := readShares(b)
+	if !ok || reads == (Reads{}) {
 		return
 	}
 	switch {
-	case share >= 1:
-		b.AttrProblem("reads", fmt.Sprintf("reads is %v, which leaves no task to be enqueued and read", share), "it is a share from 0 to below 1: write reads = 0.2")
-		return
-	case share == 0:
-		return
 	case w.Driver == DriverK6:
 		b.AttrProblem("reads", `a script of the driver "k6" decides itself what it reads`, `remove it, or write driver = "stream", "unary" or "rest"`)
 	case w.Driver == DriverEmbedded, w.Driver == DriverNull:
@@ -36,7 +137,7 @@ func readReads(b *hclfile.Block, w *Workload) {
 	case w.Arrivals.Kind == None:
 		b.AttrProblem("reads", "with arrivals = none() there is no task to read", "remove it")
 	}
-	w.Reads = share
+	w.Reads = reads
 }
 
 // checkReads makes sure that not too many tenants read.

@@ -47,6 +47,7 @@ type Scenario struct {
 	References []string `json:"references,omitempty"`
 	Faults     []Fault  `json:"faults,omitempty"`  // in the order in which they first begin; no two overlap
 	Attack     *Attack  `json:"attack,omitempty"`  // with a sweep: of the first point; nil without one
+	Observe    *Observe `json:"observe,omitempty"` // likewise
 	Scripts    []Script `json:"scripts,omitempty"` // those of all points, where a sweep runs more than one
 	// Limits are what its runs are judged by, besides the baseline of its name, in the order of the file.
 	Limits []Limit `json:"limits,omitempty"`

@@ -119,6 +119,7 @@ func TestSettingsSeeEveryField(t *testing.T) {
     delay  = "5ms"
   }
   attack { kinds = ["empty-tasks"] }
+  observe { scrape = "1s" }
 }`
 	base := parsed(t, text)
 	base.Backlog = &Backlog{Tasks: 5}

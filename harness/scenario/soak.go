@@ -171,6 +171,7 @@ func checkSoak(b *hclfile.Block, s *Scenario) {
 		{"series", "the windows of a soak are its series"},
 		{"capture", "no window of a soak is profiled"},
 		{"attack", "the windows of a soak have no hostile clients"},
+		{"observe", "the windows of a soak are read at their ends only"},
 		{"limit", "a soak is judged by the drift of its figures"},
 	} {
 		if b.HasBlock(part.name) {

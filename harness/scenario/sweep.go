@@ -21,6 +21,7 @@ type Point struct {
 	Topology  Topology
 	Workloads []Workload
 	Attack    *Attack
+	Observe   *Observe
 }
 
 // Value is what a point takes for one sweep.
@@ -33,7 +34,7 @@ func (s *Scenario) Plan() []Point {
 	if len(s.Points) > 0 {
 		return s.Points
 	}
-	return []Point{{Topology: s.Topology, Workloads: s.Workloads, Attack: s.Attack}}
+	return []Point{{Topology: s.Topology, Workloads: s.Workloads, Attack: s.Attack, Observe: s.Observe}}
 }
 
 var sweepBlock = hclfile.Inner{
@@ -68,7 +69,7 @@ func readAxes(s *hclfile.Block) []axis {
 	r := axesReader{scenario: s, first: map[string]string{}}
 	var axes []axis
 	for _, b := range s.Blocks("sweep", sweepBlock) {
-		if found, ok := r.sweep(b); ok {
+		if found, ok := r.sweep(b, false); ok {
 			axes = append(axes, axis{[]sweep{found}, b.Order()})
 		}
 	}
@@ -99,7 +100,7 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	problems := b.Problems()
 	blocks := b.Blocks("sweep", sweepBlock)
 	for _, inner := range blocks {
-		if found, ok := r.sweep(inner); ok {
+		if found, ok := r.sweep(inner, true); ok {
 			sweeps = append(sweeps, found)
 		}
 	}
@@ -117,13 +118,21 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 			return nil, false
 		}
 	}
+	for i := range sweeps[0].values {
+		for k := range i {
+			if same := slices.IndexFunc(sweeps, func(s sweep) bool { return s.values[i].Text() != s.values[k].Text() }) < 0; same {
+				b.Problem(fmt.Sprintf("the sweeps of the zip have the same values at places %d and %d", k+1, i+1), "keep one of the two points")
+				return nil, false
+			}
+		}
+	}
 	return sweeps, true
 }
 
 // sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE" or
-// "workload.NAME.ATTRIBUTE".
-func (r *axesReader) sweep(b *hclfile.Block) (sweep, bool) {
-	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Example: "[1, 2, 4]"})
+// "workload.NAME.ATTRIBUTE". One of a zip may repeat a value.
+func (r *axesReader) sweep(b *hclfile.Block, zipped bool) (sweep, bool) {
+	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Repeats: zipped, Example: "[1, 2, 4]"})
 	found, ok := readSweepPath(r.scenario, b)
 	if !ok || values == nil {
 		return sweep{}, false
@@ -174,6 +183,13 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 			b.LabelProblem("the scenario has no attack block to sweep", "add "+attackBlock.Example)
 			return sweep{}, false
 		}
+	case len(parts) == 2 && parts[0] == "observe":
+		found = sweep{path: path, kind: "observe", attribute: parts[1]}
+		attributes = observeBlock.Names.Attributes
+		if !s.HasBlock("observe") {
+			b.LabelProblem("the scenario has no observe block to sweep", "add "+observeBlock.Example)
+			return sweep{}, false
+		}
 	case len(parts) == 3 && parts[0] == "workload":
 		found = sweep{path: path, kind: "workload", label: parts[1], attribute: parts[2]}
 		attributes = workloadBlock.Names.Attributes
@@ -183,7 +199,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	default:
 		b.LabelProblem(fmt.Sprintf("%q is not the path of a setting that can be swept", path),
-			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
+			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE", "workload.NAME.ATTRIBUTE", "attack.clients" or "observe.ATTRIBUTE"`)
 		return sweep{}, false
 	}
 	if !slices.Contains(attributes, found.attribute) {
@@ -238,7 +254,7 @@ func (s *Scenario) addPoint(axes []axis, combination []setting, read *Scenario) 
 			s.Sweeps = append(s.Sweeps, swept)
 		}
 	}
-	p := Point{Topology: read.Topology, Workloads: read.Workloads, Attack: read.Attack}
+	p := Point{Topology: read.Topology, Workloads: read.Workloads, Attack: read.Attack, Observe: read.Observe}
 	var names []string
 	for _, set := range combination {
 		values := set.values()

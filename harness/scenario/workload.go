@@ -47,10 +47,24 @@ type Workload struct {
 	Idempotent bool `json:"idempotent,omitzero"`
 	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary" and "rest".
 	Combined bool `json:"combined,omitzero"`
-	// Reads is the share of reads among the tasks that are enqueued and read together, below 1: see ReadsPerTask. 0: no task is read.
-	Reads float64 `json:"reads,omitzero"`
+	// Reads says which reads go beside the tasks.
+	Reads Reads `json:"reads,omitzero"`
 	// Priority says with which priorities tasks are enqueued.
 	Priority Priority `json:"priority,omitzero"`
+	// Fail is the share of the deliveries that workers fail, below 1. MaxAttempts and Backoff are those of all tasks then: after so many
+	// failed attempts a task is dead, and before that it is delivered again after Backoff, less the part that the server takes off at random.
+	Fail        float64       `json:"fail,omitzero"`
+	MaxAttempts int           `json:"max_attempts,omitzero"`
+	Backoff     time.Duration `json:"backoff,omitzero"`
+
+	// Delay says which tasks are enqueued with a delay.
+	Delay Delay `json:"delay,omitzero"`
+	// Result says which tasks are completed with a result, which the server keeps for ResultRetention.
+	Result Results `json:"result,omitzero"`
+	// Extend is the share of the leases that workers extend once before they settle the task, by Lease.
+	Extend float64 `json:"extend,omitzero"`
+	// Key is the share of the tasks that have an idempotency key and are enqueued again under it.
+	Key float64 `json:"key,omitzero"`
 
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
@@ -63,7 +77,7 @@ type Workload struct {
 // HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
 func (w Workload) HeldMax() int { return w.Producers*w.EnqueueBatch() + w.Workers*w.ClaimBatch() }
 
-// MarshalJSON writes the lease as text, and the script's fields beside the workload's.
+// MarshalJSON writes times as text, and the script's fields beside the workload's.
 func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -78,8 +92,9 @@ func (w *Workload) stored() any {
 	return &struct {
 		*plain
 		*script
-		Lease *duration `json:"lease"`
-	}{(*plain)(w), (*script)(&w.Script), (*duration)(&w.Lease)}
+		Lease   *duration `json:"lease"`
+		Backoff *duration `json:"backoff,omitzero"`
+	}{(*plain)(w), (*script)(&w.Script), (*duration)(&w.Lease), (*duration)(&w.Backoff)}
 }
 
 var workloadBlock = hclfile.Inner{
@@ -87,6 +102,7 @@ var workloadBlock = hclfile.Inner{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
 		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
+		"fail", "max_attempts", "backoff", "delay", "result", "extend", "key",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -218,6 +234,11 @@ func readWorkload(b *hclfile.Block) Workload {
 	readCombined(b, &w)
 	readReads(b, &w)
 	readPriority(b, &w)
+	readFail(b, &w)
+	readDelay(b, &w)
+	readResult(b, &w)
+	readExtend(b, &w)
+	readKey(b, &w)
 	checkSides(b, w)
 	checkCallBytes(b, w)
 	return w

@@ -261,16 +261,16 @@ const (
 )
 
 // Restart ends all servers at once and starts them again on the data that they left, with their logs continued, and
-// returns when they are ready to serve. When it fails, also because a server did not end as asked, nothing but the logs
-// is left, and Stop does nothing any more.
-func (c *Cluster) Restart(ctx context.Context, how Ending) error {
-	if err := c.restart(ctx, how); err != nil {
+// returns when they are ready to serve. It calls between, unless that is nil, when all servers have ended and before they start. When Restart
+// fails, also because a server did not end as asked, nothing but the logs is left, and Stop does nothing any more.
+func (c *Cluster) Restart(ctx context.Context, how Ending, between func() error) error {
+	if err := c.restart(ctx, how, between); err != nil {
 		return fmt.Errorf("restart topology: %w", err)
 	}
 	return nil
 }
 
-func (c *Cluster) restart(ctx context.Context, how Ending) error {
+func (c *Cluster) restart(ctx context.Context, how Ending, between func() error) error {
 	if c.stopped.Load() {
 		return errors.New("the servers were stopped before")
 	}
@@ -290,6 +290,9 @@ func (c *Cluster) restart(ctx context.Context, how Ending) error {
 		if err == nil {
 			err = s.forgetAddresses()
 		}
+	}
+	if err == nil && between != nil {
+		err = between()
 	}
 	if err != nil {
 		return errors.Join(err, c.discard())

@@ -36,11 +36,11 @@ func TestAnEmbeddedServer(t *testing.T) {
 	require.NoError(t, callReady(t.Context(), c.Client(n.Admin)))
 
 	require.ErrorIs(t, s.Pause(), errCantPause)
-	require.ErrorIs(t, c.Restart(t.Context(), Kill), errCantKill)
+	require.ErrorIs(t, c.Restart(t.Context(), Kill, nil), errCantKill)
 	require.True(t, s.Running(), "it was not touched")
 	assert.Equal(t, "running", n.fail("it is slow", nil).Status)
 
-	require.NoError(t, c.Restart(t.Context(), Term))
+	require.NoError(t, c.Restart(t.Context(), Term, nil))
 	again := s.Node()
 	require.NotSame(t, n, again)
 	assert.False(t, n.Running())
@@ -115,6 +115,6 @@ func TestNoTopologyHasNoServer(t *testing.T) {
 	_, err = c.Leaders(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, c.WaitForLeaders(t.Context()))
-	require.NoError(t, c.Restart(t.Context(), Term))
+	require.NoError(t, c.Restart(t.Context(), Term, nil))
 	require.NoError(t, c.Stop(context.Background()))
 }

@@ -23,7 +23,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 			first := server.Node()
 			firstBegan := c.Began()
 			assert.False(t, firstBegan.Before(began))
-			require.NoError(t, c.Restart(t.Context(), how))
+			require.NoError(t, c.Restart(t.Context(), how, nil))
 			<-first.Exited()
 			require.NoError(t, first.ExitError(), "it was asked for")
 			require.NoError(t, c.Failure())
@@ -42,9 +42,9 @@ func TestRestartKeepsTheData(t *testing.T) {
 			}
 			assert.Equal(t, want, lines, "the log goes on")
 
-			require.NoError(t, c.Restart(t.Context(), Kill))
+			require.NoError(t, c.Restart(t.Context(), Kill, nil))
 			require.NoError(t, c.Stop(t.Context()))
-			require.ErrorContains(t, c.Restart(t.Context(), how), "stopped before")
+			require.ErrorContains(t, c.Restart(t.Context(), how, nil), "stopped before")
 			s.assertEmpty(t)
 		})
 	}
@@ -54,7 +54,7 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 	t.Run("the server does not end in order", func(t *testing.T) {
 		s := newSite(t, "fails to close")
 		c := s.start(t)
-		err := c.Restart(t.Context(), Term)
+		err := c.Restart(t.Context(), Term, nil)
 		require.ErrorContains(t, err, "did not end in order")
 		assert.NotEmpty(t, serverError(t, err).Lines)
 		s.assertEmpty(t)
@@ -64,7 +64,7 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 		s := newSite(t, "good")
 		c := s.start(t)
 		require.NoError(t, only(t, c).Node().process.Kill())
-		err := c.Restart(t.Context(), Kill)
+		err := c.Restart(t.Context(), Kill, nil)
 		require.ErrorContains(t, err, "ended by itself")
 		s.assertEmpty(t)
 	})
@@ -72,7 +72,7 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 		s := newSite(t, "good")
 		c := s.start(t)
 		require.NoError(t, os.WriteFile(filepath.Join(only(t, c).DataDir(), "store"), []byte("bits"), 0o600))
-		err := c.Restart(t.Context(), Kill)
+		err := c.Restart(t.Context(), Kill, nil)
 		require.ErrorContains(t, err, "neither empty nor what was left in it")
 		assert.NotEmpty(t, serverError(t, err).Lines)
 		s.assertEmpty(t)
@@ -82,7 +82,7 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 		c := s.start(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.ErrorIs(t, c.Restart(ctx, Kill), context.Canceled)
+		require.ErrorIs(t, c.Restart(ctx, Kill, nil), context.Canceled)
 		s.assertEmpty(t)
 	})
 }
@@ -98,7 +98,7 @@ func TestShardsAreAskedFor(t *testing.T) {
 func TestTokenIsRead(t *testing.T) {
 	c := newSite(t, "token").start(t)
 	assert.Equal(t, "secret", c.Token)
-	require.NoError(t, c.Restart(t.Context(), Kill))
+	require.NoError(t, c.Restart(t.Context(), Kill, nil))
 	assert.Equal(t, "secret", c.Token)
 	require.NoError(t, c.Stop(t.Context()))
 	assert.Empty(t, newSite(t, "good").start(t).Token, "a server that has none")

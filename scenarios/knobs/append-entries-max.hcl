@@ -6,6 +6,8 @@ scenario "knob-append-entries-max" {
   tags   = ["raft", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "raft" {
     nodes      = 3
     shards     = 1
@@ -23,13 +25,5 @@ scenario "knob-append-entries-max" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.cluster.append_entries_max" { values = [1, 16, 128, 1024] }
-
-  invariant "conserved" {}
 }

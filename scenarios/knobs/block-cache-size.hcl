@@ -6,6 +6,8 @@ scenario "knob-block-cache-size" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -22,13 +24,5 @@ scenario "knob-block-cache-size" {
     idempotent = true
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.storage.block_cache_size" { values = ["1MiB", "32MiB", "128MiB"] }
-
-  invariant "conserved" {}
 }

@@ -5,6 +5,8 @@ scenario "knob-commit-bytes-max" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "sync"
     procs      = 1
@@ -20,13 +22,5 @@ scenario "knob-commit-bytes-max" {
     payload   = fixed("16KiB")
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.commit.bytes_max" { values = ["64KiB", "1MiB", "64MiB"] }
-
-  invariant "conserved" {}
 }

@@ -6,6 +6,8 @@ scenario "knob-commit-tasks-max" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "sync"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-commit-tasks-max" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.commit.tasks_max" { values = [16, 64, 512, 4096] }
-
-  invariant "conserved" {}
 }

@@ -6,6 +6,8 @@ scenario "knob-heartbeat-timeout" {
   tags   = ["raft", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "raft" {
     nodes      = 3
     shards     = 8
@@ -23,13 +25,5 @@ scenario "knob-heartbeat-timeout" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.cluster.heartbeat_timeout" { values = ["50ms", "200ms", "500ms"] }
-
-  invariant "conserved" {}
 }

@@ -5,6 +5,8 @@ scenario "knob-key-filters" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-key-filters" {
     idempotent = true
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.limits.key_filters_max" { values = ["128KiB", "8MiB", "64MiB"] }
-
-  invariant "conserved" {}
 }

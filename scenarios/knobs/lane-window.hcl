@@ -6,6 +6,8 @@ scenario "knob-lane-window" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-lane-window" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.limits.lane_window_max" { values = [64, 512, 4096] }
-
-  invariant "conserved" {}
 }

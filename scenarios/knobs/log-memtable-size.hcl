@@ -6,6 +6,8 @@ scenario "knob-log-memtable-size" {
   tags   = ["raft", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "raft" {
     nodes      = 3
     shards     = 1
@@ -23,13 +25,5 @@ scenario "knob-log-memtable-size" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.cluster.log_memtable_size" { values = ["8MiB", "32MiB", "128MiB"] }
-
-  invariant "conserved" {}
 }

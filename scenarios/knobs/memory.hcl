@@ -6,6 +6,8 @@ scenario "knob-memory" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-memory" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.memory" { values = ["256MiB", "512MiB", "2GiB"] }
-
-  invariant "conserved" {}
 }

@@ -6,6 +6,8 @@ scenario "knob-memtable-size" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-memtable-size" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.storage.memtable_size" { values = ["1MiB", "8MiB", "64MiB"] }
-
-  invariant "conserved" {}
 }

@@ -6,6 +6,8 @@ scenario "knob-messages-in-flight" {
   tags   = ["raft", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "raft" {
     nodes      = 3
     shards     = 1
@@ -23,13 +25,5 @@ scenario "knob-messages-in-flight" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.cluster.messages_in_flight" { values = [1, 2, 4, 16] }
-
-  invariant "conserved" {}
 }

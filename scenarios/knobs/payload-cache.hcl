@@ -6,6 +6,8 @@ scenario "knob-payload-cache" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "none"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-payload-cache" {
     payload   = fixed("4KiB")
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.settings.limits.cache_max" { values = ["1MiB", "16MiB", "64MiB"] }
-
-  invariant "conserved" {}
 }

@@ -6,6 +6,8 @@ scenario "knob-sync-interval" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
+  include "shared/phases.hcl" {}
+
   topology "single" {
     durability = "interval"
     procs      = 1
@@ -21,13 +23,5 @@ scenario "knob-sync-interval" {
     payload   = fixed(64)
   }
 
-  phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
-  }
-
   sweep "topology.sync_interval" { values = ["1ms", "10ms", "100ms"] }
-
-  invariant "conserved" {}
 }

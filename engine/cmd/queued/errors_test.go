@@ -24,6 +24,7 @@ var mistakes = [][]string{
 	{"serve", "--nonsense"},
 	{"serve", "--durability", "maybe", "--shards", "0", "--queue-lease", "10", "--log-level", "loud"},
 	{"serve", "--listen", "0.0.0.0:7070"},
+	{"serve", "--listen", ":7070"},
 	{"serve", "--config", "missing.hcl"},
 	{"serve", "--config", "wrong.hcl"},
 	{"config", "check"},

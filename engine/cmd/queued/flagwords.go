@@ -99,7 +99,7 @@ func withUnits(name, field, problem string) string {
 	case name == "backoff-multiplier": // the call has it in percent
 		return anyNumber.ReplaceAllStringFunc(problem, percentOf)
 	case name == "backoff-initial":
-		problem = strings.ReplaceAll(problem, "max_ms, ", "--backoff-max, ")
+		problem = strings.ReplaceAll(problem, "backoff.max_ms, ", "--backoff-max, ")
 		fallthrough
 	case name == "delay" || name == "lease" || name == "ttl" || name == "result-retention" || name == "wait" || name == "grace" ||
 		name == "expires-in" || name == "backoff-max":

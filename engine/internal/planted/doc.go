@@ -40,6 +40,9 @@
 //	twice      a leased task is given to a second stream as well, or twice to the only stream
 //	stranger   a leased task is given to a stream of another tenant as well
 //	read       a task can be read by any tenant that has its id (1)
+//	list       the tasks of a queue can be listed with an administrator's token of any tenant (1)
+//	stats      the figures of a queue can be read with an administrator's token of any tenant (1)
+//	await      a wait for the end of a task is answered at once, with the task done (1)
 //	reversed   the tasks of one delivery come in the opposite order
 //	flipped    the first byte of a payload is changed before a delivery
 //	forgotten  a task that waits in the store, and not in memory, is passed over when tasks are read, as after a restart

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
+	"github.com/pronybench/prony/engine/internal/compute"
 )
 
 // Task is called by the deciding goroutine for each task enqueued, with the files of the store and the folder it is in.
@@ -26,9 +26,9 @@ func Task(fs vfs.FS, dir string) error {
 			return syncs.one(fs, fs.PathJoin(dir, "planted"), fault.amount.count)
 		}
 	case "work":
-		sink.number = plantedclient.Compute(fault.amount.count)
+		sink.number = compute.Steps(fault.amount.count)
 	case "decay":
-		sink.number = plantedclient.Compute(slower.steps(fault.amount.count, time.Now()))
+		sink.number = compute.Steps(slower.steps(fault.amount.count, time.Now()))
 	case "wait":
 		commit.wait(fault.amount.time)
 	case "leak":
@@ -73,7 +73,7 @@ func (b *background) task(steps int) {
 	b.start.Do(func() {
 		go func() {
 			for range b.wake {
-				b.sink = plantedclient.Compute(int(b.owed.Swap(0)))
+				b.sink = compute.Steps(int(b.owed.Swap(0)))
 			}
 		}()
 	})

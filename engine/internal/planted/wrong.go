@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
+	"github.com/pronybench/prony/engine/internal/compute"
 )
 
 // asked counts the calls of Hits for the planted fault.
@@ -80,7 +80,7 @@ func Request() { each("rest") }
 // each computes for a call if the fault is planted. Calls run beside each other, so each has its own result.
 func each(name string) {
 	if is(name) {
-		called.Store(plantedclient.Compute(fault.amount.count))
+		called.Store(compute.Steps(fault.amount.count))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // Stage is a part of what happens to a batch of commands.
 type Stage uint8
 
-// The stages. Receive is of messages, and comes before the others. Those of a shard that has a log of its own come one after the other:
+// The stages. Receive is of messages, and comes before the others. Ready is of tasks. Those of a shard that has a log of its own come one after the other:
 // Inbox, Decide, Apply, CommitWait, Commit, Reply, and together they are the time from the oldest command's arrival until all answers are
 // out. Those of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
 const (
@@ -31,10 +31,12 @@ const (
 	Apply
 	// Reply is from the end of the commit until the last answer of the batch is handed out.
 	Reply
+	// Ready is of tasks without a delay: from the turn that enqueued a task until the turn that leased the task first.
+	Ready
 	count
 )
 
-var names = [count]string{"receive", "inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"}
+var names = [count]string{"receive", "inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply", "ready"}
 
 // String returns the stage's name, as it is exported.
 func (s Stage) String() string { return names[s] }

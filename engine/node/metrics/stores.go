@@ -23,6 +23,7 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 	counter("prony_storage_task_bytes_total", "Bytes of tasks read from the store.", func(c storage.Counters) uint64 { return c.TaskBytes })
 	counter("prony_storage_payload_bytes_total", "Bytes of payloads copied from the store into memory.",
 		func(c storage.Counters) uint64 { return c.PayloadBytes })
+	m.watchSteps(i, counters)
 	counter("prony_storage_fsyncs_total", "Fsyncs of the store's files.", func(c storage.Counters) uint64 { return c.Fsyncs })
 	counter("prony_storage_log_fsyncs_total", "Fsyncs of the store's write-ahead log: those of commits, and one when a log file ends.",
 		func(c storage.Counters) uint64 { return c.LogFsyncs })
@@ -36,6 +37,30 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 		func(c storage.Counters) uint64 { return c.KeysInVain })
 	m.gauge("prony_key_filter_bytes", "Memory of the filter of idempotency keys.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterBytes) })
 	m.gauge("prony_key_filter_keys", "Idempotency keys that were put since the start and that the filter has.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterKeys) })
+}
+
+// watchSteps registers the counters of a shard's store by the step of a task's cycle.
+func (m *Metrics) watchSteps(i int, counters func(shard int) storage.Counters) {
+	for _, step := range storage.Steps() {
+		labels := shardLabel(i)
+		labels["step"] = step.String()
+		counter := func(name, help string, value func(*storage.Operations) uint64) {
+			m.counter("prony_storage_step_"+name, help, labels, func() uint64 {
+				c := counters(i)
+				return value(&c.Steps[step])
+			})
+		}
+		counter("sets_total", "Keys set in the store for a step of the cycle.", func(o *storage.Operations) uint64 { return o.Sets })
+		counter("set_bytes_total", "Bytes of keys and values set in the store for a step of the cycle.", func(o *storage.Operations) uint64 { return o.SetBytes })
+		counter("deletes_total", "Keys deleted from the store for a step of the cycle.", func(o *storage.Operations) uint64 { return o.Deletes })
+		counter("gets_total", "Keys looked up in the store for a step of the cycle.", func(o *storage.Operations) uint64 { return o.Gets })
+		counter("scanned_keys_total", "Keys that scans of the store stepped over for a step of the cycle, deleted ones included.",
+			func(o *storage.Operations) uint64 { return o.Scanned })
+		counter("encodes_total", "Records encoded for a step of the cycle.", func(o *storage.Operations) uint64 { return o.Encodes })
+		counter("encoded_bytes_total", "Bytes of records encoded for a step of the cycle, without their keys.",
+			func(o *storage.Operations) uint64 { return o.EncodedBytes })
+		counter("decodes_total", "Records decoded for a step of the cycle.", func(o *storage.Operations) uint64 { return o.Decodes })
+	}
 }
 
 // pebbleCollector shows what Pebble says of the shards' stores.

@@ -145,10 +145,10 @@ func readRuns(arg string) (runs []*result.Result, err error) {
 		}
 	}
 	for _, folder := range folders {
-		if soaked, err := result.IsSoak(folder); err != nil {
+		if unlimited, err := hasNoLimits(folder); err != nil {
 			return nil, fmt.Errorf("%s: %w", arg, err)
-		} else if soaked {
-			continue // a soak has no limits
+		} else if unlimited {
+			continue
 		}
 		r, _, err := result.Read(folder)
 		if err != nil {
@@ -157,6 +157,15 @@ func readRuns(arg string) (runs []*result.Result, err error) {
 		runs = append(runs, r)
 	}
 	return runs, nil
+}
+
+// hasNoLimits reports whether a folder has a soak or a serial budget, which baselines do not limit.
+func hasNoLimits(folder string) (bool, error) {
+	soaked, err := result.IsSoak(folder)
+	if soaked || err != nil {
+		return soaked, err
+	}
+	return result.IsSerial(folder)
 }
 
 // newest returns of each scenario the run that started last, in the order in which the scenarios are first met.

@@ -44,7 +44,11 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 		if scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
 			line("backlog", "%s tasks, enqueued before each warm-up and claimed from then on", render.Count(l.Tasks))
 		} else {
-			line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
+			cache := ""
+			if l.ColdCache {
+				cache = " on a cold page cache"
+			}
+			line("backlog", "%s tasks, restart %s%s, after each timed window", render.Count(l.Tasks), l.Restart, cache)
 		}
 	}
 	for _, f := range s.Faults {
@@ -56,6 +60,9 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 			clients = ""
 		}
 		line("attack", "%s%s", strings.Join(a.Kinds, ", "), clients)
+	}
+	if s.Observe != nil {
+		line("observe", "%s", observedText(s))
 	}
 	for _, i := range s.Invariants {
 		line("invariant", "%s", i)
@@ -202,6 +209,19 @@ func remoteInWords(t scenario.Topology) string {
 	return does + strings.Join(nodes, ", ")
 }
 
+// readsOfKind are reads of each kind in words.
+var readsOfKind = map[string]string{
+	scenario.ReadGet: "reads", scenario.ReadList: "lists of a queue", scenario.ReadStats: "reads of a queue's figures", scenario.ReadAwait: "waits for a task's end",
+}
+
+func readsInWords(reads scenario.Reads) string {
+	var kinds []string
+	for _, kind := range reads.Kinds() {
+		kinds = append(kinds, render.Digits(reads.PerTask(kind), 3)+" "+readsOfKind[kind])
+	}
+	return fmt.Sprintf("%s for each task (reads = %v)", hclfile.List(kinds), reads)
+}
+
 func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
@@ -217,13 +237,29 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, "completions with the next claim")
 	}
 	if w.ReadsTasks() {
-		words = append(words, fmt.Sprintf("%s reads for each task (reads = %v)", render.Digits(w.ReadsPerTask(), 3), w.Reads))
+		words = append(words, readsInWords(w.Reads))
 	}
 	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
 	}
 	if !w.Priority.IsZero() {
 		words = append(words, fmt.Sprintf("priority %s", w.Priority))
+	}
+	if w.FailsTasks() {
+		words = append(words, fmt.Sprintf("%s %% of the deliveries are failed and come again after %s, up to attempt %d",
+			render.Digits(100*w.Fail, 3), hclfile.FormatDuration(w.Backoff), w.MaxAttempts))
+	}
+	if !w.Delay.IsZero() {
+		words = append(words, fmt.Sprintf("delay %s", w.Delay))
+	}
+	if !w.Result.IsZero() {
+		words = append(words, fmt.Sprintf("result %s", w.Result))
+	}
+	if w.ExtendsLeases() {
+		words = append(words, fmt.Sprintf("%s %% of the leases are extended once", render.Digits(100*w.Extend, 3)))
+	}
+	if w.RepeatsKeys() {
+		words = append(words, fmt.Sprintf("%s %% of the tasks are enqueued again under the same idempotency key", render.Digits(100*w.Key, 3)))
 	}
 	if w.Seed > 0 {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))

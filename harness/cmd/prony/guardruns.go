@@ -35,7 +35,7 @@ type guard struct {
 var errTimeOver = errors.New("the time for all scenarios is over")
 
 // all runs and judges each scenario. Scenarios that are not measured to their end within guard.within are invalid. Then it repeats once those
-// that are invalid, and those that broke a limit while most rounds were unsteady. Last it runs those that broke a limit once more with profiles,
+// that are invalid, and those whose broken limits are in doubt (report.Guarded.Doubt). The second verdict stands. Last it runs those that broke a limit once more with profiles,
 // unless their rounds had profiles already. It returns an error if a run has no result for another reason than the time.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
@@ -55,8 +55,10 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		}
 		g.guarded, g.outcomes = append(g.guarded, judged), append(g.outcomes, outcome)
 	}
+	few := g.broke() <= report.DoubtfulMax
 	for i, s := range scenarios {
 		first := g.guarded[i]
+		first.Few = few
 		why := first.Doubt()
 		if why == "" || !g.fits(s) {
 			continue
@@ -80,6 +82,16 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		}
 	}
 	return nil
+}
+
+// broke returns how many scenarios broke a limit.
+func (g *guard) broke() (n int) {
+	for i := range g.guarded {
+		if g.guarded[i].Verdict == result.Regressed {
+			n++
+		}
+	}
+	return n
 }
 
 // expected returns about how long scenarios take one after the other.

@@ -102,6 +102,8 @@ func TestGuardRepeatsWhatWasInvalid(t *testing.T) {
 		{"then it passes", invalid, sound, result.Pass, "was invalid: the host slept"},
 		{"then it is invalid again", invalid, invalid, result.Invalid, "was invalid: the host slept"},
 		{"then it regressed", invalid, slow, result.Regressed, "was invalid: the host slept"},
+		{"a slow while of the host passes", slow, sound, result.Pass, "broke limits of speed alone, as it may when the host is slow for a while: cycles_per_s 70 is below"},
+		{"a slow server stays slow", slow, slow, result.Regressed, "broke limits of speed alone, as it may when the host is slow for a while: cycles_per_s 70 is below"},
 		{"a stall passes", stalled(2), sound, result.Pass, "broke a limit while the rate of most rounds rose or fell within the window: cycles_per_s 70 is below"},
 		{"a decay stays", stalled(2), stalled(2), result.Regressed, "broke a limit while the rate of most rounds rose or fell within the window: cycles_per_s 70 is below"},
 	} {
@@ -120,16 +122,17 @@ func TestGuardRepeatsWhatWasInvalid(t *testing.T) {
 	}
 }
 
-// What was slow at a steady rate, or is wrong, was not the host's doing.
-func TestGuardDoesNotRepeatWhatIsSlowOrWrong(t *testing.T) {
-	for name, first := range map[string]func(*result.Result){
-		"steady":   stalled(0),
-		"half":     stalled(1),
-		"wrong":    func(r *result.Result) { stalled(2)(r); wrong(r) },
-		"no limit": func(r *result.Result) { stalled(2)(r); r.Metrics[result.CyclesPerS] = result.Metric{Median: 170, N: 2} },
+// What is wrong, or has no figure, was not the host's doing, and neither was what most scenarios show.
+func TestGuardDoesNotRepeatWhatTheHostDoesNotDo(t *testing.T) {
+	for name, c := range map[string]struct{ first, others func(*result.Result) }{
+		"wrong":     {func(r *result.Result) { stalled(2)(r); wrong(r) }, sound},
+		"no limit":  {func(r *result.Result) { stalled(2)(r); r.Metrics[result.CyclesPerS] = result.Metric{Median: 170, N: 2} }, sound},
+		"no figure": {func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) }, sound},
+		"three":     {stalled(0), slow},
+		"half":      {stalled(1), slow},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {first, sound}, "b": {sound}, "c": {sound}})
+			g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {c.first, sound}, "b": {c.others, sound}, "c": {c.others, sound}})
 			require.NoError(t, g.all(t.Context(), scenarios))
 			assert.NotContains(t, s.ran, "a 1/3 profiles 0, 0s after")
 			assert.Nil(t, g.guarded[0].First)
@@ -137,18 +140,31 @@ func TestGuardDoesNotRepeatWhatIsSlowOrWrong(t *testing.T) {
 	}
 }
 
+// A limit on a counter that is broken beside one on the rate is no matter of the host.
+func TestGuardDoesNotDoubtCounters(t *testing.T) {
+	g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {slow, sound}, "b": {sound}, "c": {sound}})
+	write(t, "baselines/all.hcl", "baseline \"a\" {\n  floor \"cycles_per_s\" {\n    min     = 100\n    because = \"it is\"\n  }\n"+
+		"  ceiling \"storage_sets_per_cycle\" {\n    max     = 0.001\n    because = \"it is\"\n  }\n}\n")
+	var err error
+	g.limits, err = gate.LoadBaselines("baselines")
+	require.NoError(t, err)
+	require.NoError(t, g.all(t.Context(), scenarios))
+	assert.NotContains(t, s.ran, "a 1/3 profiles 0, 0s after")
+	assert.Equal(t, result.Regressed, g.guarded[0].Verdict)
+}
+
 func TestGuardTakesProfilesOfWhatBrokeALimit(t *testing.T) {
 	profiled := func(r *result.Result) {
 		r.Profiles = []result.Profile{{Kind: "cpu", Total: 1e9, Unit: "nanoseconds", Top: []result.ProfileEntry{{Function: "example.com/hot.Loop", Flat: 6e8, Share: 0.6}}}}
 	}
-	g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {slow, profiled}, "c": {sound}})
+	g, s, scenarios := guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {slow, slow, profiled}, "c": {sound}})
 	require.NoError(t, g.all(t.Context(), scenarios))
-	assert.Equal(t, "b 2/3 profiles 1, 0s after", s.ran[3])
+	assert.Equal(t, "b 2/3 profiles 1, 0s after", s.ran[4], "after it was slow twice")
 	assert.Equal(t, result.Regressed, g.document().Verdict, "the sound rate of the run with profiles does not count")
 	require.NotEmpty(t, g.guarded[1].Where)
 	assert.Contains(t, g.guarded[1].Where[0], "hot.Loop")
 
-	g, _, scenarios = guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {slow, wrong}, "c": {sound}})
+	g, _, scenarios = guarding(t, time.Minute, map[string][]func(*result.Result){"a": {sound}, "b": {slow, slow, wrong}, "c": {sound}})
 	require.NoError(t, g.all(t.Context(), scenarios))
 	assert.Equal(t, result.Incorrect, g.document().Verdict, "a task at fault counts whenever it is seen")
 	assert.Contains(t, g.document().Scenarios[1].Reasons, "in the run with profiles: round 1: lost")

@@ -50,7 +50,7 @@ completed exactly once, and says what it measured, where the time went, and whet
   prony report                    write the newest run's page again
 
 Each command prints one JSON document on stdout with --json, also where it fails; everything for people is on stderr.
-Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 incorrect.`,
+` + exitCodesText(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -59,7 +59,7 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 	args = recorded(args)
 	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(), reportCommand(), convertCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
-	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), hostsCommand(), k6Command())
+	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), serialCommand(args), hostsCommand(), k6Command())
 	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand())
 	return root
 }

@@ -105,7 +105,7 @@ func noting(t *testing.T, line string) (pids string) {
 	dir := t.TempDir()
 	pids = filepath.Join(dir, "pids")
 	path := filepath.Join(dir, "queued")
-	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\necho $$ >>'%s'\n%s\n", pids, line), 0o700))
+	require.NoError(t, buildtest.WriteScript(path, fmt.Sprintf("#!/bin/sh\necho $$ >>'%s'\n%s\n", pids, line)))
 	t.Setenv("PRONY_QUEUED", path)
 	return pids
 }

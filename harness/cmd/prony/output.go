@@ -14,9 +14,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// exitInterrupted is the exit code after SIGINT or SIGTERM, as shells have it.
-const exitInterrupted = 130
-
 // verdictError ends a command with a verdict that was already reported.
 type verdictError struct{ verdict result.Verdict }
 
@@ -51,7 +48,10 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var verdict verdictError
 	switch {
 	case ctx.Err() != nil:
-		say(stderr, "prony: %v", err)
+		say(stderr, interruptedName)
+		if !onlyCancelled(err) && !errors.As(err, &verdict) {
+			say(stderr, "prony: %v", err)
+		}
 		return exitInterrupted // there is no verdict
 	case errors.As(err, &verdict):
 		code = verdict.verdict.ExitCode()

@@ -17,8 +17,8 @@ func reportCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "report [RUN...]",
-		Short: "Write the Markdown pages of runs, comparisons and soaks, with plots",
-		Long: `Writes the page of a run, a comparison or a finished soak, with its plots as SVG, into its folder, or into --out.
+		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
+		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
 --publish DIR also copies the data that the page is made from to DIR/data, so that the page can be rendered again
 from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
 

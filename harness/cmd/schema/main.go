@@ -29,6 +29,7 @@ var documents = []struct {
 	{"duet", "duet.json of a comparison's folder: what two builds measured beside each other", reflect.TypeFor[result.Duet]()},
 	{"ratchet", "ratchet.json of a ratchet's folder: whether a change is kept", reflect.TypeFor[result.Ratchet]()},
 	{"soak", "soak.json of a soak's folder: servers that stayed up while one window followed the other", reflect.TypeFor[result.Soak]()},
+	{"serial", "serial.json of a serial budget's folder: how much work for each request the deciding goroutine bears", reflect.TypeFor[result.Serial]()},
 	{"document", "what prony run, check and report print with --json", reflect.TypeFor[result.Document]()},
 }
 

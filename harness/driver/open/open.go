@@ -38,6 +38,17 @@ func Reader(name string, target driver.Target) (driver.Reader, error) {
 	return nil, fmt.Errorf("the driver %q reads no tasks; stream, unary and rest do", name)
 }
 
+// QueueReader returns a reader of queues that reaches the admin listener of a server of the target, at "host:port", as Reader does.
+func QueueReader(name string, target driver.Target, admin string) (driver.QueueReader, error) {
+	switch name {
+	case "stream", "unary":
+		return unary.DialQueueReader(target, admin)
+	case "rest":
+		return rest.DialQueueReader(target, admin)
+	}
+	return nil, fmt.Errorf("the driver %q reads no queues; stream, unary and rest do", name)
+}
+
 // Conns opens n connections, or none.
 func Conns(n int, dial Dialer) (conns []driver.Conn, err error) {
 	for range n {

@@ -61,10 +61,15 @@ func TestReadersByName(t *testing.T) {
 		reader, err := Reader(name, target) // which connects when it is used
 		require.NoError(t, err, name)
 		assert.NoError(t, reader.Close(), name)
+		queues, err := QueueReader(name, target, "127.0.0.1:1")
+		require.NoError(t, err, name)
+		assert.NoError(t, queues.Close(), name)
 	}
 	for _, name := range []string{"", "embedded", "null", "k6"} {
 		_, err := Reader(name, target)
 		assert.ErrorContains(t, err, "reads no tasks", name)
+		_, err = QueueReader(name, target, "127.0.0.1:1")
+		assert.ErrorContains(t, err, "reads no queues", name)
 	}
 	_, err := Reader("rest", driver.Target{Address: "127.0.0.1:1"})
 	assert.ErrorContains(t, err, "no REST listener")

@@ -36,6 +36,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		if t.Priority > 0 {
 			body = strconv.AppendUint(append(body, `,"priority":`...), uint64(t.Priority), 10)
 		}
+		body = appendLife(body, &t)
 		body = append(body, `,"payload":"`...)
 		body = base64.StdEncoding.AppendEncode(body, t.Payload)
 		body = append(body, `"}`...)
@@ -51,7 +52,32 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return answer.outcome(outcomes)
 }
 
-var _ driver.Combiner = worker{}
+// appendLife appends what a task says of its further life.
+func appendLife(body []byte, t *driver.Task) []byte {
+	if t.Key != "" {
+		body = append(append(body, `,"idempotency_key":`...), quote(t.Key)...)
+	}
+	if t.ResultRetention > 0 {
+		body = strconv.AppendInt(append(body, `,"result_retention_ms":`...), t.ResultRetention.Milliseconds(), 10)
+	}
+	if t.Delay > 0 {
+		body = strconv.AppendInt(append(body, `,"delay_ms":`...), t.Delay.Milliseconds(), 10)
+	}
+	if t.MaxAttempts > 0 {
+		body = strconv.AppendUint(append(body, `,"max_attempts":`...), uint64(t.MaxAttempts), 10)
+	}
+	if ms := t.Backoff.Milliseconds(); ms > 0 {
+		body = fmt.Appendf(body, `,"backoff":{"initial_ms":%d,"max_ms":%d}`, ms, ms)
+	}
+	return body
+}
+
+var (
+	_ driver.Combiner = worker{}
+	_ driver.Failer   = worker{}
+	_ driver.Extender = worker{}
+	_ driver.Returner = worker{}
+)
 
 type worker struct {
 	caller
@@ -91,7 +117,7 @@ type claimAnswer struct {
 	Tasks []struct {
 		ID, Tenant, Queue string
 		Payload           []byte
-		Priority          uint32
+		Priority, Attempt uint32
 		// 64-bit numbers, which JSON writes as strings
 		Token            json.Number
 		LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
@@ -107,7 +133,7 @@ func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
 	leases := make([]lease, len(a.Tasks))
 	for i, t := range a.Tasks {
 		leases[i] = lease{t.ID, t.Token.String()}
-		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority}
+		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority, Attempt: t.Attempt}
 		// A token that is not a number is 0 here. The completion fails then, because the server refuses such a token.
 		into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
 		into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
@@ -132,13 +158,32 @@ func (w worker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, ou
 }
 
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	return w.settle(ctx, "/v1/tasks:complete", deliveries, outcomes, appendCompletions)
+}
+
+// Fail implements driver.Failer.
+func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	return w.settle(ctx, "/v1/tasks:fail", deliveries, outcomes, func(body []byte, deliveries []driver.Delivery) ([]byte, error) {
+		return appendLeases(body, `"failures":[`, `,"error":"`+driver.FailedBecause+`"}`, deliveries)
+	})
+}
+
+// Extend implements driver.Extender.
+func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
+	return w.settle(ctx, "/v1/tasks:extend", deliveries, outcomes, func(body []byte, deliveries []driver.Delivery) ([]byte, error) {
+		return appendLeases(body, `"extensions":[`, fmt.Sprintf(`,"lease_ms":%d}`, lease.Milliseconds()), deliveries)
+	})
+}
+
+// settle makes a call with one item for each delivery, which add appends to the request.
+func (w worker) settle(ctx context.Context, path string, deliveries []driver.Delivery, outcomes []error, add func([]byte, []driver.Delivery) ([]byte, error)) error {
 	body := append(make([]byte, 0, taskBytes*(len(deliveries)+1)), `{"tenant":`...)
-	body, err := appendCompletions(append(append(body, w.tenant...), ','), deliveries)
+	body, err := add(append(append(body, w.tenant...), ','), deliveries)
 	if err != nil {
 		return err
 	}
 	var answer results
-	if err := w.post(ctx, "/v1/tasks:complete", append(body, '}'), &answer); err != nil {
+	if err := w.post(ctx, path, append(body, '}'), &answer); err != nil {
 		return refusedAll(err, outcomes)
 	}
 	return answer.outcome(outcomes)
@@ -146,7 +191,12 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 
 // appendCompletions appends the field completions to a request.
 func appendCompletions(body []byte, deliveries []driver.Delivery) ([]byte, error) {
-	body = append(body, `"completions":[`...)
+	return appendLeases(body, `"completions":[`, `}`, deliveries)
+}
+
+// appendLeases appends a field with the lease of each delivery. begin begins the field, and end what follows the lease in each.
+func appendLeases(body []byte, begin, end string, deliveries []driver.Delivery) ([]byte, error) {
+	body = append(body, begin...)
 	for i := range deliveries {
 		l, ok := deliveries[i].Handle.(*lease)
 		if !ok {
@@ -159,7 +209,11 @@ func appendCompletions(body []byte, deliveries []driver.Delivery) ([]byte, error
 		body = append(body, quote(l.id)...)
 		body = append(body, `,"token":"`...)
 		body = append(body, l.token...)
-		body = append(body, `"}`...)
+		body = append(body, '"')
+		if result := deliveries[i].Result; result != nil {
+			body = append(base64.StdEncoding.AppendEncode(append(body, `,"result":"`...), result), '"')
+		}
+		body = append(body, end...)
 	}
 	return append(body, ']'), nil
 }

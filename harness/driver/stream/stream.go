@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func (c *conn) Worker(ctx context.Context, tenant string, queues []string, slots
 		return nil, err
 	}
 	c.sessions = append(c.sessions, w)
-	return worker{w}, nil
+	return worker{w, c.client, tenant}, nil
 }
 
 func (c *conn) Close() error {
@@ -65,7 +66,7 @@ type producer struct{ p *client.Producer }
 func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	if len(tasks) == 1 {
 		t := &tasks[0]
-		id, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Priority: t.Priority, Payload: t.Payload})
+		id, err := p.p.Enqueue(ctx, taskOf(t))
 		t.ID = id
 		return single(err, outcomes)
 	}
@@ -73,13 +74,21 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	defer batches.Put(batch)
 	*batch = (*batch)[:0]
 	for i := range tasks {
-		*batch = append(*batch, client.Task{Queue: tasks[i].Queue, Priority: tasks[i].Priority, Payload: tasks[i].Payload})
+		*batch = append(*batch, taskOf(&tasks[i]))
 	}
 	ids, errs, err := p.p.EnqueueBatch(ctx, *batch)
 	for i := range min(len(ids), len(tasks)) {
 		tasks[i].ID = ids[i]
 	}
 	return batched(errs, err, outcomes)
+}
+
+// taskOf returns a task as the client enqueues it.
+func taskOf(t *driver.Task) client.Task {
+	return client.Task{
+		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
+		Key: t.Key, Delay: t.Delay, ResultRetention: t.ResultRetention, MaxAttempts: t.MaxAttempts, Backoff: client.Backoff{Initial: t.Backoff, Max: t.Backoff},
+	}
 }
 
 // The client reads a batch and does not keep it, so one is good for many calls.
@@ -110,7 +119,17 @@ func batched(errs []error, err error, outcomes []error) error {
 	return err
 }
 
-type worker struct{ w *client.Worker }
+var (
+	_ driver.Failer   = worker{}
+	_ driver.Extender = worker{}
+	_ driver.Returner = worker{}
+)
+
+type worker struct {
+	w      *client.Worker
+	client *client.Client
+	tenant string
+}
 
 func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	t, err := w.w.Receive(ctx)
@@ -133,11 +152,14 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 func delivery(t *queuepb.Task) driver.Delivery {
 	return driver.Delivery{
 		Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(),
-		Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+		Attempt: t.GetAttempt(), Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
 	}
 }
 
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	if slices.ContainsFunc(deliveries, func(d driver.Delivery) bool { return d.Result != nil }) {
+		return w.completeWith(ctx, deliveries, outcomes)
+	}
 	claimed := claims.Get().(*[]*queuepb.Task)
 	defer func() {
 		clear(*claimed)
@@ -147,7 +169,7 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 	for i := range deliveries {
 		t, ok := deliveries[i].Handle.(*queuepb.Task)
 		if !ok {
-			return fmt.Errorf("delivery of queue %q was not claimed by this driver", deliveries[i].Queue)
+			return notClaimed(&deliveries[i])
 		}
 		*claimed = append(*claimed, t)
 	}
@@ -166,4 +188,35 @@ func leasesOver(err error, outcomes []error) error {
 		}
 	}
 	return err
+}
+
+// notClaimed refuses a delivery that is not of this driver.
+func notClaimed(d *driver.Delivery) error {
+	return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
+}
+
+// Fail implements driver.Failer. The client sends the failures of a batch together, though each is a call of its own.
+func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Fail(ctx, t, driver.FailedBecause, 0) })
+}
+
+// Extend implements driver.Extender. The client sends the extensions of a batch together.
+func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
+	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Extend(ctx, t, lease) })
+}
+
+// each settles each delivery in a goroutine of its own, with outcomes as of a batch.
+func each(deliveries []driver.Delivery, outcomes []error, settle func(*queuepb.Task) error) error {
+	errs := make([]error, len(deliveries))
+	var calls sync.WaitGroup
+	for i := range deliveries {
+		t, ok := deliveries[i].Handle.(*queuepb.Task)
+		if !ok {
+			errs[i] = notClaimed(&deliveries[i])
+			continue
+		}
+		calls.Go(func() { errs[i] = single(settle(t), outcomes[i:i+1]) })
+	}
+	calls.Wait()
+	return leasesOver(errors.Join(errs...), outcomes)
 }

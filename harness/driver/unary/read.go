@@ -3,6 +3,7 @@ package unary
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -30,8 +31,25 @@ func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, erro
 	if err != nil {
 		return driver.Found{}, answered(err)
 	}
-	t := response.GetTask()
-	return driver.Found{ID: t.GetId(), Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload()}, nil
+	return foundOf(response.GetTask()), nil
+}
+
+func foundOf(t *queuepb.Task) driver.Found {
+	return driver.Found{ID: t.GetId(), Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload()}
+}
+
+// Await implements driver.Reader by the call AwaitResult.
+func (r reader) Await(ctx context.Context, tenant, id string, most time.Duration) (driver.Awaited, error) {
+	response, err := r.client.API().AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: tenant, Id: id, WaitMs: uint64(most.Milliseconds())})
+	if err != nil {
+		return driver.Awaited{}, answered(err)
+	}
+	return driver.Awaited{State: stateOf[response.GetState()], Result: response.GetResult()}, nil
+}
+
+var stateOf = map[queuepb.TaskState]driver.TaskState{
+	queuepb.TaskState_TASK_STATE_READY: driver.Open, queuepb.TaskState_TASK_STATE_DELAYED: driver.Open, queuepb.TaskState_TASK_STATE_LEASED: driver.Open,
+	queuepb.TaskState_TASK_STATE_DONE: driver.Done, queuepb.TaskState_TASK_STATE_DEAD: driver.Dead,
 }
 
 // answered marks the error of a read that says what the server answered.

@@ -54,6 +54,9 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	request := &queuepb.EnqueueRequest{Tenant: p.tenant, Tasks: make([]*queuepb.NewTask, len(tasks))}
 	for i, t := range tasks {
 		messages[i].Queue, messages[i].Priority, messages[i].Payload = t.Queue, t.Priority, t.Payload
+		messages[i].MaxAttempts, messages[i].Backoff = t.MaxAttempts, backoffOf(t.Backoff)
+		messages[i].DelayMs, messages[i].ResultRetentionMs = uint64(t.Delay.Milliseconds()), uint64(t.ResultRetention.Milliseconds())
+		messages[i].IdempotencyKey = t.Key
 		request.Tasks[i] = &messages[i]
 	}
 	response, err := p.api.Enqueue(ctx, request)
@@ -64,6 +67,15 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		tasks[i].ID = r.GetId()
 	}
 	return settled(response.GetResults(), outcomes)
+}
+
+// backoffOf returns the backoff that is the same after each attempt; nil for 0, which is the server's.
+func backoffOf(wait time.Duration) *queuepb.Backoff {
+	if wait == 0 {
+		return nil
+	}
+	ms := uint64(wait.Milliseconds())
+	return &queuepb.Backoff{InitialMs: ms, MaxMs: ms}
 }
 
 // refusedAll tells a server that is full, and did nothing, from a call whose outcome is unknown.
@@ -97,7 +109,12 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 	return nil
 }
 
-var _ driver.Combiner = worker{}
+var (
+	_ driver.Combiner = worker{}
+	_ driver.Failer   = worker{}
+	_ driver.Extender = worker{}
+	_ driver.Returner = worker{}
+)
 
 type worker struct {
 	client *client.Client
@@ -131,7 +148,7 @@ func deliver(tasks []*queuepb.Task, into []driver.Delivery) (int, error) {
 	for i, t := range tasks {
 		into[i] = driver.Delivery{
 			Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Priority: t.GetPriority(),
-			Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+			Attempt: t.GetAttempt(), Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
 		}
 	}
 	return len(tasks), nil
@@ -191,10 +208,44 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 		if !ok {
 			return notClaimed(&deliveries[i])
 		}
-		messages[i].Id, messages[i].Token = t.GetId(), t.GetToken()
+		messages[i].Id, messages[i].Token, messages[i].Result = t.GetId(), t.GetToken(), deliveries[i].Result
 		request.Completions[i] = &messages[i]
 	}
 	response, err := w.api.Complete(ctx, request)
+	if err != nil {
+		return refusedAll(err, outcomes)
+	}
+	return settled(response.GetResults(), outcomes)
+}
+
+// Fail implements driver.Failer.
+func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	request := &queuepb.FailRequest{Tenant: w.tenant, Failures: make([]*queuepb.Failure, len(deliveries))}
+	for i := range deliveries {
+		t, ok := deliveries[i].Handle.(*queuepb.Task)
+		if !ok {
+			return notClaimed(&deliveries[i])
+		}
+		request.Failures[i] = &queuepb.Failure{Id: t.GetId(), Token: t.GetToken(), Error: driver.FailedBecause}
+	}
+	response, err := w.api.Fail(ctx, request)
+	if err != nil {
+		return refusedAll(err, outcomes)
+	}
+	return settled(response.GetResults(), outcomes)
+}
+
+// Extend implements driver.Extender.
+func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
+	request := &queuepb.ExtendRequest{Tenant: w.tenant, Extensions: make([]*queuepb.Extension, len(deliveries))}
+	for i := range deliveries {
+		t, ok := deliveries[i].Handle.(*queuepb.Task)
+		if !ok {
+			return notClaimed(&deliveries[i])
+		}
+		request.Extensions[i] = &queuepb.Extension{Id: t.GetId(), Token: t.GetToken(), LeaseMs: uint64(lease.Milliseconds())}
+	}
+	response, err := w.api.Extend(ctx, request)
 	if err != nil {
 		return refusedAll(err, outcomes)
 	}

@@ -33,6 +33,12 @@ type server struct {
 	enqueue  func(*queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error)
 	claim    func(context.Context, *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error)
 	complete func(*queuepb.CompleteRequest) (*queuepb.CompleteResponse, error)
+	fail     func(*queuepb.FailRequest) (*queuepb.FailResponse, error)
+}
+
+func (s *server) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
+	s.note(ctx)
+	return s.fail(in)
 }
 
 func (s *server) note(ctx context.Context) {

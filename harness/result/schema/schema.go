@@ -13,7 +13,7 @@ import (
 var files embed.FS
 
 // Names returns the names of the documents that have a schema, sorted: "comparison", "document", "duet", "manifest", "ratchet",
-// "result" and "rounds".
+// "result", "rounds", "serial" and "soak".
 func Names() []string {
 	paths, err := fs.Glob(files, "*.json")
 	if err != nil {

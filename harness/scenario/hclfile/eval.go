@@ -13,6 +13,19 @@ import (
 // Call returns the value of an attribute that is a call of one of the functions in calls, with ok false when it is not
 // set or a problem was noted. example is what to write.
 func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty.Value, ok bool) {
+	if v, ok = b.Value(name, calls); !ok {
+		return cty.NilVal, false
+	}
+	if v.IsNull() || !v.Type().IsCapsuleType() {
+		b.wrongType(name, "a function call", v, "write "+name+" = "+example)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// Value returns the value of an attribute, of any type, in which the functions in calls may be called. ok is false when the attribute is not set
+// or a problem was noted.
+func (b *Block) Value(name string, calls *hcl.EvalContext) (v cty.Value, ok bool) {
 	if !b.Has(name) {
 		return cty.NilVal, false
 	}
@@ -20,10 +33,6 @@ func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty
 		return cty.NilVal, false
 	}
 	v, _ = v.UnmarkDeep()
-	if v.IsNull() || !v.Type().IsCapsuleType() {
-		b.wrongType(name, "a function call", v, "write "+name+" = "+example)
-		return cty.NilVal, false
-	}
 	return v, true
 }
 

@@ -72,11 +72,12 @@ const valueTextMax = 40
 
 // ValuesSpec says what an attribute that is a list of values may be.
 type ValuesSpec struct {
-	Min, Max int // how many
+	Min, Max int  // how many
+	Repeats  bool // an entry may be like another
 	Example  string
 }
 
-// Values returns the entries of a required list, whatever their types, no two of them alike. It is nil after a
+// Values returns the entries of a required list, whatever their types, no two of them alike unless spec allows it. It is nil after a
 // problem was noted.
 func (b *Block) Values(name string, spec ValuesSpec) []Value {
 	entries, ok := b.entries(name)
@@ -98,7 +99,7 @@ func (b *Block) Values(name string, spec ValuesSpec) []Value {
 		case n == 0 || n > valueTextMax:
 			b.r.problem(e.Range(), fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name", name, n, valueTextMax), "")
 			return nil
-		case slices.ContainsFunc(values, func(v Value) bool { return v.text == text }):
+		case !spec.Repeats && slices.ContainsFunc(values, func(v Value) bool { return v.text == text }):
 			b.r.problem(e.Range(), fmt.Sprintf("%s holds %s twice", name, text), "keep one of the two")
 			return nil
 		}

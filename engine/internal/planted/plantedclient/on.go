@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/pronybench/prony/engine/internal/compute"
 )
 
 // Fault is the name of the client's fault.
@@ -45,18 +47,6 @@ var sink atomic.Uint64
 // Task is called for each task that a client writes to a stream.
 func Task() {
 	if n, _ := steps(); n > 0 {
-		sink.Store(Compute(n))
+		sink.Store(compute.Steps(n))
 	}
-}
-
-// Compute does a number of steps that depend on each other: a nanosecond or two each. Unlike a time, their number is the same amount of
-// work however often the host takes the processor away.
-func Compute(steps int) uint64 {
-	x := uint64(1)
-	for range steps {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-	}
-	return x
 }

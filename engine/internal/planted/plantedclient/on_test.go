@@ -20,8 +20,3 @@ func TestAClientTakesItsOwnFaultOnly(t *testing.T) {
 		assert.ErrorContains(t, err, "PRONY_PLANTED: use 1 to 4194304 steps", text)
 	}
 }
-
-func TestComputingIsTheSameEachTime(t *testing.T) {
-	assert.Equal(t, Compute(100), Compute(100))
-	assert.NotEqual(t, Compute(100), Compute(101))
-}

@@ -120,3 +120,17 @@ scenario "nothing" {
   phases { window = "5s" }
   backlog { tasks = 1  reference = 1 }
 }
+
+scenario "nothing-to-forget" {
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+  }
+  phases { window = "5s" }
+  backlog {
+    tasks      = 10
+    cold_cache = true
+  }
+}

@@ -78,3 +78,61 @@ scenario "many" {
   }
   phases { window = "5s" }
 }
+
+scenario "kinds" {
+  topology "single" { durability = "none" }
+  workload "twice" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = [get(0.1), list(0.1), get(0.2)]
+  }
+  workload "unknown" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = [lists(0.1)]
+  }
+  workload "too-much" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = [get(0.5), await(0.5)]
+  }
+  workload "nothing" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = []
+  }
+  workload "none-of-it" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = stats(0)
+  }
+  workload "words" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = await("often")
+  }
+  workload "mixed" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    reads     = [0.2, list(0.1)]
+  }
+  phases { window = "5s" }
+}
+
+scenario "by-kind-in-process" {
+  topology "embedded" { durability = "none" }
+  workload "main" {
+    driver    = "embedded"
+    producers = 1
+    workers   = 1
+    reads     = list(0.1)
+  }
+  phases { window = "5s" }
+}

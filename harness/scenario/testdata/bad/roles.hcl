@@ -93,6 +93,7 @@ scenario "after-the-window" {
     reference = 10
     restart   = "kill"
     drain     = "5m"
+    cold_cache = true
   }
 }
 

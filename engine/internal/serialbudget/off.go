@@ -1,0 +1,14 @@
+//go:build !serialbudget
+
+package serialbudget
+
+import "net/http"
+
+// Enabled says that the binary takes no-op requests.
+const Enabled = false
+
+// Work returns 0.
+func Work() uint64 { return 0 }
+
+// Put does nothing.
+func Put(http.ResponseWriter, *http.Request) {}

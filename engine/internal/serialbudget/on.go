@@ -1,0 +1,68 @@
+//go:build serialbudget
+
+package serialbudget
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/compute"
+)
+
+// Enabled says that the binary takes no-op requests.
+const Enabled = true
+
+// WorkMax bounds the work of one request: longer work would look like a stalled shard.
+const WorkMax = 10 * time.Millisecond
+
+// steps is the work of one request.
+var steps atomic.Int64
+
+// Work does the work of one no-op request and returns its result. A deciding goroutine calls it.
+func Work() uint64 { return compute.Steps(int(steps.Load())) }
+
+const (
+	calibrations     = 40
+	calibrationSteps = 1 << 17 // a quarter of a millisecond
+)
+
+// nsPerStep is the time of one step: the shortest of several measurements, which the host disturbed least.
+var nsPerStep = sync.OnceValue(func() float64 {
+	shortest := time.Duration(math.MaxInt64)
+	for range calibrations {
+		began := time.Now()
+		calibrated.Store(compute.Steps(calibrationSteps))
+		shortest = min(shortest, time.Since(began))
+	}
+	return float64(max(1, shortest)) / calibrationSteps
+})
+
+// calibrated keeps the result, so that the compiler does not leave the steps out.
+var calibrated atomic.Uint64
+
+// setting is what Put answers: the work in force.
+type setting struct {
+	WorkNs    float64 `json:"work_ns"` // of one request: a whole number of steps
+	Steps     int64   `json:"steps"`
+	NsPerStep float64 `json:"ns_per_step"`
+}
+
+// Put sets the work of one request to the duration in the query's parameter work, for all shards, and answers with the work in force.
+func Put(w http.ResponseWriter, r *http.Request) {
+	text := r.URL.Query().Get("work")
+	work, err := time.ParseDuration(text)
+	if err != nil || work < 0 || work > WorkMax {
+		http.Error(w, fmt.Sprintf("the parameter work is %q: use a duration from 0s to %v, such as 1500ns", text, WorkMax), http.StatusBadRequest)
+		return
+	}
+	each := nsPerStep()
+	count := int64(math.Round(float64(work) / each))
+	steps.Store(count)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(setting{float64(count) * each, count, each}) // an error means that the client's connection is gone
+}

@@ -1,0 +1,64 @@
+//go:build planted
+
+package rpc_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// plant has the engine do wrong each time, in one way or, with "", in none.
+func plant(t *testing.T, fault string) {
+	t.Helper()
+	t.Setenv("PRONY_PLANTED", fault)
+	require.NoError(t, planted.Begin())
+}
+
+func TestPlantedReadsOfAnotherTenantsQueue(t *testing.T) {
+	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
+	plant(t, planted.List)
+	g := guard(t)
+	_, secret := g.token("t0", access.Produce)
+	_, err := queuepb.NewQueueServiceClient(g.dial(secret)).Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 3)})
+	require.NoError(t, err)
+	_, stranger := g.adminAs("t1", access.Admin)
+	list := func() (int, error) {
+		out, err := stranger.ListTasks(g.ctx, &adminpb.ListTasksRequest{Tenant: "t0", Queue: "q", State: queuepb.TaskState_TASK_STATE_READY})
+		return len(out.GetTasks()), err
+	}
+	stats := func() (int, error) {
+		out, err := stranger.GetQueue(g.ctx, &adminpb.GetQueueRequest{Tenant: "t0", Queue: "q"})
+		return int(out.GetQueue().GetReady()), err
+	}
+	for fault, reads := range map[string]struct{ wrong, right func() (int, error) }{planted.List: {list, stats}, planted.Stats: {stats, list}} {
+		plant(t, fault)
+		n, err := reads.wrong()
+		require.NoError(t, err, fault)
+		assert.Equal(t, 3, n, fault)
+		_, err = reads.right()
+		assert.Equal(t, codes.PermissionDenied, status.Code(err), fault)
+	}
+}
+
+func TestPlantedEndOfAWait(t *testing.T) {
+	s := serve(t, nil)
+	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
+	plant(t, planted.Await)
+	id := s.enqueue(newTasks("q", 1)...)[0]
+	a := <-s.await(s.ctx, id, 60_000)
+	require.NoError(t, a.err)
+	assert.Equal(t, stateDone, a.out.GetState(), "and it is ready")
+	plant(t, planted.Lost)
+	a = <-s.await(s.ctx, id, 1)
+	require.NoError(t, a.err)
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_READY, a.out.GetState())
+}

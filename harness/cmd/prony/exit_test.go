@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/k6run"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const (
+	never = "never"   // no command line of this test ends so
+	alone = "(alone)" // the command line is the command's name
+)
+
+// outcomes are command lines of a command, without its name, by how they end.
+type outcomes struct {
+	done    string // 0; never where that depends on the host, or needs what only a test of the command itself makes
+	misused string // 2
+	waits   string // takes so long that a person may interrupt it: 130; never for a command that is done at once
+}
+
+// exits are all commands of the program, by path. A new command must be added here.
+var exits = map[string]outcomes{
+	"prony":                  {alone, "--nonsense", never},
+	"prony run":              {never, alone, "tiny.hcl"},
+	"prony guard":            {never, alone, "tiny.hcl"},
+	"prony soak":             {never, alone, "soaked.hcl"},
+	"prony compare":          {"runs/slow runs/base", alone, "--base HEAD"},
+	"prony ratchet":          {never, alone, "--base HEAD --hypothesis less --cost none"},
+	"prony ratchet page":     {alone, "none.hcl", never},
+	"prony gate":             {alone, "nonsense", never},
+	"prony gate selftest":    {never, "--for -1s", "--for 1m --bank bank"},
+	"prony doctor":           {never, "here", alone},
+	"prony check":            {"runs/one", "none", never},
+	"prony report":           {"runs/one", "none", never},
+	"prony convert":          {"figures.txt --to csv", alone, never},
+	"prony baseline":         {alone, "nonsense", never},
+	"prony baseline explain": {"--scenarios more tiny", "--baselines nowhere", never},
+	"prony baseline propose": {"runs/one", "none", never},
+	"prony validate":         {"tiny.hcl", alone, never},
+	"prony explain":          {"tiny.hcl", alone, never},
+	"prony list":             {"more", "nowhere", never},
+	"prony hosts":            {alone, "nonsense", never},
+	"prony hosts compare":    {"runs runs", alone, never},
+	"prony k6":               {alone, "nonsense", never},
+	"prony k6 fold":          {"k6.json", alone, never},
+	"prony serial":           {never, "--connections 0", alone},
+	"prony profile":          {alone, "nonsense", never},
+	"prony profile locks":    {"runs/a", "none", never},
+	"prony profile stalls":   {never, "none", never},
+	"prony profile top":      {"runs/a", "none", never},
+	"prony profile diff":     {"runs/a runs/b", alone, never},
+	"prony profile open":     {never, "none", never},
+	"prony init":             {"new", alone, never},
+	"prony completion":       {"bash", alone, never},
+	"prony version":          {alone, "extra", never},
+}
+
+// exitBench makes the folder that the command lines of exits work in.
+func exitBench(t *testing.T) {
+	t.Helper()
+	ratchetRepository(t)
+	write(t, "tiny.hcl", tiny("tiny", "100ms", ""))
+	write(t, "more/tiny.hcl", tiny("tiny", "100ms", ""))
+	write(t, "soaked.hcl", soaked)
+	write(t, "baselines/tiny.hcl", baseline)
+	write(t, "figures.txt", "BenchmarkOne 1 1.5 ns/op\n")
+	stored(t, "runs", "one", nil)
+	measuredRun(t, "runs", "base", 100_000)
+	measuredRun(t, "runs", "slow", 80_000)
+	profiledRun(t, "a", 2, 100)
+	profiledRun(t, "b", 2, 400)
+	h := result.NewHistograms()
+	for _, kind := range h.Kinds() {
+		require.NoError(t, kind.Histogram.RecordValue(int64(time.Millisecond)))
+	}
+	histograms, err := h.Encode()
+	require.NoError(t, err)
+	instance, err := json.Marshal(k6run.Instance{
+		Version: k6run.Version, Name: "i0", Share: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+		Phases: scenario.Phases{Warmup: time.Second, Window: time.Second, Drain: time.Second},
+		Outcome: k6run.Outcome{
+			Cycles: 1, Enqueued: 1, Histograms: histograms, Drained: true, Ledger: result.Ledger{Enqueued: 1, Completed: 1},
+		},
+	})
+	require.NoError(t, err)
+	write(t, "k6.json", string(instance))
+}
+
+// Every command ends with the codes that the help and the README document, and says one word where it was interrupted.
+func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
+	exitBench(t)
+	seen := map[string]bool{}
+	for _, c := range everyCommand(newRoot([]string{"prony"})) {
+		path := c.CommandPath()
+		if c.Name() == "help" {
+			continue
+		}
+		seen[path] = true
+		o, known := exits[path]
+		if !assert.True(t, known, "%s is new: add it to exits, with a command line for each code", path) {
+			continue
+		}
+		try := func(ctx context.Context, want int, line string) (stderr string) {
+			if line == never {
+				return ""
+			}
+			args := append(strings.Fields(path), strings.Fields(strings.ReplaceAll(line, alone, ""))...)
+			var stdout, log bytes.Buffer
+			code := execute(ctx, args, &stdout, &log)
+			assert.Equal(t, want, code, "%v: %s%s", args, &stdout, &log)
+			return log.String()
+		}
+		try(t.Context(), 2, o.misused)
+		try(t.Context(), 0, o.done)
+		if said := try(cancelled(t), exitInterrupted, o.waits); o.waits != never {
+			assert.True(t, strings.HasSuffix("\n"+said, "\ninterrupted\n"), "%s: %s", path, said)
+			assert.NotContains(t, said, "context canceled", path)
+		}
+	}
+	for path := range exits {
+		assert.True(t, seen[path], "%s is no command any more", path)
+	}
+}
+
+// What went wrong beside the interruption is not kept quiet.
+func TestAnInterruptionHidesNoOtherError(t *testing.T) {
+	full := errors.New("the disk is full")
+	ended := fmt.Errorf("interrupted in round 1 of 2: %w", context.Canceled)
+	assert.True(t, onlyCancelled(ended))
+	assert.True(t, onlyCancelled(errors.Join(ended, context.Canceled)))
+	assert.False(t, onlyCancelled(errors.Join(ended, full)))
+	assert.False(t, onlyCancelled(fmt.Errorf("tiny: %w", errors.Join(full, ended))))
+	assert.False(t, onlyCancelled(full))
+}
+
+// The README documents the exit codes as the program does. Run this test with -rewrite to write the README.
+func TestExitCodesAreDocumented(t *testing.T) {
+	path, begin, end := filepath.Join("..", "..", "README.md"), "<!-- exit codes: written by go test ./cmd/prony -rewrite -->\n\n", "\n<!-- end of exit codes -->"
+	var table strings.Builder
+	table.WriteString("| verdict | exit code | means |\n|---|---|---|\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(&table, "| `%s` | %d | %s |\n", e.name, e.code, e.meaning)
+		if v := result.Verdict(e.name); v.Known() {
+			assert.Equal(t, v.ExitCode(), e.code)
+		}
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(text), begin)
+	require.True(t, found)
+	was, after, found := strings.Cut(rest, end)
+	require.True(t, found)
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(before+begin+table.String()+end+after), 0o644))
+		return
+	}
+	assert.Equal(t, table.String(), was, "run go test ./cmd/prony -rewrite")
+}

@@ -1,0 +1,41 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// resultMessage is the state of a task, and its result once it is done.
+type resultMessage struct {
+	State  string
+	Result []byte
+}
+
+// result waits for the end of a task by a GET of the path of its result, at most for a time.
+func (c caller) result(ctx context.Context, tenant, id string, most time.Duration) (answer resultMessage, err error) {
+	query := url.Values{"tenant": {tenant}, "wait_ms": {strconv.FormatInt(most.Milliseconds(), 10)}}
+	return answer, c.get(ctx, "/v1/tasks/"+url.PathEscape(id)+"/result", query, &answer)
+}
+
+// Result implements driver.Returner.
+func (w worker) Result(ctx context.Context, completed *driver.Delivery) ([]byte, error) {
+	l, ok := completed.Handle.(*lease)
+	if !ok {
+		return nil, fmt.Errorf("delivery of queue %q was not claimed by this driver", completed.Queue)
+	}
+	var tenant string
+	if err := json.Unmarshal([]byte(w.tenant), &tenant); err != nil {
+		return nil, err
+	}
+	answer, err := w.result(ctx, tenant, l.id, driver.ResultWait)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Result, driver.CheckDone(answer.State)
+}

@@ -1,0 +1,146 @@
+package generator
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// noopServer answers frames as answer says, and not at all where it returns nil.
+type noopServer struct {
+	queuepb.UnimplementedQueueServiceServer
+	answer func(*queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error)
+}
+
+func (s *noopServer) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
+	for {
+		in, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		a, err := s.answer(in)
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			continue
+		}
+		if err := stream.Send(&queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{a}}); err != nil {
+			return err
+		}
+	}
+}
+
+// serveNoops returns the address of a server on a Unix socket.
+func serveNoops(t *testing.T, answer func(*queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error)) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	server := grpc.NewServer()
+	queuepb.RegisterQueueServiceServer(server, &noopServer{answer: answer})
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		assert.NoError(t, <-ended)
+	})
+	return "unix:" + socket
+}
+
+func answered(in *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
+	return &queuepb.EnqueueAnswer{Frame: in.GetFrame()}, nil
+}
+
+func TestNoopsOfSlicesAreThoseThatTheServerAnswered(t *testing.T) {
+	counted := make(chan *queuepb.ProduceRequest, 1<<20)
+	address := serveNoops(t, func(in *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
+		counted <- in
+		return answered(in)
+	})
+	s := serve(t)
+	require.Empty(t, s.do("noop_open", NoopSpec{Target: Target{Address: address}, Connections: 2, InFlight: 3}).Error)
+	requests := uint64(2) // of the opening
+	for _, timed := range []bool{false, true} {
+		a := s.do("noop_slice", noopArguments{Length: 20 * time.Millisecond, Timed: timed})
+		require.Empty(t, a.Error)
+		var slice NoopSlice
+		require.NoError(t, json.Unmarshal(a.Done, &slice))
+		assert.NotZero(t, slice.Requests)
+		assert.GreaterOrEqual(t, slice.Took, 20*time.Millisecond)
+		assert.Equal(t, timed, slice.Longest > 0)
+		assert.LessOrEqual(t, slice.Longest, slice.Took)
+		requests += slice.Requests
+	}
+	assert.EqualValues(t, requests, len(counted))
+	in := <-counted
+	assert.Empty(t, in.GetTasks())
+	assert.Equal(t, noopTenant, in.GetTenant())
+	require.NoError(t, s.in.Close())
+	assert.NoError(t, <-s.ended)
+}
+
+func TestNoopLoadThatCannotBeOpened(t *testing.T) {
+	refused := serveNoops(t, func(*queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
+		return nil, status.Error(codes.InvalidArgument, "tasks: is empty: send at least one")
+	})
+	for says, spec := range map[string]NoopSpec{
+		"noop_open: connections is 0; it must be at least 1":                                               {InFlight: 1},
+		"noop_open: in_flight is 257; it must be 1 to 256":                                                 {Connections: 1, InFlight: 257},
+		"the server refuses no-op requests, which servers built with the tag serialbudget take: rpc error": {Target: Target{Address: refused}, Connections: 1, InFlight: 1},
+	} {
+		s := serve(t)
+		assert.Contains(t, s.do("noop_open", spec).Error, says)
+		assert.ErrorContains(t, <-s.ended, says)
+	}
+	s := serve(t)
+	assert.Equal(t, "noop_slice: no load is open; send noop_open first", s.do("noop_slice", noopArguments{Length: 1}).Error)
+	assert.Error(t, <-s.ended)
+}
+
+// A server that ends in a slice is an error of the slice, and the generator goes.
+func TestNoopLoadWhoseServerFails(t *testing.T) {
+	address := serveNoops(t, func(in *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
+		if in.GetFrame() > 5 {
+			return nil, status.Error(codes.Unavailable, "the server stops")
+		}
+		return answered(in)
+	})
+	s := &session{ctx: t.Context()}
+	_, err := s.noopOpen(t.Context(), NoopSpec{Target: Target{Address: address}, Connections: 1, InFlight: 4})
+	require.NoError(t, err)
+	_, err = s.noopSlice(t.Context(), noopArguments{Length: time.Minute})
+	require.ErrorContains(t, err, "the server stops")
+	_, err = s.noopSlice(t.Context(), noopArguments{Length: 2 * time.Minute})
+	require.ErrorContains(t, err, "it must be above 0 and at most 1m0s")
+	require.NoError(t, s.close())
+}
+
+// A load that is ended waits for no answer.
+func TestNoopLoadEndsWithItsContext(t *testing.T) {
+	address := serveNoops(t, func(in *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
+		if in.GetFrame() > 1 {
+			return nil, nil
+		}
+		return answered(in)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &session{ctx: ctx}
+	_, err := s.noopOpen(ctx, NoopSpec{Target: Target{Address: address}, Connections: 1, InFlight: 4})
+	require.NoError(t, err)
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, err = s.noopSlice(ctx, noopArguments{Length: time.Millisecond})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, s.close())
+}

@@ -1,0 +1,69 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// keying gives a share of the tasks of one producer idempotency keys, and enqueues them again under their keys.
+type keying struct {
+	lot
+
+	tasks    []driver.Task // of a batch, those to enqueue again; their ids are the first ones until the call
+	firsts   []string      // their first ids
+	ids      []ledger.Identity
+	outcomes []error
+	refused  Refusals
+}
+
+func newKeying(w scenario.Workload) keying { return keying{lot: newLot(w, lotKey, w.Key)} }
+
+// of returns the key of a task, "" of one without. No two tasks of all rounds have the same one.
+func (k *keying) of(id ledger.Identity) string {
+	if !k.draws(id, 0) {
+		return ""
+	}
+	return strconv.FormatUint(id.Round, 36) + "-" + strconv.FormatUint(uint64(id.Producer), 36) + "-" + strconv.FormatUint(id.Sequence, 36)
+}
+
+// repeat enqueues those of the first n tasks of the batch again that have a key and were acknowledged, and returns whether the producer goes on.
+// The tasks are those of the batch, payloads included: one that is stored a second time would be completed twice.
+func (p *producer) repeat(calls context.Context, to *destination, first uint64, n int) (goOn bool) {
+	k := &p.keying
+	if k.part == 0 {
+		return true
+	}
+	k.tasks, k.firsts, k.ids, k.outcomes = k.tasks[:0], k.firsts[:0], k.ids[:0], k.outcomes[:0]
+	for i := range n {
+		if p.tasks[i].Key == "" || p.outcomes[i] != nil {
+			continue
+		}
+		if p.tasks[i].ID == "" {
+			p.failure.set(fmt.Errorf("load: producer %d: the driver returned no id with an acknowledged task, which key asks for", p.number))
+			return false
+		}
+		id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number), Sequence: first + uint64(i)}
+		k.tasks, k.firsts, k.ids, k.outcomes = append(k.tasks, p.tasks[i]), append(k.firsts, p.tasks[i].ID), append(k.ids, id), append(k.outcomes, nil)
+	}
+	if len(k.tasks) == 0 {
+		return true
+	}
+	if err := to.session.Enqueue(calls, k.tasks, k.outcomes); err != nil {
+		return p.failed(calls, to, 0, fmt.Errorf("again, under the same key: %w", err))
+	}
+	for i, outcome := range k.outcomes {
+		switch {
+		case outcome == nil:
+			p.cfg.Ledger.Repeated(k.ids[i], k.tasks[i].Key, k.firsts[i], k.tasks[i].ID)
+		case !errors.Is(outcome, driver.ErrUnknown):
+			k.refused.note(1, fmt.Errorf("again, under the same key: %w", outcome))
+		}
+	}
+	return true
+}

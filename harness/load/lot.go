@@ -1,0 +1,34 @@
+package load
+
+import (
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// lot draws a part of the tasks of a workload. Whether a task is drawn follows from the workload's seed and the task's identity, so that
+// producers and workers agree on it. The zero value draws none.
+type lot struct {
+	part float64
+	seed uint64
+	kind lotKind
+}
+
+// lotKind sets the lots of a workload apart: what one of them draws says nothing of what another one does.
+type lotKind uint64
+
+const (
+	lotFail lotKind = iota + 1
+	lotDelay
+	lotResult
+	lotExtend
+	lotKey
+)
+
+func newLot(w scenario.Workload, kind lotKind, part float64) lot {
+	return lot{part, uint64(w.Seed), kind}
+}
+
+// draws reports whether a task is drawn or, of a lot of attempts, whether the attempt is; attempt is 0 of a lot of tasks.
+func (l *lot) draws(id ledger.Identity, attempt uint32) bool {
+	return l.part > 0 && fraction(mixed(l.seed, uint64(l.kind), uint64(id.Producer), id.Sequence, uint64(attempt))) < l.part
+}

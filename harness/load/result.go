@@ -1,0 +1,113 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// readBackEach: one of so many results of a slot is read back.
+const readBackEach = 16
+
+// resulting says which tasks of a workload are completed with a result.
+type resulting struct {
+	lot
+	size int // of a result
+}
+
+func newResulting(w scenario.Workload) resulting {
+	return resulting{newLot(w, lotResult, w.Result.Part), w.Result.Size}
+}
+
+// of reports whether an answer has the result of a task that was sent to an address: the one that its completion has, or none.
+func (r *resulting) of(id ledger.Identity, address ledger.Address, answered []byte) bool {
+	if r.part == 0 || !r.draws(id, 0) {
+		return len(answered) == 0
+	}
+	found, err := ledger.Open(answered, address)
+	found.IntendedNS = id.IntendedNS // which only the payload says
+	return err == nil && found == id && len(answered) == r.size
+}
+
+// retention returns for how long the server is to keep the result of a task; 0 without a result.
+func (r *resulting) retention(id ledger.Identity) time.Duration {
+	if !r.draws(id, 0) {
+		return 0
+	}
+	return scenario.ResultRetention
+}
+
+// returning gives completions of one slot their results, and reads some of the results back.
+type returning struct {
+	resulting
+	returner driver.Returner // the slot's session
+	buffer   []byte          // the results of a batch, one behind the other
+	turn     int             // results so far
+}
+
+// newReturning returns what a slot with a session needs for the results of a workload.
+func newReturning(w scenario.Workload, session driver.Worker) (returning, error) {
+	r := returning{resulting: newResulting(w)}
+	if w.Result.IsZero() {
+		return r, nil
+	}
+	returner, ok := session.(driver.Returner)
+	if !ok {
+		return r, fmt.Errorf("load: the driver %q can't read results: remove result", w.Driver)
+	}
+	r.returner, r.buffer = returner, make([]byte, w.ClaimBatch()*w.Result.Size)
+	return r, nil
+}
+
+// giveResults gives those of n deliveries their results that have one.
+func (s *slot) giveResults(n int) {
+	r := &s.returning
+	if r.part == 0 {
+		return
+	}
+	for i := range n {
+		if c := &s.claimed[i]; c.verdict == ledger.Sound && r.draws(c.id, 0) {
+			s.deliveries[i].Result = r.buffer[i*r.size : (i+1)*r.size : (i+1)*r.size]
+			ledger.Seal(s.deliveries[i].Result, c.id, ledger.NewAddress(s.tenant, s.deliveries[i].Queue))
+		}
+	}
+}
+
+// readResults reads some of the results back of n deliveries whose completions were answered, and returns whether the slot goes on.
+func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
+	r := &s.returning
+	if r.part == 0 {
+		return true
+	}
+	for i := range n {
+		d := &s.deliveries[i]
+		if d.Result == nil || s.outcomes[i] != nil {
+			continue
+		}
+		if r.turn++; r.turn%readBackEach != 1 {
+			continue
+		}
+		if got, err := r.returner.Result(calls, d); !s.resultRead(calls, s.claimed[i].id, d.Result, got, err) {
+			return false
+		}
+	}
+	return true
+}
+
+// resultRead enters the answer to the read of a result, and returns whether the slot goes on.
+func (s *slot) resultRead(calls context.Context, id ledger.Identity, want, got []byte, err error) (goOn bool) {
+	switch {
+	case err == nil:
+		s.cfg.Ledger.ResultBack(id, want, got)
+	case errors.Is(err, driver.ErrNotFound):
+		s.cfg.Ledger.WrongResult(id, fmt.Sprintf("was answered with no result: %v", err))
+	default:
+		return s.unanswered(calls, "read a result", nil, err)
+	}
+	return true
+}

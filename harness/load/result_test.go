@@ -1,0 +1,145 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// kept are the results that a broker keeps, by payload. mu of the broker guards them.
+type kept struct {
+	asked   map[string]time.Duration // tasks that were enqueued with a retention
+	results map[string][]byte
+	reads   int
+	// fault changes the answer to a read, the nth, from 1; nil: no fault.
+	fault func(n int, got *[]byte, err *error)
+}
+
+func (k *kept) ask(t driver.Task) {
+	if k.asked == nil {
+		k.asked, k.results = map[string]time.Duration{}, map[string][]byte{}
+	}
+	if t.ResultRetention > 0 {
+		k.asked[string(t.Payload)] = t.ResultRetention
+	}
+}
+
+func (k *kept) keep(d driver.Delivery) {
+	if k.asked[string(d.Payload)] > 0 {
+		k.results[string(d.Payload)] = slices.Clone(d.Result)
+	}
+}
+
+// Result implements driver.Returner.
+func (w *fakeWorker) Result(_ context.Context, completed *driver.Delivery) ([]byte, error) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	k := &w.b.kept
+	k.reads++
+	got, found := k.results[string(completed.Payload)]
+	err := error(nil)
+	if !found {
+		err = driver.ErrNotFound
+	}
+	if k.fault != nil {
+		k.fault(k.reads, &got, &err)
+	}
+	return got, err
+}
+
+func returned(part float64, change func(*scenario.Workload)) scenario.Workload {
+	return workload(func(w *scenario.Workload) {
+		w.Result = scenario.Results{Size: 100, Part: part}
+		if change != nil {
+			change(w)
+		}
+	})
+}
+
+// The share of the tasks is completed with a result of the size, and some of the results are read back.
+func TestResults(t *testing.T) {
+	for name, c := range map[string]struct {
+		part   float64
+		change func(*scenario.Workload)
+	}{
+		"some":         {0.1, nil},
+		"all":          {1, nil},
+		"in batches":   {0.5, func(w *scenario.Workload) { w.Batch = 5 }},
+		"with retries": {0.5, func(w *scenario.Workload) { w.Fail, w.MaxAttempts, w.Backoff = 0.3, 3, time.Millisecond }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				cfg := config(b, returned(c.part, c.change))
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				require.True(t, o.Drained)
+				balance := cfg.Ledger.Balance()
+				assert.Zero(t, balance.WrongResults+balance.Lost+balance.Duplicated, "%v", balance.Samples)
+				assert.InDelta(t, c.part, float64(len(b.kept.asked))/float64(balance.Enqueued), 0.05)
+				assert.InDelta(t, c.part, float64(len(b.kept.results))/float64(balance.Completed), 0.05)
+				for _, result := range b.kept.results {
+					require.Len(t, result, 100)
+				}
+				assert.EqualValues(t, b.kept.reads, balance.Results)
+				assert.InDelta(t, float64(len(b.kept.results))/readBackEach, float64(balance.Results), 10)
+			})
+		})
+	}
+}
+
+// A target that answers with another result than that of the completion, or with none, is at fault.
+func TestResultsThatAreWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault func(got *[]byte, err *error)
+		says  string
+	}{
+		"changed":   {func(got *[]byte, _ *error) { *got = slices.Clone(*got); (*got)[41]++ }, "another result: 100 bytes instead of 100 that differ from byte 41 on"},
+		"cut":       {func(got *[]byte, _ *error) { *got = (*got)[:99] }, "another result: 99 bytes instead of 100 that differ from byte 99 on"},
+		"empty":     {func(got *[]byte, _ *error) { *got = nil }, "another result: 0 bytes instead of 100 that differ from byte 0 on"},
+		"not found": {func(got *[]byte, err *error) { *got, *err = nil, driver.ErrNotFound }, "no result: the tenant has no such task or queue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				b.kept.fault = func(n int, got *[]byte, err *error) {
+					if n == 7 {
+						c.fault(got, err)
+					}
+				}
+				cfg := config(b, returned(0.5, nil))
+				_, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				balance := cfg.Ledger.Balance()
+				assert.EqualValues(t, 1, balance.WrongResults)
+				require.Len(t, balance.Samples, 1)
+				assert.Regexp(t, `^wrong result: producer \d task \d+: the read of its result was answered with `+c.says+"$", balance.Samples[0])
+			})
+		})
+	}
+}
+
+func TestAReadOfAResultWithoutAnAnswerEndsTheLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.kept.fault = func(_ int, _ *[]byte, err *error) { *err = errors.New("no route") }
+		_, err := Run(t.Context(), config(b, returned(0.5, nil)))
+		require.ErrorContains(t, err, "read a result for t")
+		require.ErrorContains(t, err, "no route")
+	})
+}
+
+// A driver that cannot read results is refused.
+func TestADriverThatCannotReadResults(t *testing.T) {
+	_, err := newReturning(returned(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
+	require.EqualError(t, err, `load: the driver "null" can't read results: remove result`)
+}

@@ -1,0 +1,18 @@
+package load
+
+// cyclesOfTenants returns the cycles of each tenant inside the window, in the order of the tenants. It returns nil for a workload whose
+// tenants do not have the same share of the load.
+func (r *round) cyclesOfTenants() []uint64 {
+	if !r.cfg.Workload.TenantsAlike() {
+		return nil
+	}
+	number := make(map[string]int)
+	for i, tenant := range tenantsOf(r.cfg.Workload) {
+		number[tenant] = i
+	}
+	cycles := make([]uint64, len(number))
+	for _, s := range r.slots {
+		cycles[number[s.tenant]] += s.record.cycles
+	}
+	return cycles
+}

@@ -1,0 +1,41 @@
+package observe
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSleepsAreVoluntarySwitchesOfTheThreadsThatSlept(t *testing.T) {
+	before, err := ContextSwitches(os.Getpid())
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() { // hardly the process's first thread
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for range 20 {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	<-done
+	after, err := ContextSwitches(os.Getpid())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, after.Voluntary, before.Voluntary+10)
+	_, err = ContextSwitches(-1)
+	require.ErrorContains(t, err, "context switches of process -1")
+}
+
+func TestIdlePercent(t *testing.T) {
+	before, after := HostCPU{all: 10, idle: 4}, HostCPU{all: 14, idle: 5}
+	assert.InDelta(t, 25, after.IdlePercent(before), 1e-9)
+	assert.Zero(t, after.IdlePercent(after))
+	if c, known := ReadHostCPU(); known {
+		assert.Positive(t, c.all)
+		assert.GreaterOrEqual(t, c.all, c.idle)
+	}
+}

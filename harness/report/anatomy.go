@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// anatomySection shows what the mean cycle consists of: its time, the operations on the stores, and the CPU time by area of the code.
+func anatomySection(p *page, r *result.Result) {
+	shown := false
+	for _, point := range pointNumbers(r) {
+		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != point })
+		steps, times, areas := result.MergeStorageSteps(rounds), result.MergeCycleTimes(rounds), areasOf(r, point)
+		if steps.Cycles == 0 && times.Cycles == 0 && len(areas) == 0 {
+			continue
+		}
+		if !shown {
+			p.heading(2, "Anatomy of a cycle, durability %s", code(r.Manifest.Durability()))
+			shown = true
+		}
+		if point != 0 {
+			p.heading(3, "%s", code(pointName(r, point)))
+		}
+		cycleTimeTable(p, times, result.MergeStages(rounds))
+		storageStepsTable(p, steps)
+		areasTable(p, areas)
+	}
+}
+
+// cycleTimeTable shows a cycle's time, step by step.
+func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
+	if c.Cycles == 0 {
+		return
+	}
+	p.paragraph("A cycle's time, step by step: means of the timed rounds, which add up where percentiles do not. A task passes the" +
+		" pipeline twice: as an enqueue, which becomes a lease in the turn that leases the task, and as a completion. The times in the" +
+		" pipeline are the means of the stages. The ways between the processes are what these leave of the client's round trips of the" +
+		" enqueue and from the claim to the settle, each way being half of a round trip: the clients' and the kernel's work, the network," +
+		" and waits for a CPU. A stage's mean is of batches, while the client's means are of tasks. Where batches differ much in size, the" +
+		" ways have the difference, and can be below 0. Of tasks that are retried or delayed, the time until their last lease is not attributed.")
+	var rows [][]string
+	row := func(step, part string, ms float64) {
+		rows = append(rows, []string{step, part, render.Number(ms), share(ms, c.CycleMs)})
+	}
+	span := 0.0
+	var before, after []result.Stage // before and from the decision
+	for _, s := range stages {
+		switch {
+		case !serial(s.Name, stages):
+			continue
+		case s.Name == result.StageReceive || s.Name == result.StageInbox:
+			before = append(before, s)
+		default:
+			after = append(after, s)
+		}
+		span += s.MeanMs()
+	}
+	pass := func(step string, stages []result.Stage) {
+		for _, s := range stages {
+			row(step, code(s.Name), s.MeanMs())
+		}
+	}
+	enqueueWay, workerWay := (c.EnqueueMs-span)/2, (c.SettleMs-c.WorkMs-span)/2
+	row(result.StepEnqueue, "to the server", enqueueWay)
+	pass(result.StepEnqueue, before)
+	row("ready", "from the turn that enqueues the task to the turn that leases the task", c.ReadyMs)
+	pass(result.StepClaim, after)
+	row(result.StepClaim, "to the worker", workerWay)
+	if c.WorkMs > 0 {
+		row("work", "in the worker, as the scenario says", c.WorkMs)
+	}
+	row(result.StepSettle, "to the server", workerWay)
+	pass(result.StepSettle, before)
+	pass(result.StepSettle, after)
+	row(result.StepSettle, "to the worker", workerWay)
+	row("", "not attributed", c.UnattributedMs())
+	row("cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), c.CycleMs)
+	p.table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
+	verdict := "The check holds"
+	if c.UnattributedPercent() > result.UnattributedPercentMax {
+		verdict = "The check does not hold"
+	}
+	p.paragraph("%s: the parts are to add up to the client's mean cycle (%s ms) within %d %%. They come from the client's mean round trips of the enqueue (%s ms)"+
+		" and from the claim to the settle (%s ms), and from the server's mean wait of a ready task (%s ms), each measured by itself. %s %% of the cycle is"+
+		" not attributed.", verdict, render.Number(c.CycleMs), result.UnattributedPercentMax, render.Number(c.EnqueueMs), render.Number(c.SettleMs),
+		render.Number(c.ReadyMs), render.Number(c.UnattributedPercent()))
+}
+
+// storageStepsTable shows the operations on the stores by step.
+func storageStepsTable(p *page, s result.StorageSteps) {
+	if s.Cycles == 0 {
+		return
+	}
+	p.paragraph("Operations on the stores for each cycle, by the step that caused them, over all nodes and timed rounds. The step" +
+		" `commit` is what the commands of a commit share, such as the queues' records; the larger the commits, the less of it falls to a cycle. New" +
+		" tasks and leases that a store holds in its log only are encoded, and neither set nor deleted.")
+	total := result.StorageStep{Name: "all"}
+	for _, step := range s.Steps {
+		total = total.Plus(step)
+	}
+	var rows [][]string
+	for _, step := range append(slices.Clone(s.Steps), total) {
+		row := []string{step.Name}
+		for _, n := range []float64{step.Gets, step.ScannedKeys, step.Sets, step.Deletes, step.SetBytes, step.Encodes, step.EncodedBytes, step.Decodes} {
+			row = append(row, render.Number(n/s.Cycles))
+		}
+		rows = append(rows, row)
+	}
+	p.table([]string{"step", ">gets", ">scanned keys", ">sets", ">deletes", ">set, bytes", ">encodes", ">encoded, bytes", ">decodes"}, rows)
+}
+
+// serverAreas are the areas of one server's CPU profile.
+type serverAreas struct {
+	node   string
+	cycles uint64
+	total  float64
+	areas  []result.ProfileArea
+}
+
+// areasOf returns the areas of the CPU profiles of a point.
+func areasOf(r *result.Result, point int) (all []serverAreas) {
+	for _, profile := range r.Profiles {
+		if profile.Point == point && len(profile.Areas) > 0 && profile.Cycles > 0 {
+			all = append(all, serverAreas{profile.Node, profile.Cycles, profile.Total, profile.Areas})
+		}
+	}
+	return all
+}
+
+// areasTable shows CPU time by area of the code: microseconds of each server for each cycle.
+func areasTable(p *page, all []serverAreas) {
+	if len(all) == 0 {
+		return
+	}
+	p.paragraph("CPU time by area of the code, of the profiled rounds: each sample belongs to the area of its innermost frame that one" +
+		" of the areas names, so that the areas sum to the profile. The runtime's work for a caller, such as copying memory, is the caller's.")
+	header, total := []string{"area", "what"}, []string{"all", ""}
+	for _, s := range all {
+		header = append(header, fmt.Sprintf(">%sµs/cycle", prefixed(s.node)), fmt.Sprintf(">%spart", prefixed(s.node)))
+		total = append(total, perCycle(s.total/1e3, s.cycles), share(s.total, s.total))
+	}
+	var rows [][]string
+	for _, area := range profileAreas(all) {
+		row := []string{text(area), text(areaMeanings[area])}
+		for _, s := range all {
+			value := 0.0
+			if i := slices.IndexFunc(s.areas, func(a result.ProfileArea) bool { return a.Name == area }); i >= 0 {
+				value = s.areas[i].Value
+			}
+			row = append(row, perCycle(value/1e3, s.cycles), share(value, s.total))
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, append(rows, total))
+}
+
+// prefixed returns a node's name to stand before a column's, of a cluster.
+func prefixed(node string) string {
+	if node == "" {
+		return ""
+	}
+	return node + ", "
+}
+
+// profileAreas returns the areas that any of the servers has, in the order of the first that has them.
+func profileAreas(all []serverAreas) (names []string) {
+	for _, s := range all {
+		for _, a := range s.areas {
+			if !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names
+}
+
+// areaMeanings say what code an area is.
+var areaMeanings = map[string]string{
+	result.AreaRPC:         "gRPC, HTTP/2, the codec of the streams, the services, TLS, sockets",
+	result.AreaCodec:       "records of the store, and protocol buffers",
+	result.AreaQueue:       "the state machine and its shard: decisions, inbox, answers",
+	result.AreaGet:         "look-ups of single keys",
+	result.AreaIterator:    "scans of keys",
+	result.AreaCommit:      "batches, the write-ahead log, memtables, and records that are in the log only",
+	result.AreaCompaction:  "flushes and compactions, in the background",
+	result.AreaReplication: "the Raft log, its transport, and its application",
+	result.AreaScheduler:   "of the runtime: goroutines, channels, timers and locks",
+	result.AreaGC:          "of the runtime: the collection of garbage",
+	result.AreaMemory:      "of the runtime: allocation",
+	result.AreaSyscalls:    "system calls, those that wait for the network included, with the kernel's work in them",
+	result.AreaOther:       "everything else",
+}

@@ -1,0 +1,95 @@
+package report_test
+
+import (
+	"math/bits"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// anatomyFixture is the fixture with a cycle's parts. Its values are invented.
+func anatomyFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
+	t.Helper()
+	r, hists := fixture(t, 2, 1)
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		stage := func(name string, n uint64, ms float64) result.Stage {
+			buckets := make([]uint64, 25)
+			buckets[bits.Len64(uint64(ms*1e3))] = n
+			return result.StageOf(name, ms*float64(n), buckets)
+		}
+		batches := round.Cycles / 10
+		round.Stages = []result.Stage{
+			stage("receive", batches, 0.005), stage("inbox", batches, 0.01), stage("decide", batches, 0.004), stage("apply", batches, 0.006),
+			stage("commit_wait", batches, 0.002), stage("commit", batches, 0.001), stage("reply", batches, 0.003), stage("ready", round.Cycles, 0.06),
+		}
+		n := float64(round.Cycles)
+		round.StorageSteps = &result.StorageSteps{Cycles: n, Steps: []result.StorageStep{
+			{Name: result.StepEnqueue, Encodes: n, EncodedBytes: 74 * n},
+			{Name: result.StepClaim, Encodes: n / 10, EncodedBytes: 18 * n, Gets: n / 1000, ScannedKeys: n / 500, Decodes: n / 1000},
+			{Name: result.StepSettle, Deletes: n / 1000},
+			{Name: result.StepCommit, Sets: n / 5, SetBytes: 12 * n, Encodes: n / 5, EncodedBytes: 11 * n},
+			{Name: result.StepOther},
+		}}
+		round.CycleTime = &result.CycleTime{WorkMs: 0.01}
+		round.Derive(hists[i].Histograms)
+	}
+	metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad)
+	require.NoError(t, err)
+	r.Metrics = metrics
+	cpu := &r.Profiles[4]
+	require.Equal(t, "cpu", cpu.Kind)
+	cpu.Rounds, cpu.Cycles, cpu.Total = 1, r.Rounds[2].Cycles, 9e9
+	cpu.Top = []result.ProfileEntry{{Function: "runtime.memmove", Flat: 9e8, Cum: 9e8, Share: 0.1}}
+	cpu.Areas = []result.ProfileArea{
+		{Name: result.AreaRPC, Value: 4e9}, {Name: result.AreaQueue, Value: 1e9}, {Name: result.AreaScheduler, Value: 3e9}, {Name: result.AreaOther, Value: 1e9},
+	}
+	return r, hists
+}
+
+// The section of a run with everything is the one under testdata.
+func TestGoldenAnatomy(t *testing.T) {
+	r, hists := anatomyFixture(t)
+	of := sections(rendered(t, r, hists)["fixture.md"])
+	got := of["Anatomy of a cycle"]
+	path := filepath.Join(golden, "anatomy.md")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+	assert.Contains(t, of["Stages of the pipeline"], "| `ready` | of each task: from the turn that enqueued the task until the turn that leased it first, in whole milliseconds |")
+	assert.Contains(t, of["Stages of the pipeline"], "batch / (receive + inbox + decide + apply + commit_wait + commit + reply)", "ready is no stage of a batch")
+	assert.Contains(t, of["Summary"], "| `cycle_unattributed_percent` |")
+}
+
+// A cycle whose parts leave out more than the check allows says so.
+func TestACycleThatDoesNotAddUpSaysSo(t *testing.T) {
+	r, hists := anatomyFixture(t)
+	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "The check holds: ")
+	for i := range r.Rounds {
+		r.Rounds[i].CycleTime.ReadyMs = 0
+	}
+	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "The check does not hold: ")
+}
+
+// A run of an older build has no section, and one with a part has that part.
+func TestAnatomyShowsWhatThereIs(t *testing.T) {
+	r, hists := fixture(t, 2, 1)
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Anatomy of a cycle")
+
+	r, hists = anatomyFixture(t)
+	for i := range r.Rounds {
+		r.Rounds[i].CycleTime, r.Rounds[i].StorageSteps = nil, nil
+	}
+	of := sections(rendered(t, r, hists)["fixture.md"])["Anatomy of a cycle"]
+	assert.Contains(t, of, "| rpc | ")
+	assert.NotContains(t, of, "step by step")
+	assert.NotContains(t, of, "Operations on the stores")
+}

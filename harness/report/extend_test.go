@@ -1,0 +1,33 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// The page of a load that extends leases has how many were extended, and how long that took.
+func TestPageOfExtensions(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "unextended")
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		round.Ledger.Extended, round.Ledger.Unextended = 5_000, 1
+		hists[i].Extend = result.NewHistogram()
+		require.NoError(t, hists[i].Extend.RecordValue(2_000_000))
+		round.Derive(hists[i].Histograms)
+	}
+	metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad, result.OfExtends)
+	require.NoError(t, err)
+	r.Metrics = metrics
+	files := rendered(t, r, hists)
+	page := files["fixture.md"]
+	for _, says := range []string{"extended | unextended |", "| 5,000 | 1 |", "| `extend_latency_ms_p99` | 2.0"} {
+		assert.Contains(t, page, says)
+	}
+	assert.Contains(t, files["fixture-latency.svg"], "extend: call to acknowledgement")
+	requireWholeTables(t, page)
+}

@@ -1,0 +1,21 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The account of a load that repeats keys has how many were repeated.
+func TestPageOfRepeatedKeys(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "rekeyed")
+	for i := range r.Rounds {
+		r.Rounds[i].Ledger.Repeated, r.Rounds[i].Ledger.Rekeyed = 5_000, 1
+	}
+	page := rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{"repeated | rekeyed |", "| 5,000 | 1 |"} {
+		assert.Contains(t, page, says)
+	}
+	requireWholeTables(t, page)
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// ledgerColumns are columns of the account of tasks that a page has only where a round has one of their counts.
+type ledgerColumns struct {
+	header []string
+	counts func(l result.Ledger) []uint64
+	says   string // what they are
+}
+
+// someLedgers are the columns that not every run has, in the order of the table.
+var someLedgers = []ledgerColumns{
+	{
+		[]string{">left"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Left} },
+		"Left tasks are still on the servers, as the servers' own account has to show: no worker claims them, or the drain was too short" +
+			" for the backlog.",
+	},
+	{
+		[]string{">misrouted", ">reordered"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Misrouted, l.Reordered} },
+		"Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +
+			" were claimed after a later task of the same producer and queue.",
+	},
+	{
+		[]string{">contested", ">revoked"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Contested, l.Revoked} },
+		"Contested tasks were claimed while another lease of the task was valid. Revoked are completions that were refused" +
+			" although their lease was valid.",
+	},
+	{
+		[]string{">reads", ">misread"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Reads, l.Misread} },
+		"Reads are those that were answered. Misread were answered with something else than the task, with another tenant's" +
+			" task, or without a task that was there.",
+	},
+	{
+		[]string{">failed", ">retried", ">dead", ">miscounted"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Failed, l.Retried, l.Dead, l.Miscounted} },
+		"Failed are attempts that workers failed as the scenario says. Each was retried, or was the last that its task may have: the task" +
+			" is dead then. Miscounted tasks were claimed with another attempt than the next. The latency of a cycle counts from when the task was" +
+			" due to its completion, with all failed attempts and the waits between; dead tasks have no cycle.",
+	},
+	{
+		[]string{">delayed", ">early"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Delayed, l.Early} },
+		"Delayed are deliveries of tasks that were enqueued with a delay. Early are those of them that came before the delay was over. The" +
+			" latency of a cycle counts from when the delay was over.",
+	},
+	{
+		[]string{">results", ">wrong results"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Results, l.WrongResults} },
+		"Results are those of completed tasks that were read back, a sample. Wrong ones were not those of the completions, or not found.",
+	},
+	{
+		[]string{">extended", ">unextended"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Extended, l.Unextended} },
+		"Extended are extensions of leases that were acknowledged. Unextended are those that were refused although the lease was valid.",
+	},
+	{
+		[]string{">repeated", ">rekeyed"},
+		func(l result.Ledger) []uint64 { return []uint64{l.Repeated, l.Rekeyed} },
+		"Repeated are tasks that were enqueued again under their idempotency key. Rekeyed are those of them for which the second enqueue was" +
+			" answered with another id than the first.",
+	},
+}
+
+// in reports whether a round has one of the counts.
+func (c ledgerColumns) in(r *result.Result) bool {
+	return slices.ContainsFunc(r.Rounds, func(round result.Round) bool {
+		return slices.ContainsFunc(c.counts(round.Ledger), func(n uint64) bool { return n > 0 })
+	})
+}
+
+func ledgerSection(p *page, r *result.Result) {
+	if len(r.Rounds) == 0 {
+		return
+	}
+	p.heading(2, "Ledger, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("The account of every task of a round, warm-up and drain included. Unknown are tasks that were sent and" +
+		" neither acknowledged nor refused.")
+	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
+	some := slices.DeleteFunc(slices.Clone(someLedgers), func(c ledgerColumns) bool { return !c.in(r) })
+	for _, c := range some {
+		header = append(header, c.header...)
+		p.paragraph(c.says)
+	}
+	var rows [][]string
+	var faults []string
+	for _, round := range r.Rounds {
+		l := round.Ledger
+		row := []string{
+			roundName(r, round), render.Count(l.Enqueued), render.Count(l.Unknown), render.Count(l.Completed), render.Count(l.Lost), render.Count(l.Duplicated), render.Count(l.Corrupted),
+		}
+		for _, c := range some {
+			for _, n := range c.counts(l) {
+				row = append(row, render.Count(n))
+			}
+		}
+		rows = append(rows, row)
+		for _, sample := range l.Samples {
+			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
+		}
+	}
+	p.table(header, rows)
+	if slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Reads > 0 }) {
+		readsTable(p, r)
+		otherReadsTable(p, r)
+	}
+	if len(faults) > 0 {
+		p.paragraph("Some of the tasks at fault:")
+		p.list(faults)
+	}
+}

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// observedParagraph says what observed the servers in timed rounds, where a scenario asks for it.
+func observedParagraph(p *page, r *result.Result) {
+	var items []string
+	for _, point := range pointNumbers(r) {
+		for _, round := range timedRounds(r) {
+			if round.Point != point || round.Observed == nil {
+				continue
+			}
+			of := ""
+			if point != 0 {
+				of = pointName(r, point) + ": "
+			}
+			items = append(items, of+observedText(round.Observed))
+			break // all rounds of a point are observed alike
+		}
+	}
+	listed(p, "What observed the servers in the windows of the timed rounds:", items)
+	if len(r.TimedProfiled()) > 0 {
+		p.paragraph("**Servers were profiled in timed rounds.** Figures of these rounds are no measure of a server that is not profiled.")
+	}
+}
+
+func observedText(o *result.Observed) string {
+	var all []string
+	if o.ScrapeS > 0 {
+		all = append(all, fmt.Sprintf("metrics read every %s s", render.Number(o.ScrapeS)))
+	}
+	if len(o.Profiles) > 0 {
+		all = append(all, "profiles recorded: "+strings.Join(o.Profiles, ", "))
+	}
+	if len(all) == 0 {
+		return "nothing"
+	}
+	return strings.Join(all, "; ")
+}

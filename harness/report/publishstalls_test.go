@@ -1,0 +1,64 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// The published data has the slow commits that its page shows and no others, and the page is that of the whole run.
+func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
+	r, hists := fixture(t, 3, 1)
+	for i := range r.Rounds {
+		of := &result.Stalls{SlowMs: 5, Causes: []result.StallCause{{Cause: "fsync", Commits: 15, Ms: 600}}, Missing: 2}
+		for k := range 15 {
+			of.Commits = append(of.Commits, result.SlowCommit{
+				AtS: float64(k) / 10, Ms: float64(10 + 3*k + i), Cause: "fsync", CausesMs: map[string]float64{"fsync": float64(10 + 3*k + i)},
+			})
+			of.Work = append(of.Work, result.StoreWork{Kind: "flush", Store: "0", AtS: float64(k) / 10, Ms: 50})
+		}
+		r.Rounds[i].Stalls = of
+	}
+	run := stored(t, r, hists)
+	whole, err := report.Render(run, t.TempDir())
+	require.NoError(t, err)
+	require.Contains(t, bases(whole), "fixture-stalls.svg")
+	reports := t.TempDir()
+	written, err := report.Publish(run, reports)
+	require.NoError(t, err)
+	assert.Equal(t, contents(t, whole), contents(t, written))
+
+	kept, _, err := result.Read(filepath.Join(reports, "data", "fixture"))
+	require.NoError(t, err)
+	var commits, work []int
+	for i, round := range kept.Rounds {
+		commits, work = append(commits, len(round.Stalls.Commits)), append(work, len(round.Stalls.Work))
+		assert.Equal(t, uint64(2+15), round.Stalls.Missing+uint64(len(round.Stalls.Commits)), "no commit is forgotten: round %d", i)
+		assert.Equal(t, r.Rounds[i].Stalls.Causes, round.Stalls.Causes)
+	}
+	assert.Equal(t, []int{6, 7, 15, 0}, commits, "20 are listed, all of the third round are drawn, and the last round was profiled")
+	assert.Equal(t, []int{0, 0, 15, 0}, work)
+
+	again, _, err := result.Read(run)
+	require.NoError(t, err)
+	assert.Len(t, again.Rounds[0].Stalls.Commits, 15, "the run keeps what it measured")
+}
+
+// Data of which a page shows everything is published as it stands.
+func TestPublishedDataIsThatOfTheRun(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	run, reports := stored(t, r, hists), t.TempDir()
+	_, err := report.Publish(run, reports)
+	require.NoError(t, err)
+	measured, err := os.ReadFile(filepath.Join(run, result.ResultFile))
+	require.NoError(t, err)
+	published, err := os.ReadFile(filepath.Join(reports, "data", "fixture", result.ResultFile))
+	require.NoError(t, err)
+	assert.Equal(t, string(measured), string(published))
+}

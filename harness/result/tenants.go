@@ -1,0 +1,31 @@
+package result
+
+import "slices"
+
+// TenantShares says how evenly the cycles of a window were spread over tenants that each sent the same load.
+type TenantShares struct {
+	Tenants int `json:"tenants"`
+	// Fairness is Jain's index of the cycles of each tenant: 1 if each did as many, 1/Tenants if one did all. See Jain, Chiu and Hawe, "A
+	// quantitative measure of fairness and discrimination for resource allocation in shared computer systems", DEC TR-301, 1984.
+	Fairness float64 `json:"fairness"`
+	// MinRatio is the cycles of the tenant that did the fewest, to the mean of all tenants.
+	MinRatio float64 `json:"min_ratio"`
+}
+
+// TenantSharesOf returns the shares of tenants that did so many cycles each; nil if no tenant did any.
+func TenantSharesOf(cycles []uint64) *TenantShares {
+	var sum, squares float64
+	for _, c := range cycles {
+		sum += float64(c)
+		squares += float64(c) * float64(c)
+	}
+	if sum == 0 {
+		return nil
+	}
+	n := float64(len(cycles))
+	return &TenantShares{Tenants: len(cycles), Fairness: sum * sum / (n * squares), MinRatio: float64(slices.Min(cycles)) * n / sum}
+}
+
+func (s TenantShares) metrics() map[string]float64 {
+	return map[string]float64{TenantFairness: s.Fairness, TenantCyclesMinRatio: s.MinRatio}
+}

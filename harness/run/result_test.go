@@ -1,0 +1,40 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Whole runs of a real server whose tasks have results, by each driver that gives them: those that are read back are the completions'.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stream", "unary", "rest"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := small()
+			w := &s.Workloads[0]
+			w.Driver, w.Batch, w.Result = name, 4, scenario.Results{Size: 300, Part: 0.5}
+			r := execute(t, s, real(t)).result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			assert.NotZero(t, r.Rounds[0].Ledger.Results)
+			assert.Zero(t, r.Rounds[0].Ledger.WrongResults)
+		})
+	}
+}
+
+// A server that answers with another result than that of the completion makes the run incorrect.
+func TestResultsThatAreWrongAreIncorrect(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workloads[0].Result = scenario.Results{Size: 300, Part: 0.5}
+	r := execute(t, s, acting(t, faultNone)).result
+	assert.Equal(t, result.Incorrect, r.Verdict)
+	require.NotEmpty(t, r.Reasons)
+	assert.Regexp(t, `not returned: \d+ of \d+ results of completed tasks were read back as another result, or not found; the first: wrong result: `+
+		`producer \d task \d+: the read of its result was answered with another result: 0 bytes instead of 300`, r.Reasons[0])
+}

@@ -1,0 +1,93 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// scraper reads the metrics of all servers at even times within a window, as a monitoring system does, and discards them. Its goroutine
+// ends when it is stopped or a reading fails; scrapes and err are written before that and only read after it.
+type scraper struct {
+	cancel  context.CancelFunc
+	done    chan struct{}
+	scrapes uint64
+	err     error
+}
+
+// startScraper begins to read: for the first time one interval after the window's begin.
+func startScraper(ctx context.Context, began time.Time, every time.Duration, cluster *topology.Cluster) *scraper {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &scraper{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		for next := began.Add(every); ; next = next.Add(every) {
+			timer := time.NewTimer(time.Until(next))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			}
+			if s.err = s.scrape(ctx, cluster); s.err != nil {
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// scrape reads the metrics of the servers that run.
+func (s *scraper) scrape(ctx context.Context, cluster *topology.Cluster) error {
+	for _, server := range cluster.Servers() {
+		if err := observe.ReadMetrics(ctx, admin(cluster, server)); err == nil {
+			s.scrapes++
+		} else if ctx.Err() == nil && server.Node().Running() { // the window goes on
+			return fmt.Errorf("observe the servers: %w", err)
+		}
+	}
+	return nil
+}
+
+// stop ends the readings, if s is not nil, and returns how many there were. Further calls return the same.
+func (s *scraper) stop() (scrapes uint64, err error) {
+	if s == nil {
+		return 0, nil
+	}
+	s.cancel()
+	<-s.done
+	return s.scrapes, s.err
+}
+
+// observes reports whether the scenario has the window observed.
+func (w *windowProbe) observes() bool { return w.kind == timed && w.observe != nil }
+
+// captures are the profiles that are taken in the window: those of the scenario in a profiled round, and those of an observed one.
+func (w *windowProbe) captures() []scenario.Capture {
+	switch {
+	case w.kind == profiled:
+		return w.scenario.Captures
+	case w.observes():
+		return w.observe.Captures()
+	}
+	return nil
+}
+
+// observed fills in what observed the window.
+func (w *windowProbe) observed(m *measured) {
+	if !w.observes() {
+		return
+	}
+	scrapes, _ := w.scraper.stop() // end has returned its error
+	m.round.Observed = &result.Observed{ScrapeS: w.observe.Scrape.Seconds(), Scrapes: scrapes}
+	if len(w.profiled) > 0 {
+		for _, c := range w.captures() {
+			m.round.Observed.Profiles = append(m.round.Observed.Profiles, c.Kind)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package run
+
+import "github.com/pronybench/prony/harness/result"
+
+// storageSteps are the steps of a cycle, in the order in which a page shows them.
+var storageSteps = []string{result.StepEnqueue, result.StepClaim, result.StepSettle, result.StepCommit, result.StepOther}
+
+// stepCounters begins the names of the servers' counters by step.
+const stepCounters = "prony_storage_step_"
+
+// storageSteps fills in the operations on the stores by step, where all servers counted the whole window. cycles were completed meanwhile.
+func (w *windowProbe) storageSteps(m *measured, cycles float64) {
+	if _, counted := w.total(stepCounter("sets_total", result.StepCommit)); !counted {
+		return // an older build
+	}
+	of := &result.StorageSteps{Cycles: cycles}
+	for _, step := range storageSteps {
+		s := result.StorageStep{Name: step}
+		for counter, into := range map[string]*float64{
+			"gets_total": &s.Gets, "scanned_keys_total": &s.ScannedKeys, "sets_total": &s.Sets, "set_bytes_total": &s.SetBytes,
+			"deletes_total": &s.Deletes, "encodes_total": &s.Encodes, "encoded_bytes_total": &s.EncodedBytes, "decodes_total": &s.Decodes,
+		} {
+			*into, _ = w.total(stepCounter(counter, step))
+		}
+		of.Steps = append(of.Steps, s)
+	}
+	m.round.StorageSteps = of
+}
+
+// stepCounter returns the key of a counter of one step.
+func stepCounter(counter, step string) string {
+	return stepCounters + counter + `{step="` + step + `"}`
+}

@@ -1,0 +1,116 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// Delay says which tasks are enqueued with a delay, before which no worker may have them. The zero value delays none.
+type Delay struct {
+	Time time.Duration `json:"time"`
+	Part float64       `json:"part"` // of the tasks, above 0 and at most 1; the others have no delay
+}
+
+// delayMax keeps the latency of a delayed task in the range of histograms if a server forgets the delay.
+const delayMax = 30 * time.Second
+
+// IsZero reports whether no task has a delay, which JSON leaves out.
+func (d Delay) IsZero() bool { return d == Delay{} }
+
+// MarshalJSON writes the time as text.
+func (d Delay) MarshalJSON() ([]byte, error) { return json.Marshal(d.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (d *Delay) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, d.stored()) }
+
+func (d *Delay) stored() any {
+	type plain Delay
+	return &struct {
+		*plain
+		Time *duration `json:"time"`
+	}{(*plain)(d), (*duration)(&d.Time)}
+}
+
+// String writes the delay as a scenario does.
+func (d Delay) String() string {
+	return fmt.Sprintf("share(%q, %v)", hclfile.FormatDuration(d.Time), d.Part)
+}
+
+var delayType = cty.Capsule("a share of delayed tasks", reflect.TypeFor[Delay]())
+
+var delayCalls = &hcl.EvalContext{Functions: map[string]function.Function{
+	"share": function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "time", Type: cty.DynamicPseudoType}, {Name: "part", Type: cty.DynamicPseudoType}},
+		Type:   function.StaticReturnType(delayType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			d, err := delayShare(args[0], args[1])
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return cty.CapsuleVal(delayType, &d), nil
+		},
+	}),
+}}
+
+func delayShare(length, part cty.Value) (d Delay, err error) {
+	if d.Time, err = readLength("time", length); err != nil {
+		return d, err
+	}
+	if d.Time%time.Millisecond != 0 || d.Time > delayMax {
+		return d, &hclfile.ValueError{
+			Message: fmt.Sprintf("a delay of %s is not one of whole milliseconds from 1ms to %s", hclfile.FormatDuration(d.Time), hclfile.FormatDuration(delayMax)),
+			Remedy:  `the server takes milliseconds: write share("1s", 0.1)`,
+		}
+	}
+	if part.Type() == cty.Number && part.AsBigFloat().Sign() == 0 {
+		return Delay{}, nil
+	}
+	d.Part, err = partAboveZero(part, `share("1s", 0.1)`)
+	return d, err
+}
+
+// readDelay reads delay = share(time, part). A part of 0 is no delay, which a sweep may have.
+func readDelay(b *hclfile.Block, w *Workload) {
+	v, ok := b.Call("delay", delayCalls, `share("1s", 0.1)`)
+	if !ok {
+		return
+	}
+	w.Delay = *v.EncapsulatedValue().(*Delay)
+	if w.Delay.IsZero() {
+		return
+	}
+	switch {
+	case w.Driver == DriverK6:
+		b.AttrProblem("delay", `a script of the driver "k6" decides itself which delays its tasks have`, driversOfLives)
+	case w.Driver == DriverNull:
+		b.AttrProblem("delay", fmt.Sprintf("the driver %q hands tasks out without a delay", w.Driver), driversOfLives)
+	case w.Arrivals.Kind == None:
+		b.AttrProblem("delay", "with arrivals = none() there is no task to delay", "remove it")
+	}
+}
+
+// checkDelay says what of a scenario can't be had together with delayed tasks.
+func checkDelay(b *hclfile.Block, s *Scenario) {
+	delays := func(w Workload) bool { return !w.Delay.IsZero() }
+	if !Any(s.Workloads, delays) {
+		return
+	}
+	refuse := refusing(b, "delay")
+	refuse(s.Backlog != nil, "a backlog, whose tasks come due while it is filled,", "remove one of the two")
+	refuse(s.Soak != nil, "a soak, whose next process does not know when the tasks of the last one come due,", "remove one of the two")
+	refuse(s.Topology.Remote != nil, "servers on other hosts, by whose clocks tasks come due,", "remove delay, or take another topology: clocks of two hosts are not compared")
+	for _, w := range s.Workloads {
+		if drain := s.Phases.Drain; delays(w) && drain > 0 && w.Delay.Time > drain/2 {
+			b.Problem(fmt.Sprintf("the tasks of %s have a delay of %s, and the drain of %s must be at least twice as long", workloadPath+w.Name,
+				hclfile.FormatDuration(w.Delay.Time), hclfile.FormatDuration(drain)), "shorten the delay, or raise phases.drain")
+		}
+	}
+}

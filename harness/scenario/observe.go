@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// Observe is what observes the servers in the windows of the timed rounds, so that a sweep can tell what observing costs. Without it the
+// harness reads the servers at both ends of a window only.
+type Observe struct {
+	// Scrape is how often the metrics of each server are read; 0: they are not.
+	Scrape time.Duration `json:"-"`
+	// Profiles has the servers record the profiles of Captures.
+	Profiles bool `json:"profiles"`
+}
+
+// MarshalJSON writes the duration as text.
+func (o Observe) MarshalJSON() ([]byte, error) { return json.Marshal(o.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (o *Observe) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, o.stored()) }
+
+func (o *Observe) stored() any {
+	type plain Observe
+	return &struct {
+		*plain
+		Scrape *duration `json:"scrape,omitzero"`
+	}{(*plain)(o), (*duration)(&o.Scrape)}
+}
+
+// Captures are the profiles that the servers record with Profiles, at the default rates of a capture.
+func (o *Observe) Captures() []Capture {
+	if o == nil || !o.Profiles {
+		return nil
+	}
+	return []Capture{
+		{Kind: captureCPU}, {Kind: captureMutex, MutexFraction: defaultMutexFraction}, {Kind: captureBlocking, BlockRate: defaultBlockRate},
+	}
+}
+
+var observeBlock = hclfile.Inner{
+	Names:   hclfile.Names{Attributes: []string{"scrape", "profiles"}},
+	Example: `observe { scrape = "1s" }`, Once: true,
+}
+
+const (
+	scrapeLeast = 10 * time.Millisecond
+	scrapeMost  = time.Hour
+)
+
+// readObserve reads observe { scrape profiles }, or returns nil without such a block. A window of 0 is unknown.
+func readObserve(s *hclfile.Block, kind string, window time.Duration) *Observe {
+	blocks := s.Blocks("observe", observeBlock)
+	if len(blocks) == 0 {
+		return nil
+	}
+	b := blocks[0]
+	o := &Observe{Scrape: b.Duration("scrape", hclfile.DurationSpec{Min: 0, Max: scrapeMost}), Profiles: b.Bool("profiles")}
+	switch {
+	case o.Scrape > 0 && o.Scrape < scrapeLeast:
+		b.AttrProblem("scrape", fmt.Sprintf("scrape is %s; the least is %s, and \"0s\" reads no metrics", hclfile.FormatDuration(o.Scrape), hclfile.FormatDuration(scrapeLeast)),
+			`write scrape = "1s"`)
+	case o.Scrape > 0 && window > 0 && o.Scrape > window:
+		b.AttrProblem("scrape", fmt.Sprintf("scrape is %s, and the window of %s ends before the first reading",
+			hclfile.FormatDuration(o.Scrape), hclfile.FormatDuration(window)), "read more often, or lengthen the window")
+	}
+	if o.Profiles && window > 0 && window < cpuWindowLeast {
+		b.AttrProblem("profiles", fmt.Sprintf("profiles need a window of at least 1s; it is %s", hclfile.FormatDuration(window)), `write window = "1s"`)
+	}
+	if kind == NoTopology {
+		b.Problem(fmt.Sprintf("%s has no server to observe", s), "remove the block, or take another topology")
+	}
+	return o
+}

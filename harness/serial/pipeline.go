@@ -1,0 +1,148 @@
+package serial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/generator"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// BuildTag is that of servers which take no-op requests.
+const BuildTag = "serialbudget"
+
+const (
+	workPath     = "/debug/serial-budget"
+	workTimeout  = 10 * time.Second
+	workBytesMax = 4 << 10
+)
+
+// workInForce is the work of a request, as a server answers when it is set.
+type workInForce struct {
+	WorkNs    float64 `json:"work_ns"`
+	NsPerStep float64 `json:"ns_per_step"`
+}
+
+// processes are a server and its generator of no-op requests.
+type processes struct {
+	server int // its process id
+	load   *generator.Process
+	admin  adminhttp.Client
+	order  *rand.Rand // of the slices of a pair
+
+	cluster   *topology.Cluster
+	nsPerStep float64
+}
+
+// topologyOf is the server of a point. It stores nothing for no-op requests, so that its durability does not matter.
+func topologyOf(p *result.SerialPoint) scenario.Topology {
+	return scenario.Topology{
+		Kind: "single", Shards: 1, Durability: "none", Listen: "unix", Procs: p.ServerProcs, BusyPoll: p.Waits == result.WaitsSpinning,
+		Build: &scenario.ServerBuild{Tags: []string{BuildTag}},
+	}
+}
+
+// start starts the processes of a point. number is that of the point, from 1, which names the logs. After an error nothing is left.
+func (o *Options) start(ctx context.Context, folder *result.Folder, p *result.SerialPoint, number int) (*processes, error) {
+	log := func(of string) string { return folder.File(fmt.Sprintf("%s-%02d.log", of, number)) }
+	cluster, err := topology.Start(ctx, topology.Config{Binary: o.Server, Dir: folder.Path(), LogPath: log("server"), Topology: topologyOf(p)})
+	if err != nil {
+		return nil, err
+	}
+	node := cluster.Servers()[0].Node()
+	s := &processes{
+		cluster: cluster, server: node.PID, admin: cluster.Client(node.Admin), order: rand.New(rand.NewPCG(o.Seed, uint64(number))),
+	}
+	if _, err := s.setWork(ctx, 0); err != nil {
+		return nil, errors.Join(err, s.stop(ctx))
+	}
+	address, _ := cluster.Addresses()
+	s.load, err = generator.StartNoops(ctx, generator.Command{Binary: o.Generator, LogPath: log("generator")}, p.GeneratorProcs, generator.NoopSpec{
+		Target:      generator.Target{Address: address, Token: cluster.Token, BusyPoll: p.Waits == result.WaitsSpinning},
+		Connections: p.Connections, InFlight: p.InFlight,
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.stop(ctx))
+	}
+	return s, nil
+}
+
+// stop ends the processes, also if ctx is done.
+func (s *processes) stop(ctx context.Context) error {
+	var err error
+	if s.load != nil {
+		err = s.load.Kill()
+	}
+	return errors.Join(err, s.cluster.Stop(context.WithoutCancel(ctx)))
+}
+
+// setWork sets the work of each request, and returns what is in force: a whole number of steps.
+func (s *processes) setWork(ctx context.Context, ns float64) (workNs float64, err error) {
+	work := time.Duration(max(0, ns) + 0.5)
+	path := workPath + "?" + url.Values{"work": {strconv.FormatInt(int64(work), 10) + "ns"}}.Encode()
+	body, err := s.admin.Do(ctx, http.MethodPut, path, nil, workTimeout, workBytesMax)
+	if status := (adminhttp.StatusError{}); errors.As(err, &status) && status.Code == http.StatusNotFound {
+		return 0, fmt.Errorf("the server takes no no-op requests: it is built without the tag %s; build it with go build -tags %s ./engine/cmd/queued", BuildTag, BuildTag)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("set the work of requests: %w", err)
+	}
+	var set workInForce
+	if err := json.Unmarshal(body, &set); err != nil {
+		return 0, fmt.Errorf("set the work of requests: PUT %s: %w", s.admin.URL(path), err)
+	}
+	s.nsPerStep = set.NsPerStep
+	return set.WorkNs, nil
+}
+
+// timePerRequest gives a slice of load with an amount of work, and returns the work in force and the time between two answers in
+// nanoseconds.
+func (s *processes) timePerRequest(ctx context.Context, workNs float64) (inForceNs, tookNs float64, err error) {
+	if inForceNs, err = s.setWork(ctx, workNs); err != nil {
+		return 0, 0, err
+	}
+	slice, err := s.load.Noops(ctx, sliceLength, false)
+	if err == nil {
+		err = answered(slice)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	return inForceNs, float64(slice.Took) / float64(slice.Requests), nil
+}
+
+func (s *processes) pair(ctx context.Context, workNs float64) (inForceNs, slowdown float64, err error) {
+	var inForce, took [2]float64 // without and with work
+	first := s.order.IntN(2)
+	for _, i := range [2]int{first, 1 - first} {
+		if inForce[i], took[i], err = s.timePerRequest(ctx, float64(i)*workNs); err != nil {
+			return 0, 0, err
+		}
+	}
+	return inForce[1], took[1] / took[0], nil
+}
+
+// warmUp gives slices without work, and returns the time between two answers.
+func (s *processes) warmUp(ctx context.Context, count int) (baseNs float64, err error) {
+	var all []float64
+	for range count {
+		_, ns, err := s.timePerRequest(ctx, 0)
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, ns)
+	}
+	mean, err := stat.TrimmedMean(all[len(all)/2:], trimmed) // the first ones meet cold caches
+	return mean.Center, err
+}

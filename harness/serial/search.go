@@ -1,0 +1,165 @@
+package serial
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// pairs measures pairs of slices.
+type pairs interface {
+	// pair measures a slice without work and a slice with about so much work for each request, in an order of its own. It returns the work
+	// that requests had, and the time of a request with work over that without.
+	pair(ctx context.Context, workNs float64) (inForceNs, slowdown float64, err error)
+}
+
+const (
+	// A request takes at least the time of its work in the deciding goroutine, so that no budget is longer than slowdownMost times what a
+	// request takes without work. What is searched begins far below and ends a little above.
+	searchLow, searchHigh = 1.0 / 250, slopeMost * slowdownMost
+	// slopeMost is by how much more than the work itself it may lengthen a request: the search allows for a wrong measure of the time
+	// without work.
+	slopeMost = 1.25
+	// bracketRatio is how far apart the two works are at most between which the bisection leaves the budget.
+	bracketRatio = fitReach
+	// A step of the bisection has stepPairs pairs, and again so many up to stepPairsMax while it is not clear at the level stepAlpha
+	// whether its work is above the budget.
+	stepPairs, stepPairsMax = 6, 24
+	stepAlpha               = 0.01
+	// roundPairs are the pairs at each work of a round of the refinement. The least number of rounds keeps chance from ending it.
+	roundPairs = 8
+	roundsMin  = 4
+	// settledWidth is half of the width of the interval, as a share of the budget, at which the search ends.
+	settledWidth = 0.025
+	// trimmed is the share of pairs left out at each end: a host that stalls slows one slice of a pair a lot.
+	trimmed = 0.2
+)
+
+// roundWorks are the works of a round of the refinement, as shares of the budget found so far.
+var roundWorks = []float64{0.92, 1, 1.08}
+
+// search finds a serial budget.
+type search struct {
+	pairs    pairs
+	baseNs   float64 // the time between two answers without work
+	pairsMax int
+	over     func() bool // the time for the search is over
+	order    *rand.Rand
+
+	done     int // pairs so far
+	observed []observation
+}
+
+// run searches. It ends when the interval is narrow enough, after pairsMax pairs, or when the time is over.
+func (s *search) run(ctx context.Context) (*result.SerialBudget, error) {
+	low, high, err := s.bisect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	least, most := s.baseNs*searchLow/fitReach, s.baseNs*searchHigh*fitReach
+	found := estimate{work: math.Sqrt(low * high)}
+	unsettled := ""
+	for rounds := 1; ; rounds++ {
+		if err := s.round(ctx, found.work); err != nil {
+			return nil, err
+		}
+		found = fit(s.observed, found.work, slopeMost/s.baseNs)
+		found.work = min(max(found.work, least), most)
+		if rounds >= roundsMin && found.halfWidth() <= settledWidth {
+			break
+		}
+		if s.done >= s.pairsMax {
+			unsettled = fmt.Sprintf("%d pairs were measured, which is the most", s.done)
+		} else if s.over() {
+			unsettled = "the time for the search was over"
+		}
+		if unsettled != "" {
+			break
+		}
+	}
+	return &result.SerialBudget{
+		WorkNs: found.work, LowNs: found.low, HighNs: found.high, Pairs: s.done, PairNoise: math.Sqrt(found.variance), BaseNs: s.baseNs, Unsettled: unsettled,
+	}, nil
+}
+
+// bisect returns two works that are at most bracketRatio apart. The budget is probably between them.
+func (s *search) bisect(ctx context.Context) (low, high float64, err error) {
+	low, high = s.baseNs*searchLow, s.baseNs*searchHigh
+	for high > low*bracketRatio && !s.over() && s.done < s.pairsMax {
+		middle := math.Sqrt(low * high)
+		above, err := s.above(ctx, middle)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case above:
+			high = middle
+		default:
+			low = middle
+		}
+	}
+	return low, high, nil
+}
+
+// above reports whether a work is above the budget.
+func (s *search) above(ctx context.Context, work float64) (bool, error) {
+	var slowdowns []float64 // their logarithms
+	for {
+		for range stepPairs {
+			inForce, slowdown, err := s.one(ctx, work)
+			if err != nil {
+				return false, err
+			}
+			work, slowdowns = inForce, append(slowdowns, slowdown)
+		}
+		mean, err := stat.TrimmedMean(slowdowns, trimmed)
+		if err != nil {
+			return false, err
+		}
+		p := mean.PAbove(math.Log(slowdownMost))
+		if p < stepAlpha || p > 1-stepAlpha || len(slowdowns) >= stepPairsMax {
+			s.observe(work, mean, len(slowdowns))
+			return mean.Center > math.Log(slowdownMost), nil
+		}
+	}
+}
+
+// round measures pairs of works around one, in turn.
+func (s *search) round(ctx context.Context, middle float64) error {
+	works, slowdowns := make([]float64, len(roundWorks)), make([][]float64, len(roundWorks))
+	for range roundPairs {
+		for _, i := range s.order.Perm(len(roundWorks)) {
+			inForce, slowdown, err := s.one(ctx, middle*roundWorks[i])
+			if err != nil {
+				return err
+			}
+			works[i], slowdowns[i] = inForce, append(slowdowns[i], slowdown)
+		}
+	}
+	for i, work := range works {
+		mean, err := stat.TrimmedMean(slowdowns[i], trimmed)
+		if err != nil {
+			return err
+		}
+		s.observe(work, mean, roundPairs)
+	}
+	return nil
+}
+
+// observe adds what pairs of one work measured: the mean of the logarithms of their slowdowns. A mean of the slowdowns themselves would be too
+// high, since the noise of the slice without work is below the line.
+func (s *search) observe(work float64, mean stat.Mean, pairs int) {
+	s.observed = append(s.observed, observation{
+		work: work, slowdown: math.Exp(mean.Center), pairs: float64(pairs), variance: float64(pairs) * mean.StdErr * mean.StdErr,
+	})
+}
+
+// one measures one pair, and returns the logarithm of its slowdown.
+func (s *search) one(ctx context.Context, work float64) (inForce, logSlowdown float64, err error) {
+	s.done++
+	inForce, slowdown, err := s.pairs.pair(ctx, work)
+	return inForce, math.Log(slowdown), err
+}

@@ -1,0 +1,80 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// ColdCache says what the page cache of the kernel holds of the servers' data, in bytes.
+type ColdCache struct {
+	Data int64 // of all files of the data folders
+	Left int64 // of these files, what the kernel still holds
+}
+
+// DropPageCache writes the files of the servers' data folders to the disk, and has the kernel forget what it caches of them. No server may be
+// running. The kernel may keep pages: a file system in memory keeps all.
+func (c *Cluster) DropPageCache() (ColdCache, error) {
+	var all ColdCache
+	for _, s := range c.servers {
+		if err := all.drop(s.DataDir()); err != nil {
+			return all, fmt.Errorf("drop the page cache of %s: %w", s.DataDir(), err)
+		}
+	}
+	return all, nil
+}
+
+func (c *ColdCache) drop(folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.dropFile(f), f.Close())
+	})
+}
+
+func (c *ColdCache) dropFile(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	// The kernel keeps pages that are not on the disk yet.
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	fd := int(f.Fd())
+	if err := unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED); err != nil {
+		return fmt.Errorf("fadvise: %w", err)
+	}
+	cached, err := cachedBytes(fd, info.Size())
+	if err != nil {
+		return err
+	}
+	c.Data += info.Size()
+	c.Left += cached
+	return nil
+}
+
+// cachedBytes returns how many bytes of an open file of a size are in the page cache.
+func cachedBytes(fd int, size int64) (int64, error) {
+	if size == 0 {
+		return 0, nil
+	}
+	var stat unix.Cachestat_t
+	err := unix.Cachestat(uint(fd), &unix.CachestatRange{Len: uint64(size)}, &stat, 0)
+	if errors.Is(err, unix.ENOSYS) {
+		return 0, fmt.Errorf("cachestat: %w: it needs Linux 6.5", err)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cachestat: %w", err)
+	}
+	return min(size, int64(stat.Cache)*int64(os.Getpagesize())), nil
+}

@@ -1,0 +1,48 @@
+# What a cycle consists of: its time step by step, what it does with the store, and the CPU time of each area of the code. It is
+# full-cycle.hcl one task a call, and in batches.
+
+scenario "anatomy" {
+  title = "Anatomy of a cycle: one task a call, and batches of 64"
+  tags  = ["single-node"]
+
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    listen     = "tcp"
+    procs      = 1 # server and generator get a CPU each, as in full-cycle.hcl
+    busy_poll  = true
+  }
+
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    busy_poll   = true
+    connections = 1
+    producers   = 32
+    workers     = 128
+    in_flight   = 16384 # in batches, producers would put up a backlog without a bound, as in full-cycle-batch.hcl
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  sweep "workload.main.batch" { values = [1, 64] }
+
+  phases {
+    warmup     = "2s"
+    warmup_max = "10s"
+    window     = "10s"
+    drain      = "30s"
+  }
+
+  rounds          = 6
+  profiled_rounds = 2
+
+  capture "cpu" {}
+
+  invariant "conserved" {}
+
+  limit "cycle_unattributed_percent" {
+    max     = 5
+    because = "the parts of a cycle are measured by themselves: if they leave out more of its time, a part is missing or wrong"
+  }
+}

@@ -1,0 +1,28 @@
+# What the background takes from the hot path: flushes and compactions of payloads of 4 KiB, with memtables that are flushed several times a second,
+# with those of the default, and with memtables that the window does not fill, so that flush and compaction wait until it is over.
+
+scenario "background" {
+  title = "Flush and compaction in the window: small memtables, the default, and none that is full"
+  tags  = ["single-node", "tuning"]
+
+  include "shared/sweep.hcl" {}
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    producers = 32
+    workers   = 64
+    batch     = 16
+    in_flight = 2048
+    payload   = fixed("4KiB")
+  }
+
+  rounds = 6
+
+  sweep "topology.settings.storage.memtable_size" { values = ["4MiB", "64MiB", "1GiB"] }
+}

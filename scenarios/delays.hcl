@@ -1,0 +1,39 @@
+# What delayed tasks cost: the same load without delays, and with a tenth and half of the tasks that come due a second after their enqueue. The
+# server bears the rate easily, so that the latency says how late tasks come after they are due. It counts from then.
+
+variable "rate" { default = "12k/s" }
+
+scenario "delays" {
+  title = "Create, claim and complete tasks of which a share comes due a second later"
+  tags  = ["single-node", "open-load"]
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    queues    = 4
+    producers = 64
+    workers   = 64
+    arrivals  = rate(var.rate)
+    in_flight = 60000 # five seconds of its rate
+    payload   = fixed(64)
+    delay     = share("1s", 0) # swept
+  }
+
+  # The first delayed tasks come due a second after the start.
+  phases {
+    warmup = "2s"
+    window = "8s"
+  }
+
+  rounds = 6
+
+  sweep "workload.main.delay" { values = [share("1s", 0), share("1s", 0.1), share("1s", 0.5)] }
+
+  invariant "conserved" {}
+  invariant "isolated" {}
+}

@@ -1,0 +1,29 @@
+# What reads cost the work beside them, and how long they take: the producers and workers of full-cycle.hcl without reads, and with each kind of
+# reads at the same share. Two things differ from full-cycle.hcl. There are two tenants, so that every eighth read asks for another tenant's
+# task or queue, which the server must refuse. And no connection polls: lists and figures go to the admin listener, whose connections never do, so
+# that the kinds could not be compared.
+
+variable "share" { default = 0.01 } # of reads among the tasks that are enqueued and read
+
+scenario "reads" {
+  title = "Create, claim and complete tasks beside reads of tasks, lists of a queue, reads of its figures, and waits for the end of tasks"
+  tags  = ["single-node", "isolation"]
+
+  include "shared/single.hcl" {}
+
+  workload "main" {
+    driver    = "stream"
+    procs     = 1
+    tenants   = 2
+    producers = 32
+    workers   = 128
+    payload   = fixed(64)
+    # reads is swept.
+  }
+
+  rounds = 6
+
+  sweep "workload.main.reads" {
+    values = [0, get(var.share), list(var.share), stats(var.share), await(var.share)]
+  }
+}

@@ -1,0 +1,63 @@
+# How soon a server that was killed with a million waiting tasks serves again, and how fast it drains them. backlog.hcl has ten million. In the first
+# scenario the files that the server reads are in the page cache of the host: the process is gone, not the host. In the second one they are
+# on the disk alone, as after a restart of the host.
+
+scenario "recovery" {
+  title = "A kill with a million tasks waiting, and the restart, at durability none and sync"
+  tags  = ["single-node"]
+
+  include "shared/single.hcl" {}
+
+  # The bound on tasks in flight is explained in full-cycle-batch.hcl.
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 64
+    in_flight   = 16384
+    payload     = fixed(64)
+  }
+
+  backlog {
+    tasks   = 1000000
+    restart = "kill"
+    fill    = "2m"
+    drain   = "2m"
+  }
+
+  rounds = 6
+
+  sweep "topology.durability" { values = ["none", "sync"] }
+}
+
+scenario "recovery-cold" {
+  title = "A kill with a million tasks waiting, and the restart on a cold page cache, at durability none and sync"
+  tags  = ["single-node"]
+
+  include "shared/single.hcl" {}
+
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 64
+    in_flight   = 16384
+    payload     = fixed(64)
+  }
+
+  backlog {
+    tasks      = 1000000
+    restart    = "kill"
+    cold_cache = true
+    fill       = "2m"
+    drain      = "2m"
+  }
+
+  rounds = 6
+
+  sweep "topology.durability" { values = ["none", "sync"] }
+}
