@@ -81,8 +81,9 @@ const hitsIn = 1_000
 const shared = "fsync"
 
 // Begin reads the planted fault, and the fault of the wall clock, from the environment. It fails if the environment names an unknown
-// fault; no name means no fault. It is called before a node opens.
+// fault; no name means no fault. It is called before a node opens. Those that deliveries went to before are forgotten.
 func Begin() error {
+	others.forget()
 	if err := beginClock(); err != nil {
 		return err
 	}

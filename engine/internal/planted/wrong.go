@@ -25,10 +25,16 @@ var serials atomic.Int64
 // Serial returns a number that it has not returned before.
 func Serial() int { return int(serials.Add(1)) }
 
-// others are the most recent receivers of deliveries.
-type others struct {
+// takers are the most recent receivers of deliveries.
+type takers struct {
 	mu  sync.Mutex
 	all []taker // takersMax at most
+}
+
+func (t *takers) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = nil
 }
 
 type taker struct {
@@ -39,7 +45,7 @@ type taker struct {
 // takersMax is how many takers of deliveries are remembered.
 const takersMax = 4
 
-var known others
+var others takers
 
 // Another returns, once in as many calls as the amount of the fault says, one of those that a delivery went to before: for Twice another one
 // of the same tenant, or itself if there is none, for Stranger one of another tenant. It returns nil if the fault is not planted or nobody fits. It is safe for
@@ -48,18 +54,18 @@ func Another(fault string, who any, tenant string) any {
 	if !is(fault) {
 		return nil
 	}
-	known.mu.Lock()
-	defer known.mu.Unlock()
+	others.mu.Lock()
+	defer others.mu.Unlock()
 	var found any
-	for _, t := range known.all {
+	for _, t := range others.all {
 		if t.who != who && (t.tenant == tenant) == (fault == Twice) {
 			found = t.who
 		}
 	}
-	if !slices.Contains(known.all, taker{who, tenant}) {
-		known.all = append(known.all, taker{who, tenant})
-		if len(known.all) > takersMax {
-			known.all = known.all[1:]
+	if !slices.Contains(others.all, taker{who, tenant}) {
+		others.all = append(others.all, taker{who, tenant})
+		if len(others.all) > takersMax {
+			others.all = others.all[1:]
 		}
 	}
 	if found == nil && fault == Twice {
