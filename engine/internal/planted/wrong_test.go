@@ -46,9 +46,9 @@ func TestPlantedFaultFindsAnotherTaker(t *testing.T) {
 		for i := range 9 {
 			Another(fault, i, "t")
 		}
-		assert.Len(t, known.all, takersMax)
+		assert.Len(t, others.all, takersMax)
 	}
-	known.all = nil
+	others.all = nil
 }
 
 // Leaks stay: the bytes of each task, and a goroutine for so many frames.
