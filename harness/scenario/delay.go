@@ -3,12 +3,9 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -44,42 +41,27 @@ func (d Delay) String() string {
 	return fmt.Sprintf("share(%q, %v)", hclfile.FormatDuration(d.Time), d.Part)
 }
 
-var delayType = cty.Capsule("a share of delayed tasks", reflect.TypeFor[Delay]())
+const delayExample = `share("1s", 0.1)`
 
-var delayCalls = &hcl.EvalContext{Functions: map[string]function.Function{
-	"share": function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "time", Type: cty.DynamicPseudoType}, {Name: "part", Type: cty.DynamicPseudoType}},
-		Type:   function.StaticReturnType(delayType),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			d, err := delayShare(args[0], args[1])
-			if err != nil {
-				return cty.NilVal, err
-			}
-			return cty.CapsuleVal(delayType, &d), nil
-		},
-	}),
-}}
+var delayCalls = shareCalls("time", "a share of delayed tasks", delayExample, delayTime, func(d Delay, part float64) Delay { return Delay{d.Time, part} })
 
-func delayShare(length, part cty.Value) (d Delay, err error) {
-	if d.Time, err = readLength("time", length); err != nil {
+// delayTime reads the time of a delay.
+func delayTime(v cty.Value) (d Delay, err error) {
+	if d.Time, err = readLength("time", v); err != nil {
 		return d, err
 	}
 	if d.Time%time.Millisecond != 0 || d.Time > delayMax {
 		return d, &hclfile.ValueError{
 			Message: fmt.Sprintf("a delay of %s is not one of whole milliseconds from 1ms to %s", hclfile.FormatDuration(d.Time), hclfile.FormatDuration(delayMax)),
-			Remedy:  `the server takes milliseconds: write share("1s", 0.1)`,
+			Remedy:  "the server takes milliseconds: write " + delayExample,
 		}
 	}
-	if part.Type() == cty.Number && part.AsBigFloat().Sign() == 0 {
-		return Delay{}, nil
-	}
-	d.Part, err = partAboveZero(part, `share("1s", 0.1)`)
-	return d, err
+	return d, nil
 }
 
 // readDelay reads delay = share(time, part). A part of 0 is no delay, which a sweep may have.
 func readDelay(b *hclfile.Block, w *Workload) {
-	v, ok := b.Call("delay", delayCalls, `share("1s", 0.1)`)
+	v, ok := b.Call("delay", delayCalls, delayExample)
 	if !ok {
 		return
 	}
@@ -87,14 +69,7 @@ func readDelay(b *hclfile.Block, w *Workload) {
 	if w.Delay.IsZero() {
 		return
 	}
-	switch {
-	case w.Driver == DriverK6:
-		b.AttrProblem("delay", `a script of the driver "k6" decides itself which delays its tasks have`, driversOfLives)
-	case w.Driver == DriverNull:
-		b.AttrProblem("delay", fmt.Sprintf("the driver %q hands tasks out without a delay", w.Driver), driversOfLives)
-	case w.Arrivals.Kind == None:
-		b.AttrProblem("delay", "with arrivals = none() there is no task to delay", "remove it")
-	}
+	refuseLife(b, "delay", w, "delays its tasks have", "hands tasks out without a delay", "to delay")
 }
 
 // checkDelay says what of a scenario can't be had together with delayed tasks.

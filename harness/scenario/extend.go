@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"fmt"
-
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -16,14 +14,9 @@ func readExtend(b *hclfile.Block, w *Workload) {
 		return
 	}
 	switch {
-	case w.Driver == DriverK6:
-		b.AttrProblem("extend", `a script of the driver "k6" decides itself which leases it extends`, driversOfLives)
-	case w.Driver == DriverNull:
-		b.AttrProblem("extend", fmt.Sprintf("the driver %q has no leases", w.Driver), driversOfLives)
-	case w.Arrivals.Kind == None:
-		b.AttrProblem("extend", "with arrivals = none() there is no task whose lease could be extended", "remove it")
+	case refuseLife(b, "extend", w, "leases it extends", "has no leases", "whose lease could be extended"):
 	case w.Workers == 0:
-		b.AttrProblem("extend", "with workers = 0 nobody leases the tasks", "remove it, or raise workers")
+		b.AttrProblem("extend", "with workers = 0 no task is leased", "remove it, or raise workers")
 	}
 	w.Extend = share
 }

@@ -34,38 +34,11 @@ func readFail(b *hclfile.Block, w *Workload) {
 	switch {
 	case share == 1:
 		b.AttrProblem("fail", "fail is 1, so that no task is ever completed", "it is a share from 0 to below 1: write fail = 0.1")
-	case w.Driver == DriverK6:
-		b.AttrProblem("fail", `a script of the driver "k6" decides itself which tasks it fails`, driversOfLives)
-	case w.Driver == DriverNull:
-		b.AttrProblem("fail", fmt.Sprintf("the driver %q can't fail tasks: it hands out each task once", w.Driver), driversOfLives)
-	case w.Arrivals.Kind == None:
-		b.AttrProblem("fail", "with arrivals = none() there is no task to fail", "remove it")
+	case refuseLife(b, "fail", w, "tasks it fails", "can't fail tasks: it hands out each task once", "to fail"):
 	case w.Workers == 0:
-		b.AttrProblem("fail", "with workers = 0 nobody claims the tasks, and nobody fails them", "remove it, or raise workers")
+		b.AttrProblem("fail", "with workers = 0 no task is claimed, and none can fail", "remove it, or raise workers")
 	}
 	w.Fail, w.MaxAttempts, w.Backoff = share, attempts, backoff
-}
-
-// driversOfLives is the remedy where a driver can't lead tasks through other lives than enqueue, claim and completion.
-const driversOfLives = `remove it, or write driver = "stream", "unary", "rest" or "embedded"`
-
-// shareAttribute reads an attribute that is a share from 0 to 1; of says of what, with a verb.
-func shareAttribute(b *hclfile.Block, name, of string) (share float64, ok bool) {
-	share, ok = b.Number(name, hclfile.NumberSpec{AllowZero: true, Example: "0.1"})
-	if ok && share > 1 {
-		b.AttrProblem(name, fmt.Sprintf("%s is %v, which is no share from 0 to 1", name, share), fmt.Sprintf("write %s = 0.1 if a tenth of %s", name, of))
-		return 0, false
-	}
-	return share, ok
-}
-
-// refusing returns a function that refuses what a workload with an attribute can't be had together with.
-func refusing(b *hclfile.Block, attribute string) func(has bool, what, remedy string) {
-	return func(has bool, what, remedy string) {
-		if has {
-			b.Problem("a workload with "+attribute+" and "+what+" can't be had together", remedy)
-		}
-	}
 }
 
 // checkFail says what of a scenario can't be had together with tasks that are failed.

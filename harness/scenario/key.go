@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"fmt"
-
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -16,12 +14,7 @@ func readKey(b *hclfile.Block, w *Workload) {
 		return
 	}
 	switch {
-	case w.Driver == DriverK6:
-		b.AttrProblem("key", `a script of the driver "k6" decides itself which keys its tasks have`, driversOfLives)
-	case w.Driver == DriverNull:
-		b.AttrProblem("key", fmt.Sprintf("the driver %q knows no keys", w.Driver), driversOfLives)
-	case w.Arrivals.Kind == None:
-		b.AttrProblem("key", "with arrivals = none() there is no task to give a key", "remove it")
+	case refuseLife(b, "key", w, "keys its tasks have", "knows no keys", "to give a key"):
 	case w.Producers == 0:
 		b.AttrProblem("key", "with producers = 0 no task is enqueued in the window", "remove it, or raise producers")
 	case w.Idempotent:

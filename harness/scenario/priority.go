@@ -116,15 +116,7 @@ func readPriority(b *hclfile.Block, w *Workload) {
 	if !ok {
 		return
 	}
-	const remedy = `remove it, or write driver = "stream", "unary", "rest" or "embedded"`
-	switch {
-	case w.Driver == DriverK6:
-		b.AttrProblem("priority", `a script of the driver "k6" decides itself which priorities its tasks have`, remedy)
-	case w.Driver == DriverNull:
-		b.AttrProblem("priority", fmt.Sprintf("the driver %q hands tasks out without a priority", w.Driver), remedy)
-	case w.Arrivals.Kind == None:
-		b.AttrProblem("priority", "with arrivals = none() there is no task to give a priority", "remove it")
-	}
+	refuseLife(b, "priority", w, "priorities its tasks have", "hands tasks out without a priority", "to give a priority")
 	if w.Priority = *v.EncapsulatedValue().(*Priority); w.Priority.Max == 0 {
 		w.Priority = Priority{}
 	}

@@ -2,12 +2,9 @@ package scenario
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -30,36 +27,19 @@ func (r Results) IsZero() bool { return r == Results{} }
 // String writes the results as a scenario does.
 func (r Results) String() string { return fmt.Sprintf("share(%d, %v)", r.Size, r.Part) }
 
-var resultType = cty.Capsule("a share of results", reflect.TypeFor[Results]())
+const resultExample = `share("1KiB", 0.1)`
 
-var resultCalls = &hcl.EvalContext{Functions: map[string]function.Function{
-	"share": function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "size", Type: cty.DynamicPseudoType}, {Name: "part", Type: cty.DynamicPseudoType}},
-		Type:   function.StaticReturnType(resultType),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			r, err := resultShare(args[0], args[1])
-			if err != nil {
-				return cty.NilVal, err
-			}
-			return cty.CapsuleVal(resultType, &r), nil
-		},
-	}),
-}}
+var resultCalls = shareCalls("size", "a share of results", resultExample, resultSize, func(r Results, part float64) Results { return Results{r.Size, part} })
 
-func resultShare(size, part cty.Value) (r Results, err error) {
-	if r.Size, err = sizeWithin(size, "result", resultBytesMax, "256KiB"); err != nil {
-		return r, err
-	}
-	if part.Type() == cty.Number && part.AsBigFloat().Sign() == 0 {
-		return Results{}, nil
-	}
-	r.Part, err = partAboveZero(part, `share("1KiB", 0.1)`)
+// resultSize reads the size of a result.
+func resultSize(v cty.Value) (r Results, err error) {
+	r.Size, err = sizeWithin(v, "result", resultBytesMax, "256KiB")
 	return r, err
 }
 
 // readResult reads result = share(size, part). A part of 0 is no result, which a sweep may have.
 func readResult(b *hclfile.Block, w *Workload) {
-	v, ok := b.Call("result", resultCalls, `share("1KiB", 0.1)`)
+	v, ok := b.Call("result", resultCalls, resultExample)
 	if !ok {
 		return
 	}
@@ -68,12 +48,7 @@ func readResult(b *hclfile.Block, w *Workload) {
 		return
 	}
 	switch {
-	case w.Driver == DriverK6:
-		b.AttrProblem("result", `a script of the driver "k6" decides itself which results its tasks have`, driversOfLives)
-	case w.Driver == DriverNull:
-		b.AttrProblem("result", fmt.Sprintf("the driver %q keeps no results", w.Driver), driversOfLives)
-	case w.Arrivals.Kind == None:
-		b.AttrProblem("result", "with arrivals = none() there is no task that could have a result", "remove it")
+	case refuseLife(b, "result", w, "results its tasks have", "keeps no results", "that could have a result"):
 	case w.Workers == 0:
 		b.AttrProblem("result", "with workers = 0 no task is completed with a result", "remove it, or raise workers")
 	case w.Combined:
