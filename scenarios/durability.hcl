@@ -14,18 +14,7 @@ scenario "durability" {
     procs      = 1
   }
 
-  # The bound on tasks in flight is explained in full-cycle-batch.hcl.
-  workload "main" {
-    driver      = "stream"
-    procs       = 1
-    connections = 1
-    producers   = 32
-    workers     = 128
-    batch       = 64
-    in_flight   = 16384
-    payload     = fixed(64)
-    arrivals    = closed()
-  }
+  include "shared/batches.hcl" {}
 
   phases {
     warmup     = "2s"
@@ -56,17 +45,7 @@ scenario "durability-interval" {
     procs      = 1
   }
 
-  workload "main" {
-    driver      = "stream"
-    procs       = 1
-    connections = 1
-    producers   = 32
-    workers     = 128
-    batch       = 64
-    in_flight   = 16384
-    payload     = fixed(64)
-    arrivals    = closed()
-  }
+  include "shared/batches.hcl" {}
 
   # The window has ten of the longest intervals.
   phases {

@@ -8,17 +8,7 @@ scenario "recovery" {
 
   include "shared/single.hcl" {}
 
-  # The bound on tasks in flight is explained in full-cycle-batch.hcl.
-  workload "main" {
-    driver      = "stream"
-    procs       = 1
-    connections = 1
-    producers   = 32
-    workers     = 128
-    batch       = 64
-    in_flight   = 16384
-    payload     = fixed(64)
-  }
+  include "shared/batches.hcl" {}
 
   backlog {
     tasks   = 1000000
@@ -38,16 +28,7 @@ scenario "recovery-cold" {
 
   include "shared/single.hcl" {}
 
-  workload "main" {
-    driver      = "stream"
-    procs       = 1
-    connections = 1
-    producers   = 32
-    workers     = 128
-    batch       = 64
-    in_flight   = 16384
-    payload     = fixed(64)
-  }
+  include "shared/batches.hcl" {}
 
   backlog {
     tasks      = 1000000

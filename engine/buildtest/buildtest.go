@@ -1,4 +1,5 @@
-// Package buildtest builds the programs that tests start as processes, and writes the scripts. The programs are kept in bin/test, so that the packages of
+// Package buildtest builds the programs that tests start as processes, and writes their scripts.
+// The programs are kept in bin/test, so that the packages of
 // a test run share one build, and the next run links a program again only if its sources changed.
 package buildtest
 

@@ -15,7 +15,7 @@ type equalWaits struct {
 	n    uint64
 }
 
-// addWaits adds the waits of those tasks that were leased for the first time, at nowMs, and not enqueued with a delay.
+// addWaits adds the waits of tasks that were leased for the first time, at nowMs. Tasks with a delay are left out.
 func (s *Shard) addWaits(leased []queue.Delivery, nowMs int64) {
 	for i := range leased {
 		if leased[i].HasProgress { // it was leased before, or enqueued with a delay

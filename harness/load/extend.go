@@ -41,7 +41,7 @@ func (e *extending) hits(c *claimed) bool {
 	return c.verdict == ledger.Sound && e.draws(c.id, c.attempt)
 }
 
-// extend extends those leases of n deliveries that the share falls on, and returns whether the slot goes on.
+// extend extends the leases of the deliveries among the first n that the share selects, and returns whether the slot goes on.
 func (s *slot) extend(calls context.Context, n int) (goOn bool) {
 	e := &s.extending
 	if e.part == 0 {

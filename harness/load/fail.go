@@ -37,8 +37,8 @@ func (f *failing) hits(c *claimed) bool {
 	return c.verdict == ledger.Sound && f.draws(c.id, c.attempt)
 }
 
-// fail fails those of n deliveries that the share falls on, and moves the others to the front. It returns how many these are, and whether
-// the slot goes on.
+// fail fails the deliveries among the first n that the share selects, and moves the others to the front. It returns how many others there are,
+// and whether the slot goes on.
 func (s *slot) fail(calls context.Context, n int) (left int, goOn bool) {
 	f := &s.failing
 	if f.part == 0 {

@@ -32,8 +32,8 @@ func (k *keying) of(id ledger.Identity) string {
 	return strconv.FormatUint(id.Round, 36) + "-" + strconv.FormatUint(uint64(id.Producer), 36) + "-" + strconv.FormatUint(id.Sequence, 36)
 }
 
-// repeat enqueues those of the first n tasks of the batch again that have a key and were acknowledged, and returns whether the producer goes on.
-// The tasks are those of the batch, payloads included: one that is stored a second time would be completed twice.
+// repeat enqueues each of the first n tasks of the batch again that has a key and was acknowledged, and returns whether the producer goes on. The
+// second enqueue has the same payload, so that a server that stores it a second time has the task completed twice.
 func (p *producer) repeat(calls context.Context, to *destination, first uint64, n int) (goOn bool) {
 	k := &p.keying
 	if k.part == 0 {

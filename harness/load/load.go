@@ -113,18 +113,19 @@ type Outcome struct {
 
 	EnqueueLatency *hdrhistogram.Histogram // from the intended start to the acknowledgement
 	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
-	CycleLatency   *hdrhistogram.Histogram // from the intended start, or from when the task's delay was over, to the completion's acknowledgement, with all failed attempts between
+	// CycleLatency is from the intended start, or from the end of the task's delay, to the completion's acknowledgement, failed attempts included.
+	CycleLatency *hdrhistogram.Histogram
 	// Open is the account of an open load; nil of any other.
 	Open *Open
-	// Reads are those of each kind that the workload has, in the order of scenario.ReadKinds; nil without reads.
+	// Reads has one entry for each kind of reads of the workload, in the order of scenario.ReadKinds; nil without reads.
 	Reads []*KindReads
 
-	// Late is, of delayed tasks that were first claimed inside the window, the time in nanoseconds from the end of the delay to the claim; nil
-	// of a workload without delays.
+	// Late is the time in nanoseconds from the end of a task's delay to the first claim of the task, of claims inside the window; nil for a
+	// workload without delays.
 	Late *hdrhistogram.Histogram
 
-	// Extend is the service time in nanoseconds of the extensions of leases that were acknowledged inside the window; nil of a workload
-	// without them.
+	// Extend is the service time in nanoseconds of extensions of leases that were acknowledged inside the window; nil for a workload without
+	// extensions.
 	Extend *hdrhistogram.Histogram
 
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.

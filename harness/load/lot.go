@@ -13,7 +13,7 @@ type lot struct {
 	kind lotKind
 }
 
-// lotKind sets the lots of a workload apart: what one of them draws says nothing of what another one does.
+// lotKind is what a lot draws tasks for. Lots of different kinds draw independently.
 type lotKind uint64
 
 const (
@@ -28,7 +28,7 @@ func newLot(w scenario.Workload, kind lotKind, part float64) lot {
 	return lot{part, uint64(w.Seed), kind}
 }
 
-// draws reports whether a task is drawn or, of a lot of attempts, whether the attempt is; attempt is 0 of a lot of tasks.
+// draws reports whether the lot draws an attempt of a task. A lot that draws whole tasks passes the attempt 0.
 func (l *lot) draws(id ledger.Identity, attempt uint32) bool {
 	return l.part > 0 && fraction(mixed(l.seed, uint64(l.kind), uint64(id.Producer), id.Sequence, uint64(attempt))) < l.part
 }

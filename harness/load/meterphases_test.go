@@ -301,7 +301,7 @@ func TestDoneSaysWhetherTheLoadWasStillDraining(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := meterOf(t, nil)
 			payloads, s := send(m, 3, nil), m.Settler()
-			time.Sleep(time.Until(m.clock.at(m.window.end())))
+			time.Sleep(time.Until(m.clock.at(m.window.end()))) // in virtual time, as the next ones
 			assert.False(t, m.Done())
 			time.Sleep(time.Until(m.clock.at(m.window.deadline()).Add(-before)))
 			s.Completed([]Claim{s.Claimed(payloads[0], scriptedTo)}, []error{nil}, nil)

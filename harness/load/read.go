@@ -26,8 +26,8 @@ type Readers struct {
 const (
 	// foreignEach: one of so many reads of a reader asks for another tenant's task or queue.
 	foreignEach = 8
-	// readsWaitingMin and readsWaitingMax bound the reads of a kind and a tenant that are due and wait for a reader. Between, two calls' reads may
-	// wait.
+	// readsWaitingMin and readsWaitingMax bound how many due reads of one kind and tenant may wait for a reader. Within these bounds it is
+	// twice the reads that one call of a producer makes due.
 	readsWaitingMin, readsWaitingMax = 64, 4096
 )
 
@@ -46,7 +46,7 @@ type tenantReads struct {
 	latest  atomic.Pointer[readable] // that came due, for the readers of other tenants; nil before the first
 }
 
-// add has a task read by those who take from waiting, and returns false if too many reads wait there.
+// add queues a read of a task, and returns false if too many reads wait.
 func (t *tenantReads) add(waiting chan<- readable, task readable) bool {
 	t.latest.Store(&task)
 	select {
@@ -63,7 +63,7 @@ type readShare struct {
 	kinds []kindShare
 }
 
-// kindShare is the part of a readShare that is of one kind.
+// kindShare is one kind of reads in a readShare.
 type kindShare struct {
 	kind    string
 	waiting chan<- readable

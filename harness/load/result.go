@@ -64,7 +64,7 @@ func newReturning(w scenario.Workload, session driver.Worker) (returning, error)
 	return r, nil
 }
 
-// giveResults gives those of n deliveries their results that have one.
+// giveResults sets the result of each of the first n deliveries whose task has one.
 func (s *slot) giveResults(n int) {
 	r := &s.returning
 	if r.part == 0 {
@@ -78,7 +78,7 @@ func (s *slot) giveResults(n int) {
 	}
 }
 
-// readResults reads some of the results back of n deliveries whose completions were answered, and returns whether the slot goes on.
+// readResults reads back some results of the first n deliveries, whose completions were answered, and returns whether the slot goes on.
 func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
 	r := &s.returning
 	if r.part == 0 {

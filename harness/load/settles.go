@@ -140,8 +140,8 @@ func (s *settles) flushSettle(now int64) {
 	s.settleSink.note(now-s.claims.at, n)
 }
 
-// recordCycle notes that a cycle was completed, of a task that was meant to be sent at a time, with a delay. The tasks of one
-// enqueue call mostly come back together: they are recorded at once.
+// recordCycle notes a completed cycle by the intended start and the delay of its task. The tasks of one enqueue call mostly come back
+// together, and are recorded at once.
 func (s *settles) recordCycle(intended, delay, now int64) {
 	if s.run.n > 0 && (s.run.at != intended || s.delay != delay) {
 		s.flushCycle(now)

@@ -68,6 +68,6 @@ type unfairWorker struct {
 }
 
 func (w unfairWorker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
-	time.Sleep(w.delay)
+	time.Sleep(w.delay) // in virtual time
 	return w.Worker.Complete(ctx, deliveries, outcomes)
 }

@@ -19,7 +19,7 @@ func TestSleepsAreVoluntarySwitchesOfTheThreadsThatSlept(t *testing.T) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for range 20 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // each sleep is a voluntary switch, which is what is counted
 		}
 	}()
 	<-done

@@ -157,7 +157,7 @@ func areasTable(p *page, all []serverAreas) {
 	p.table(header, append(rows, total))
 }
 
-// prefixed returns a node's name to stand before a column's, of a cluster.
+// prefixed returns what precedes a column's name: the name of the node in a cluster, or "" for a server alone.
 func prefixed(node string) string {
 	if node == "" {
 		return ""

@@ -18,34 +18,35 @@ type Guarded struct {
 	Alone  string // the command that runs and judges the scenario alone
 	// Unsteady is whether the rate rose or fell within the windows of most rounds.
 	Unsteady bool
-	// Few is whether at most DoubtfulMax scenarios broke a limit.
-	Few bool
+	// FewBroke is whether at most DoubtfulMax scenarios broke a limit.
+	FewBroke bool
 	// First is the judgement of the first run, if this is that of the second; nil otherwise.
 	First *Guarded
 	// Profiles is the folder of the run that took profiles after a limit was broken, "" without one; NoProfiles says why there is none.
 	Profiles, NoProfiles string
 }
 
-// DoubtfulMax is how many scenarios may break limits of speed for a while of the host to be a likely reason. A change that makes the servers slow is
-// seen in more.
+// DoubtfulMax is the highest number of scenarios with a broken limit at which a slow host is a likely reason. A change that makes the servers slow
+// breaks limits in more scenarios.
 const DoubtfulMax = 2
 
 // Doubt says why the scenario is worth a second run, as in "was invalid"; "" if its verdict stands. A run that broke a limit while its rate was
-// unsteady may have met a stall of the host. A run that broke limits of speed alone, when hardly another scenario did, may have met a host that was
-// slow for a while: on two CPUs that share a core, or beside a guest that takes the caches. A task at fault, or a counter, is never doubted.
+// unsteady may have met a stall of the host. A run that broke limits on rates and times only, while at most one other scenario broke a limit, may
+// have met a host that was slow for some seconds: two virtual CPUs shared a core, or another guest used the caches. A verdict about a task at fault
+// or a counter is never doubted.
 func (g *Guarded) Doubt() string {
 	switch {
 	case g.Verdict == result.Invalid:
 		return "was invalid"
 	case g.Verdict == result.Regressed && g.Unsteady:
 		return "broke a limit while the rate of most rounds rose or fell within the window"
-	case g.Verdict == result.Regressed && g.Few && g.brokeSpeedAlone():
-		return "broke limits of speed alone, as it may when the host is slow for a while"
+	case g.Verdict == result.Regressed && g.FewBroke && g.brokeSpeedAlone():
+		return "broke limits on rates and times only, as it may on a host that is slow for some seconds"
 	}
 	return ""
 }
 
-// brokeSpeedAlone reports whether each limit that was broken is one on a rate or a time that was measured.
+// brokeSpeedAlone reports whether all broken limits are on rates and times, and the run has a figure for each.
 func (g *Guarded) brokeSpeedAlone() bool {
 	broken := 0
 	for _, f := range g.Findings {

@@ -120,10 +120,15 @@ func Publish(run, reportsDir string) ([]string, error) {
 	if err := keepEarlier(data, r.Run); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	if err := copyFiles(run, data, []string{result.HistogramsFile, result.ResultFile}); err != nil {
+	files := []string{result.HistogramsFile, result.ResultFile}
+	less := keepShownStalls(r)
+	if less {
+		files = files[:1]
+	}
+	if err := copyFiles(run, data, files); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	if keepShownStalls(r) {
+	if less {
 		if err := result.WriteResult(filepath.Join(data, result.ResultFile), r); err != nil {
 			return nil, fmt.Errorf("publish: %w", err)
 		}

@@ -87,8 +87,8 @@ func slowest(r *result.Result) []roundCommit {
 	return all[:min(len(all), stallsListed)]
 }
 
-// keepShownStalls removes the slow commits and the work of stores that the page of r does not show, and counts the commits as missing. A page lists the
-// longest commits of all rounds, and draws one round: that of the longest. keepShownStalls reports whether it removed any.
+// keepShownStalls removes the slow commits and the work of stores that the page of r does not show, and counts the commits as missing. A page
+// lists the longest commits of all rounds, and draws the round with the longest one. keepShownStalls reports whether it removed anything.
 func keepShownStalls(r *result.Result) (removed bool) {
 	listed := slowest(r)
 	for i := range r.Rounds {

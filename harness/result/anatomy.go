@@ -82,8 +82,8 @@ func MergeStorageSteps(rounds []Round) (sum StorageSteps) {
 // measured wrongly.
 const UnattributedPercentMax = 5
 
-// CycleTime are means that the mean time of a cycle is made of, but for what is not attributed. Each is measured by itself, and means add up
-// where percentiles do not.
+// CycleTime has the mean times of a cycle's parts. Each part is measured by itself, and means add up where percentiles do not. The parts may
+// leave some of the cycle's mean time unattributed.
 //
 // A task goes to the server as an enqueue, and its acknowledgement is not on the way of the cycle. It waits until a turn leases it, goes to
 // its worker, and comes back to the server as a settlement, whose acknowledgement ends the cycle. The ways between the processes are known
@@ -113,8 +113,8 @@ func (c CycleTime) UnattributedPercent() float64 {
 	return 100 * math.Abs(c.UnattributedMs()) / c.CycleMs
 }
 
-// deriveCycleTime completes the parts of the mean cycle, of which WorkMs is known. It removes them unless the servers time the wait of ready
-// tasks and the client has all of its means.
+// deriveCycleTime computes the parts of the mean cycle. Before the call, CycleTime has WorkMs only. CycleTime is nil after the call if the servers do
+// not time the wait of ready tasks, or if the client has no enqueue, settle or cycle latency.
 func (r *Round) deriveCycleTime(h Histograms) {
 	if r.CycleTime == nil {
 		return

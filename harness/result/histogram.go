@@ -35,17 +35,16 @@ type Histograms struct {
 	Service *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
 	Slip    *hdrhistogram.Histogram // how much later than it could the generator sent a task
 
-	// Of a load with reads of the kind only; nil of any other. Each is from the call to its answer.
+	// The service time of each kind of reads, from the call to the answer; nil if the load has no reads of the kind.
 	Read  *hdrhistogram.Histogram // of one task
 	List  *hdrhistogram.Histogram // of the tasks of a queue
 	Stats *hdrhistogram.Histogram // of the figures of a queue
 	Await *hdrhistogram.Histogram // of the end of a task
 
-	// Of a load with delayed tasks only; nil of any other.
-	Late *hdrhistogram.Histogram // from when the delay of a task was over to its first claim
-
-	// Of a load that extends leases only; nil of any other.
-	Extend *hdrhistogram.Histogram // from the call of an extension to its acknowledgement
+	// Late is the time from the end of a task's delay to the first claim of the task; nil if the load delays no tasks.
+	Late *hdrhistogram.Histogram
+	// Extend is the time from the call that extends a lease to its acknowledgement; nil if the load extends no leases.
+	Extend *hdrhistogram.Histogram
 }
 
 // NewHistograms returns the three histograms of a closed load, empty.

@@ -77,7 +77,7 @@ const (
 	// EnqueuesPerS are those acknowledged, of a workload without workers.
 	EnqueuesPerS = "enqueues_per_s"
 
-	// Of tenants that send the same load; see TenantShares.
+	// How evenly tenants that send the same load are served; see TenantShares.
 	TenantFairness       = "tenant_fairness"
 	TenantCyclesMinRatio = "tenant_cycles_min_ratio"
 
@@ -87,7 +87,7 @@ const (
 	ReadsDropped   = "reads_dropped"
 	ReadMismatches = "read_mismatches" // Misread of the ledger, of all kinds of reads
 
-	// Of a load that reads queues, or awaits the end of tasks; see Reads.
+	// The metrics of lists, of reads of a queue's figures, and of waits for the end of a task; see Reads.
 	ListsPerS       = "lists_per_s"
 	ListsDropped    = "lists_dropped"
 	StatsPerS       = "stats_per_s"
@@ -138,16 +138,16 @@ const (
 	// Of a load that reads tasks.
 	ReadLatencyMs = "read_latency_ms" // from the call of a read to its answer
 
-	// Of a load that reads queues, or awaits the end of tasks: from the call to its answer.
+	// The latencies of lists, of reads of a queue's figures, and of waits for the end of a task, from the call to the answer.
 	ListLatencyMs  = "list_latency_ms"
 	StatsLatencyMs = "stats_latency_ms"
 	AwaitLatencyMs = "await_latency_ms"
 
-	// Of a load with delayed tasks.
-	LateMs = "late_ms" // from when the delay of a task was over to its first claim
+	// LateMs is the time from the end of a task's delay to the first claim of the task.
+	LateMs = "late_ms"
 
-	// Of a load that extends leases.
-	ExtendLatencyMs = "extend_latency_ms" // from the call of an extension to its acknowledgement
+	// ExtendLatencyMs is the time from the call that extends a lease to its acknowledgement.
+	ExtendLatencyMs = "extend_latency_ms"
 )
 
 // Part is a part of a scenario that has metrics of its own.

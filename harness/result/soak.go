@@ -65,9 +65,10 @@ type SoakTotals struct {
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
 }
 
-// AtFault is how many tasks and reads the ledger found lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread, miscounted or early, with a wrong result, with an extension refused, or rekeyed.
+// AtFault is how many tasks, reads, results, extensions and repeated keys the ledger found wrong.
 func (l Ledger) AtFault() uint64 {
-	return l.Lost + l.Duplicated + l.Corrupted + l.Misrouted + l.Reordered + l.Contested + l.Revoked + l.Misread + l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed
+	return l.Lost + l.Duplicated + l.Corrupted + l.Misrouted + l.Reordered + l.Contested + l.Revoked + l.Misread +
+		l.Miscounted + l.Early + l.WrongResults + l.Unextended + l.Rekeyed
 }
 
 // SoakDrift is by how much one figure changed over the judged windows of a soak.

@@ -63,7 +63,7 @@ func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	return nil
 }
 
-// coldLeftMax is which part of the servers' data may be in the page cache when servers start on a cold one.
+// coldLeftMax is the highest part of the servers' data that may be in the page cache at a cold start.
 const coldLeftMax = 0.01
 
 // dropPageCache has the kernel forget the servers' files. The round is invalid if it does not.

@@ -67,7 +67,7 @@ func (s *scraper) stop() (scrapes uint64, err error) {
 // observes reports whether the scenario has the window observed.
 func (w *windowProbe) observes() bool { return w.kind == timed && w.observe != nil }
 
-// captures are the profiles that are taken in the window: those of the scenario in a profiled round, and those of an observed one.
+// captures returns the profiles to take in the window: the scenario's in a profiled round, and the observe block's in an observed one.
 func (w *windowProbe) captures() []scenario.Capture {
 	switch {
 	case w.kind == profiled:

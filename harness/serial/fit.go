@@ -3,8 +3,8 @@ package serial
 import "math"
 
 const (
-	// keptShare is the share of the unloaded rate that the budget keeps, and slowdownMost what that is in time: that of a request at
-	// the budget over that of one without work.
+	// keptShare is the share of the rate without work that the rate at the budget has. slowdownMost is the same as a ratio of times: the time
+	// between two answers at the budget, divided by that without work.
 	keptShare    = 0.95
 	slowdownMost = 1 / keptShare
 )
@@ -18,13 +18,14 @@ type observation struct {
 }
 
 const (
-	// fitReach is by how much more or less than the middle the works are that a fit takes: the nearer, the better a line is there.
+	// fitReach bounds the works that a fit uses: from middle / fitReach to middle * fitReach. In a narrow range a line fits better.
 	fitReach = 1.3
 	// fitWorks and fitSlopes are how many budgets and slopes are tried.
 	fitWorks, fitSlopes = 161, 25
-	// fitBin is by how much works differ that are taken for the same.
+	// fitBin is the difference of the logarithms of two works below which the fit treats them as equal.
 	fitBin = 0.004
-	// likelihoodDrop is by how much a budget on the bounds of the interval fits worse: the 95th percentile of chi-squared of one degree.
+	// likelihoodDrop is how much worse than the best a budget at the interval's bounds fits: the 95th percentile of chi-squared with one degree
+	// of freedom.
 	likelihoodDrop = 3.84
 )
 
@@ -34,10 +35,10 @@ type estimate struct{ work, low, high, variance float64 }
 // halfWidth is half of the interval as a share of the budget.
 func (e estimate) halfWidth() float64 { return (e.high - e.low) / 2 / e.work }
 
-// fit finds the work near middle at which requests are slowed down to slowdownMost. The slowdown is taken for 1 up to some work, and for a
-// line from there on: below that work something else than the deciding goroutine bounds the rate. The slope of the line is at least that of
-// a line from no work at all, and at most steepest, which is that of a goroutine that does nothing else. The interval holds the budgets
-// that fit the observations nearly as well, whatever the slope (a profile likelihood).
+// fit finds the work near middle at which the slowdown is slowdownMost. The model of the slowdown is 1 up to a knee and a line above the knee:
+// below the knee something else than the deciding goroutine bounds the rate. The slope of the line is between that of a line whose knee is at
+// no work, and steepest, the slope of a goroutine that does nothing else. The interval has all budgets that fit the observations nearly as well
+// with any slope (a profile likelihood).
 func fit(all []observation, middle, steepest float64) estimate {
 	near, variance := gather(all, middle)
 	misfits := make([]float64, fitWorks)
@@ -76,7 +77,7 @@ func leastMisfit(all []observation, work, steepest float64) float64 {
 	return least
 }
 
-// gather returns the observations near a work, those of about the same work as one, and the variance of one pair.
+// gather returns the observations near a work, and the variance of one pair. It merges observations of nearly equal work into one.
 func gather(all []observation, middle float64) (near []observation, variance float64) {
 	at := map[int]int{}
 	pairs := 0.0

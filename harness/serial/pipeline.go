@@ -53,7 +53,7 @@ func topologyOf(p *result.SerialPoint) scenario.Topology {
 	}
 }
 
-// start starts the processes of a point. number is that of the point, from 1, which names the logs. After an error nothing is left.
+// start starts the processes of a point. The point's number, from 1, is in the names of the logs. After an error no process is left.
 func (o *Options) start(ctx context.Context, folder *result.Folder, p *result.SerialPoint, number int) (*processes, error) {
 	log := func(of string) string { return folder.File(fmt.Sprintf("%s-%02d.log", of, number)) }
 	cluster, err := topology.Start(ctx, topology.Config{Binary: o.Server, Dir: folder.Path(), LogPath: log("server"), Topology: topologyOf(p)})

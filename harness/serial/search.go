@@ -18,19 +18,19 @@ type pairs interface {
 }
 
 const (
-	// A request takes at least the time of its work in the deciding goroutine, so that no budget is longer than slowdownMost times what a
-	// request takes without work. What is searched begins far below and ends a little above.
+	// A request takes at least the time of its work in the deciding goroutine. So no budget is longer than slowdownMost times the time of a
+	// request without work. The search begins far below that and ends a little above it.
 	searchLow, searchHigh = 1.0 / 250, slopeMost * slowdownMost
-	// slopeMost is by how much more than the work itself it may lengthen a request: the search allows for a wrong measure of the time
-	// without work.
+	// slopeMost is the highest time by which one unit of work may lengthen a request. It is above 1 because the time without work is measured
+	// with an error.
 	slopeMost = 1.25
-	// bracketRatio is how far apart the two works are at most between which the bisection leaves the budget.
+	// bracketRatio is the ratio of the two works around the budget at which the bisection ends.
 	bracketRatio = fitReach
-	// A step of the bisection has stepPairs pairs, and again so many up to stepPairsMax while it is not clear at the level stepAlpha
-	// whether its work is above the budget.
+	// A step of the bisection measures stepPairs pairs. It measures as many again, up to stepPairsMax, until a test at the level stepAlpha tells
+	// whether the work is above the budget.
 	stepPairs, stepPairsMax = 6, 24
 	stepAlpha               = 0.01
-	// roundPairs are the pairs at each work of a round of the refinement. The least number of rounds keeps chance from ending it.
+	// roundPairs is the number of pairs at each work of a round of the refinement. roundsMin keeps chance from ending the refinement early.
 	roundPairs = 8
 	roundsMin  = 4
 	// settledWidth is half of the width of the interval, as a share of the budget, at which the search ends.

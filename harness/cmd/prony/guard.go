@@ -38,8 +38,8 @@ and the command that runs that scenario alone.
 
 A scenario that ends invalid is run once more when all have run, since a busy host may have passed by then. So is one
 that broke a limit while the rate of most of its rounds rose or fell within the window, as it does in a stall of the
-host, and one that broke limits of rates and times alone, if no more than two scenarios did: a shared host is slow for a
-while now and then, and a slow server stays slow. The second verdict stands; a task at fault in either run counts. A scenario that broke a limit and takes no
+host, and one that broke limits on rates and times only, if at most two scenarios broke limits: a shared host may be slow
+for some seconds, and a slow server stays slow. The second verdict stands; a task at fault in either run counts. A scenario that broke a limit and takes no
 profiles is then run once more with them. None begins if it is expected to end later than --within after the start, so
 that the whole takes no longer. A first run that is still going on then is stopped, and
 is invalid, as are the scenarios that were not begun.

@@ -58,7 +58,7 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	few := g.broke() <= report.DoubtfulMax
 	for i, s := range scenarios {
 		first := g.guarded[i]
-		first.Few = few
+		first.FewBroke = few
 		why := first.Doubt()
 		if why == "" || !g.fits(s) {
 			continue
