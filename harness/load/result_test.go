@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -142,4 +143,31 @@ func TestAReadOfAResultWithoutAnAnswerEndsTheLoad(t *testing.T) {
 func TestADriverThatCannotReadResults(t *testing.T) {
 	_, err := newReturning(returned(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
 	require.EqualError(t, err, `load: the driver "null" can't read results: remove result`)
+}
+
+// An answer has the result of its task only if the result is that of the completion: of the same task, whole, and of the size that the workload says.
+func TestResultsOfAnswers(t *testing.T) {
+	w := workload(func(w *scenario.Workload) { w.Result = scenario.Results{Size: 64, Part: 1} })
+	of, address := newResulting(w), ledger.NewAddress("t0", "q0")
+	id := ledger.Identity{Round: 42, Producer: 1, Sequence: 7}
+	sealed := func(id ledger.Identity, to ledger.Address, size int) []byte {
+		result := make([]byte, size)
+		id.IntendedNS = 123 // which a reader does not know
+		ledger.Seal(result, id, to)
+		return result
+	}
+	assert.True(t, of.of(id, address, sealed(id, address, 64)))
+	damaged := sealed(id, address, 64)
+	damaged[63] ^= 1
+	another := id
+	another.Sequence++
+	for name, result := range map[string][]byte{
+		"none": nil, "damaged": damaged, "another task's": sealed(another, address, 64), "another queue's": sealed(id, ledger.NewAddress("t0", "q1"), 64),
+		"another size": sealed(id, address, 65),
+	} {
+		assert.False(t, of.of(id, address, result), name)
+	}
+	none := newResulting(workload(nil))
+	assert.True(t, none.of(id, address, nil))
+	assert.False(t, none.of(id, address, sealed(id, address, 64)), "no task of the workload has a result")
 }
