@@ -26,6 +26,8 @@ type Result struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Manifest Manifest `json:"manifest"`
 	Rounds   []Round  `json:"rounds"`
+	// Repeated are rounds that were invalid, as they were before they were measured once more at the end of the run. No metric counts them.
+	Repeated []Round `json:"repeated,omitempty"`
 	// Metrics are those of all rounds. A run with a sweep has only the counts of tasks at fault here: rounds of different points have
 	// nothing else in common.
 	Metrics map[string]Metric `json:"metrics"`

@@ -139,13 +139,18 @@ type execution struct {
 // begin runs a scenario in the background.
 func begin(t *testing.T, s *scenario.Scenario, on server) *execution {
 	t.Helper()
+	return beginAs(t, s, on, Options{})
+}
+
+// beginAs is begin with what else the options say.
+func beginAs(t *testing.T, s *scenario.Scenario, on server, o Options) *execution {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	e := &execution{server: on, out: t.TempDir(), cancel: cancel, shown: &screen{}, done: make(chan struct{})}
 	go func() {
 		defer close(e.done)
-		e.result, e.folder, e.err = Execute(ctx, s, Options{
-			Out: e.out, Server: on.path, Command: []string{"prony", "run", "small.hcl"}, Progress: e.shown, Terminal: true,
-		})
+		o.Out, o.Server, o.Command, o.Progress, o.Terminal = e.out, on.path, []string{"prony", "run", "small.hcl"}, e.shown, true
+		e.result, e.folder, e.err = Execute(ctx, s, o)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -171,7 +176,13 @@ func (e *execution) end(t *testing.T) {
 // execute runs a scenario to its result.
 func execute(t *testing.T, s *scenario.Scenario, on server) *execution {
 	t.Helper()
-	e := begin(t, s, on)
+	return executeAs(t, s, on, Options{})
+}
+
+// executeAs is execute with what else the options say.
+func executeAs(t *testing.T, s *scenario.Scenario, on server, o Options) *execution {
+	t.Helper()
+	e := beginAs(t, s, on, o)
 	e.end(t)
 	require.NoError(t, e.err)
 	stored, _, err := result.Read(e.folder)

@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/harness/hosts"
@@ -47,6 +48,9 @@ type Options struct {
 	Columns  func() int // how wide the terminal is now; nil: 80
 	// Place is where the run stands among those that a command makes one after the other; nil: it is the only one.
 	Place *Place
+	// RepeatInvalid has Execute measure invalid rounds once more, at the end of the run: scenario.RepeatsMax of them, and none if more are
+	// invalid. The second figures stand, whatever they are; the first are in Result.Repeated.
+	RepeatInvalid bool
 
 	// Describe, if not nil, fills in where the time of a result goes and what limits its rate: package gate has Describe, and this one
 	// does not judge.
@@ -171,6 +175,7 @@ func (r *runner) run(ctx context.Context) error {
 	r.progress.plan(r.folder.Path())
 	defer r.progress.clear() // whoever writes next must find an empty line
 	r.references.sample(ctx)
+	whole := true
 	for _, p := range plan {
 		m := r.round(ctx, p)
 		if ctx.Err() != nil {
@@ -181,11 +186,17 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		r.progress.round(&m.round)
 		if m.broken {
+			whole = false
 			break // a server that failed once is not asked again: its error is the finding
 		}
 		r.references.sample(ctx)
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted after round %d of %d: %w", p.number, len(plan), ctx.Err())
+		}
+	}
+	if whole && r.options.RepeatInvalid {
+		if err := r.repeat(ctx, r.invalidRounds(plan)); err != nil {
+			return err
 		}
 	}
 	r.judge()
@@ -200,6 +211,7 @@ func (r *runner) run(ctx context.Context) error {
 // keep takes a round into the result, and stores the rounds so far.
 func (r *runner) keep(m *measured) error {
 	r.result.Rounds = append(r.result.Rounds, m.round)
+	slices.SortFunc(r.result.Rounds, func(a, b result.Round) int { return a.Number - b.Number }) // one that is measured once more comes last
 	if m.histograms.Cycle != nil {
 		r.histograms = append(r.histograms, result.RoundHistograms{Round: m.round.Number, Histograms: m.histograms, Workloads: m.ofWorkloads})
 	}

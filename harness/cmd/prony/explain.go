@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -16,6 +17,8 @@ import (
 // explanation is what `prony explain --json` prints.
 type explanation struct {
 	Scenarios []explained `json:"scenarios"`
+	// SecondsExpected is how long the scenarios take one after the other.
+	SecondsExpected float64 `json:"seconds_expected"`
 }
 
 type explained struct {
@@ -25,10 +28,12 @@ type explained struct {
 	RoundsTimed     int                `json:"rounds_timed"`
 	RoundsProfiled  int                `json:"rounds_profiled"`
 	RoundsCalibrate int                `json:"rounds_calibrating"`
-	SecondsExpected float64            `json:"seconds_expected"`
-	SecondsAtMost   float64            `json:"seconds_at_most"` // starting and stopping the topology comes on top
-	Percentiles     []percentile       `json:"percentiles"`
-	Effects         []smallest         `json:"effects"` // at a level of 5 %, 80 times in 100; empty where the rounds are too few for any
+	// RoundsRepeatedMax is how many invalid rounds are measured once more at most.
+	RoundsRepeatedMax int          `json:"rounds_repeated_max"`
+	SecondsExpected   float64      `json:"seconds_expected"`
+	SecondsAtMost     float64      `json:"seconds_at_most"` // starting and stopping the topology comes on top
+	Percentiles       []percentile `json:"percentiles"`
+	Effects           []smallest   `json:"effects"` // at a level of 5 %, 80 times in 100; empty where the rounds are too few for any
 }
 
 // explainedPoint is one combination of swept values; its name is empty where nothing is swept.
@@ -62,35 +67,54 @@ var (
 
 func explainCommand() *cobra.Command {
 	var v vars
-	var asJSON bool
+	var all, asJSON bool
 	c := &cobra.Command{
 		Use:   "explain FILE...",
 		Short: "Say what a run of scenario files would do, how long it takes and what it can show",
 		Long: `Prints the expanded plan of each scenario, every default filled in: its points and rounds, how long they take, how
 many cycles the percentiles need, and the smallest change that a comparison of so many rounds tells from chance. Nothing
-is started.`,
+is started. --all takes the scenarios of scenarios/ and prints how long each of them takes, and all.`,
 		Example: `  prony explain scenarios/full-cycle.hcl
+  prony explain --all
   prony explain --json --var rate=20k/s scenarios/open-half.hcl`,
-		Args:              scenarioFiles.check,
+		Args: func(c *cobra.Command, files []string) error {
+			if !all {
+				return scenarioFiles.check(c, files)
+			}
+			if len(files) > 0 {
+				return fmt.Errorf("--all takes the scenarios of %s/: leave out %s", defaultScenarios, files[0])
+			}
+			return nil
+		},
 		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, files []string) error {
+			var err error
+			if all {
+				if files, err = findScenarios(defaultScenarios); err != nil {
+					return err
+				}
+			}
 			scenarios, err := v.load(files)
 			if err != nil {
 				return err
 			}
-			all := explanation{}
+			of := explanation{}
 			for _, s := range scenarios {
-				all.Scenarios = append(all.Scenarios, explain(s))
+				of.Scenarios = append(of.Scenarios, explain(s))
+				of.SecondsExpected += s.Expected().Seconds()
 			}
-			if asJSON {
-				return printJSON(c, all)
+			switch {
+			case asJSON:
+				return printJSON(c, of)
+			case all:
+				return writeTimes(c, scenarios)
 			}
 			var text strings.Builder
 			for i, s := range scenarios {
 				if i > 0 {
 					text.WriteString("\n")
 				}
-				writeExplanation(&text, s, all.Scenarios[i])
+				writeExplanation(&text, s, of.Scenarios[i])
 			}
 			if _, err := io.WriteString(c.OutOrStdout(), text.String()); err != nil {
 				return fmt.Errorf("write the explanation: %w", err)
@@ -99,8 +123,23 @@ is started.`,
 		},
 	}
 	v.flag(c)
+	c.Flags().BoolVar(&all, "all", false, "print how long each scenario of scenarios/ takes, and all of them")
 	jsonFlag(c, &asJSON)
 	return c
+}
+
+// writeTimes prints how long scenarios take, and all of them one after the other.
+func writeTimes(c *cobra.Command, scenarios []*scenario.Scenario) error {
+	var rows [][]string
+	var points, rounds int
+	var took time.Duration
+	for _, s := range scenarios {
+		planned := s.PlannedRounds().Total()
+		rows = append(rows, []string{s.Name, render.Count(len(s.Plan())), render.Count(planned), roughly(s.Expected()), s.File})
+		points, rounds, took = points+len(s.Plan()), rounds+planned, took+s.Expected()
+	}
+	rows = append(rows, []string{"all of them", render.Count(points), render.Count(rounds), roughly(took), ""})
+	return table(c, []string{"NAME", "POINTS", "ROUNDS", "TIME", "FILE"}, rows)
 }
 
 func explain(s *scenario.Scenario) explained {
@@ -108,7 +147,7 @@ func explain(s *scenario.Scenario) explained {
 	e := explained{
 		Scenario: s, RoundsTimed: rounds.Timed, RoundsProfiled: rounds.Profiled, RoundsCalibrate: rounds.Calibrating,
 		SecondsExpected: s.Expected().Seconds(), SecondsAtMost: s.Duration().Seconds(),
-		Percentiles: []percentile{}, Effects: []smallest{},
+		RoundsRepeatedMax: s.RepeatsMax(), Percentiles: []percentile{}, Effects: []smallest{},
 	}
 	measured := (time.Duration(s.Rounds) * s.Phases.Window).Seconds() // of each point
 	least := math.Inf(1)                                              // how many tasks each point is sent in all of them

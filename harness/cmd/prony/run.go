@@ -75,10 +75,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		if f.override {
 			s.OverrideRounds(f.rounds)
 		}
-		r, folder, err := run.Execute(ctx, s, run.Options{
-			Out: f.out, Server: binaries.first(s), ServerOf: binaries.of, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
-			Describe: gate.Describe,
-		})
+		r, folder, err := measureScenario(ctx, s, binaries, run.Options{Out: f.out, Command: args}, stderr)
 		if err != nil {
 			return result.NewDocument(outcomes...), err
 		}
@@ -94,4 +91,12 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		outcomes = append(outcomes, outcome)
 	}
 	return result.NewDocument(outcomes...), nil
+}
+
+// measureScenario runs a scenario on its servers. The options say the rest. A round that is invalid is measured once more.
+func measureScenario(ctx context.Context, s *scenario.Scenario, on *servers, o run.Options, stderr io.Writer) (*result.Result, string, error) {
+	o.Server, o.ServerOf = on.first(s), on.of
+	o.Progress, o.Terminal, o.Columns = stderr, isTerminal(stderr), columns(stderr)
+	o.Describe, o.RepeatInvalid = gate.Describe, true
+	return run.Execute(ctx, s, o)
 }

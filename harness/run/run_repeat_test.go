@@ -1,0 +1,126 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// hoardsAtStarts is a server that holds tasks back at the starts with these numbers, from 1, so that their rounds are invalid. It is the real
+// server at all others.
+func hoardsAtStarts(t *testing.T, starts string) server {
+	t.Helper()
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	return script(t,
+		`case "$(wc -l <"$(dirname "$0")/pids" | tr -d ' ')" in`,
+		fmt.Sprintf(`%s) exec env '%s=%s' '%s' "$@" ;;`, starts, actEnv, faultHoards, executable),
+		`esac`,
+		fmt.Sprintf(`exec '%s' "$@"`, queued))
+}
+
+// hoarded is a scenario of which each round is invalid whose server hoards. The workers are more than one producer can outrun.
+func hoarded(rounds int) *scenario.Scenario {
+	s := small()
+	w := &s.Workloads[0]
+	w.Producers, w.Workers, w.Batch, w.InFlight = 1, 8, 1, 0
+	s.Validity = scenario.Validity{BacklogGrowthPercentMax: new(100.0)}
+	s.Phases = scenario.Phases{Warmup: 50 * time.Millisecond, Window: time.Second, Drain: patience}
+	s.Rounds = rounds
+	return s
+}
+
+func TestAnInvalidRoundIsMeasuredOnceMore(t *testing.T) {
+	t.Parallel()
+	e := executeAs(t, hoarded(2), hoardsAtStarts(t, "1"), Options{RepeatInvalid: true})
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Len(t, e.server.started(t), 3)
+	require.Len(t, r.Rounds, 2)
+	require.Len(t, r.Repeated, 1)
+	first := r.Repeated[0]
+	assert.Equal(t, []int{1, 2, 1}, []int{r.Rounds[0].Number, r.Rounds[1].Number, first.Number})
+	assert.Equal(t, result.Invalid, first.Verdict)
+	assert.NotZero(t, first.Metrics[result.CyclesPerS], "its figures stay in the result")
+	assert.True(t, r.Rounds[0].Started.After(r.Rounds[1].Started), "after all others")
+	assert.Equal(t, 2, r.Metrics[result.CyclesPerS].N)
+	assert.Equal(t, 2, r.Metrics[result.Lost].N)
+	require.NotEmpty(t, r.Warnings)
+	assert.Contains(t, r.Warnings, "round 1: it was measured once more at the end of the run, since it was invalid at first: "+first.Reasons[0])
+	assert.Contains(t, e.shown.String(), "small: measuring once more what was invalid: 1 round\n")
+	stored, histograms, err := result.Read(e.folder)
+	require.NoError(t, err)
+	assert.Len(t, stored.Repeated, 1)
+	assert.Len(t, histograms, 2)
+}
+
+func TestTheSecondFiguresOfARoundStand(t *testing.T) {
+	t.Parallel()
+	e := executeAs(t, hoarded(1), hoardsAtStarts(t, "*"), Options{RepeatInvalid: true})
+	assert.Equal(t, result.Invalid, e.result.Verdict)
+	assert.Len(t, e.server.started(t), 2, "once, and not until it is good")
+	assert.Len(t, e.result.Rounds, 1)
+	assert.Len(t, e.result.Repeated, 1)
+}
+
+func TestAnUnfitHostIsNotMeasuredOnceMore(t *testing.T) {
+	t.Parallel()
+	e := executeAs(t, hoarded(3), hoardsAtStarts(t, "1|2"), Options{RepeatInvalid: true})
+	assert.Equal(t, result.Invalid, e.result.Verdict)
+	assert.Len(t, e.server.started(t), 3, "two of three are more than a quarter, rounded up")
+	assert.Empty(t, e.result.Repeated)
+}
+
+func TestInvalidRoundsAreMeasuredOnceMoreOnlyWhereAsked(t *testing.T) {
+	t.Parallel()
+	e := execute(t, hoarded(1), hoardsAtStarts(t, "1"))
+	assert.Equal(t, result.Invalid, e.result.Verdict)
+	assert.Empty(t, e.result.Repeated)
+}
+
+// Only timed rounds have figures that a second measurement could mend.
+func TestInvalidRoundsOfARun(t *testing.T) {
+	t.Parallel()
+	plan := []plannedRound{{1, 0, calibration}, {2, 0, timed}, {3, 0, timed}, {4, 0, profiled}}
+	verdicts := func(all ...result.Verdict) *runner {
+		s := small()
+		s.Rounds = 2
+		r := &runner{scenario: s}
+		for i, v := range all {
+			r.result.Rounds = append(r.result.Rounds, result.Round{Number: i + 1, Verdict: v})
+		}
+		return r
+	}
+	const pass, invalid = result.Pass, result.Invalid
+	assert.Equal(t, plan[2:3], verdicts(invalid, pass, invalid, invalid).invalidRounds(plan))
+	assert.Empty(t, verdicts(pass, invalid, invalid, pass).invalidRounds(plan))
+	assert.Empty(t, verdicts(pass, result.Incorrect, result.Regressed, pass).invalidRounds(plan))
+}
+
+func TestWhatIsSetAsideCountsNowhere(t *testing.T) {
+	t.Parallel()
+	r := &runner{
+		histograms: []result.RoundHistograms{{Round: 1}, {Round: 11}},
+		captured:   []profile.Captured{{Source: profile.Source{Round: 1}}, {Source: profile.Source{Round: 11}}},
+		result: result.Result{
+			Rounds:   []result.Round{{Number: 1, Reasons: []string{"a", "b"}}, {Number: 11}},
+			Warnings: []string{"round 1: late", "round 11: late", "all is late"},
+		},
+	}
+	r.setAside(1)
+	assert.Equal(t, []result.Round{{Number: 11}}, r.result.Rounds)
+	assert.Equal(t, []result.RoundHistograms{{Round: 11}}, r.histograms)
+	assert.Equal(t, []profile.Captured{{Source: profile.Source{Round: 11}}}, r.captured)
+	assert.Equal(t, []result.Round{{Number: 1, Reasons: []string{"a", "b"}}}, r.result.Repeated)
+	assert.Equal(t, []string{
+		"round 11: late", "all is late", "round 1: it was measured once more at the end of the run, since it was invalid at first: a; b",
+	}, r.result.Warnings)
+}
