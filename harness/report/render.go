@@ -116,7 +116,7 @@ func Publish(run, reportsDir string) ([]string, error) {
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		return nil, &UnpublishableError{Of: run, Reasons: reasons}
 	}
-	data := filepath.Join(reportsDir, dataDir, result.Slug(r.Scenario))
+	data := DataFolder(reportsDir, r.Scenario)
 	if err := keepEarlier(data, r.Run); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
@@ -134,6 +134,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 		}
 	}
 	return Render(data, reportsDir)
+}
+
+// DataFolder returns the folder with the data of a scenario's published page.
+func DataFolder(reportsDir, scenario string) string {
+	return filepath.Join(reportsDir, dataDir, result.Slug(scenario))
 }
 
 // UnpublishableError says why a run or a comparison is not published.

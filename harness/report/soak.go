@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -47,7 +46,7 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 	if len(reasons) > 0 {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
-	data := filepath.Join(reportsDir, dataDir, result.Slug(s.Scenario))
+	data := DataFolder(reportsDir, s.Scenario)
 	if err := copyFiles(dir, data, []string{result.SoakFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}

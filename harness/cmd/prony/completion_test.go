@@ -37,7 +37,7 @@ func TestCompletion(t *testing.T) {
 	write(t, filepath.Join(comparison, result.ComparisonFile), "{}")
 
 	assert.Equal(t, []string{"run"}, completed(t, "ru"))
-	for _, command := range []string{"run", "guard", "validate", "explain"} {
+	for _, command := range []string{"run", "guard", "publish", "validate", "explain"} {
 		assert.Equal(t, []string{"scenarios/deep/two.hcl", "scenarios/one.hcl"}, completed(t, command, ""), "files that others include are none")
 		assert.Equal(t, []string{"scenarios/one.hcl"}, completed(t, command, "scenarios/deep/two.hcl", "sc"), "a file is given once")
 		assert.Equal(t, []string{"hcl"}, completed(t, command, "elsewhere/"), "any file with the suffix")

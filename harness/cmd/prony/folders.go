@@ -23,6 +23,8 @@ const (
 	defaultScenarios = "scenarios"
 	// defaultBaselines has the limits of scenarios.
 	defaultBaselines = "baselines"
+	// defaultReports has the published pages.
+	defaultReports = "reports"
 )
 
 // loadBaselines reads the limits in a folder. If the folder does not exist, the error is fs.ErrNotExist, and says what the folder is for and

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+type publishFlags struct {
+	out, reports string
+	tags         []string
+	within       time.Duration
+	again, json  bool
+}
+
+func publishCommand(args []string) *cobra.Command {
+	var f publishFlags
+	c := &cobra.Command{
+		Use:   "publish [FILE|DIR...]",
+		Short: "Measure scenarios whose pages are not of the present code, and publish what passes",
+		Long: `Runs scenarios one after the other, as prony run does, and publishes each result that passes: its data goes to
+DIR/data and its page to DIR, as with prony report --publish DIR. Without FILE or DIR it takes the scenarios of scenarios/.
+
+A scenario is left out if its page is of the present code: the published run had the same configuration and rounds, and no file that
+is measured (those of engine/ and harness/ but for tests and documents) has changed since its commit. So a command that was
+stopped, or had no more time, goes on where it was when it is given again. --again measures all.
+
+What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/,
+and the server must be built from that commit. Folders are searched without soaks (prony soak), scenarios on other
+hosts, and those for which an unfit host is only a warning; to name such a file is an error. Results that do not pass are
+not published. They stay in --out, and the command ends with the worst verdict.`,
+		Example: `  prony publish --within 2h
+  prony publish scenarios/durability.hcl scenarios/knobs`,
+		ValidArgsFunction: completeScenarioFiles,
+		RunE: func(c *cobra.Command, paths []string) error {
+			document, err := f.publish(c.Context(), args, paths, c.ErrOrStderr())
+			return finish(c, f.json, document, err)
+		},
+	}
+	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
+	c.Flags().StringVar(&f.reports, "reports", defaultReports, "folder of the published pages")
+	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only scenarios with this tag; with several, with all of them")
+	c.Flags().DurationVar(&f.within, "within", 0, "begin no scenario that is expected to end later after the start; 0: all")
+	c.Flags().BoolVar(&f.again, "again", false, "also measure scenarios whose pages are of the present code")
+	completeFlag(c, "tag", completeTags)
+	jsonFlag(c, &f.json)
+	return c
+}
+
+// publish measures what has no page of the present code.
+func (f *publishFlags) publish(ctx context.Context, args, paths []string, stderr io.Writer) (_ *result.Document, err error) {
+	if f.within < 0 {
+		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
+	}
+	if len(paths) == 0 {
+		paths = []string{defaultScenarios}
+	}
+	scenarios, err := publishable(paths)
+	if err != nil {
+		return nil, err
+	}
+	if scenarios, err = tagged(scenarios, f.tags, paths); err != nil {
+		return nil, err
+	}
+	code, err := committedCode(ctx, f.reports)
+	if err != nil {
+		return nil, err
+	}
+	if !f.again {
+		left := slices.DeleteFunc(slices.Clone(scenarios), func(s *scenario.Scenario) bool { return code.has(ctx, f.reports, s) })
+		say(stderr, "publish: %d of %d scenarios have a page of the present code", len(scenarios)-len(left), len(scenarios))
+		scenarios = left
+	}
+	binaries, err := builtServers(ctx, scenarios, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, binaries.close(ctx)) }()
+	if err := code.built(ctx, binaries.found); err != nil {
+		return nil, err
+	}
+	p := &publication{
+		began: time.Now(), within: f.within, stderr: stderr, reports: f.reports,
+		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
+			return measureScenario(ctx, s, binaries, run.Options{Out: f.out, Command: args, Place: place}, stderr)
+		},
+	}
+	err = p.all(ctx, scenarios)
+	document := result.NewDocument(p.outcomes...)
+	if len(p.outcomes) == 0 {
+		document.Verdict = result.Pass // all that was asked for is published, or was not to begin
+	}
+	return document, err
+}
+
+// publishable loads the scenarios of files and folders whose results may be published.
+func publishable(paths []string) (all []*scenario.Scenario, err error) {
+	var v vars
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("find what to publish: %w: name a file or a folder of scenarios", err)
+		}
+		files := []string{path}
+		if info.IsDir() {
+			if files, err = findScenarios(path); err != nil {
+				return nil, err
+			}
+		}
+		scenarios, err := v.load(files)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range scenarios {
+			problem := publishProblem(s)
+			if problem != nil && !info.IsDir() {
+				return nil, problem
+			}
+			if problem == nil && !slices.ContainsFunc(all, func(o *scenario.Scenario) bool { return o.Name == s.Name }) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all, nil
+}
+
+// publishProblem says why no result of a scenario is published by prony publish.
+func publishProblem(s *scenario.Scenario) error {
+	switch {
+	case s.Soak != nil:
+		return s.SoakProblem("prony publish")
+	case s.Topology.Kind == scenario.Remote:
+		return fmt.Errorf("%s: scenario %q is of servers on other hosts: use prony run, and prony report --publish", s.File, s.Name)
+	case s.Validity.Warn:
+		return fmt.Errorf("%s: scenario %q has an unfit host as a warning only (validity.on_breach), so that its figures need not hold: remove that, or use prony run",
+			s.File, s.Name)
+	}
+	return nil
+}
+
+// publication measures scenarios and publishes what passes.
+type publication struct {
+	began    time.Time
+	within   time.Duration
+	stderr   io.Writer
+	reports  string
+	execute  func(context.Context, *scenario.Scenario, *run.Place) (*result.Result, string, error)
+	outcomes []result.Outcome
+}
+
+// all measures one scenario after the other. An error is of what keeps the next ones from being published too.
+func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) error {
+	published, late := 0, 0
+	var after time.Duration
+	for _, s := range scenarios {
+		after += s.Expected()
+	}
+	for i, s := range scenarios {
+		after -= s.Expected()
+		if p.within > 0 && time.Since(p.began)+s.Expected() > p.within {
+			say(p.stderr, "%s: not begun: it takes about %s, and --within leaves %s", s.Name, roughly(s.Expected()), roughly(p.within-time.Since(p.began)))
+			late++
+			continue
+		}
+		r, folder, err := p.execute(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios), After: after})
+		if err != nil {
+			return err
+		}
+		outcome := result.NewOutcome(r, folder)
+		if r.Verdict == result.Pass {
+			files, err := report.Publish(folder, p.reports)
+			if err != nil {
+				return err
+			}
+			outcome.Page = files[0]
+			published++
+			say(p.stderr, "%s: published as %s", s.Name, files[0])
+		} else {
+			say(p.stderr, "%s: %s, and not published: its figures are in %s", s.Name, r.Verdict, folder)
+		}
+		p.outcomes = append(p.outcomes, outcome)
+	}
+	say(p.stderr, "publish: %d published, %d not fit to be published, %d not begun", published, len(p.outcomes)-published, late)
+	return nil
+}

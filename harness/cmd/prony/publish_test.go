@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// unlimited is tiny, of the name one, without limits on how fit the host is, rather than with warnings.
+func unlimited(more string) string {
+	var limits strings.Builder
+	for _, l := range scenario.ValidityLimits() {
+		fmt.Fprintf(&limits, "    %s = \"any\"\n", l.Name)
+	}
+	return strings.Replace(tiny("one", "300ms", more), `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }", 1)
+}
+
+// inRepository is inFolder with a commit of these files, as path and text by turns.
+func inRepository(t *testing.T, files ...string) {
+	t.Helper()
+	inFolder(t)
+	inGit(t, "init", "--quiet")
+	write(t, ".gitignore", "runs\n")
+	for i := 0; i < len(files); i += 2 {
+		write(t, files[i], files[i+1])
+	}
+	commitAll(t)
+}
+
+func inGit(t *testing.T, args ...string) {
+	t.Helper()
+	_, err := git(t.Context(), ".", append([]string{"-c", "user.name=t", "-c", "user.email=t@t"}, args...)...)
+	require.NoError(t, err)
+}
+
+func commitAll(t *testing.T) {
+	t.Helper()
+	inGit(t, "add", "--all")
+	inGit(t, "commit", "--quiet", "--allow-empty", "--message", "as it is")
+}
+
+func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
+	inRepository(t,
+		"scenarios/one.hcl", unlimited(""), "scenarios/warns.hcl", tiny("warns", "300ms", ""), "harness/code.go", "package harness\n", "harness/README.md", "1\n")
+	ran := prony(t, "publish", "--json")
+	require.Equal(t, 0, ran.code, ran.stderr)
+	d := ran.document(t)
+	require.Len(t, d.Scenarios, 1, "one for which an unfit host is a warning is left out")
+	assert.Equal(t, "reports/one.md", d.Scenarios[0].Page)
+	assert.FileExists(t, "reports/one.md")
+	assert.Contains(t, ran.stderr, "one: published as reports/one.md\npublish: 1 published, 0 not fit to be published, 0 not begun\n")
+
+	again := func(scenarios int, args ...string) {
+		t.Helper()
+		ran := prony(t, append([]string{"publish", "--json"}, args...)...)
+		require.Equal(t, 0, ran.code, ran.stderr)
+		assert.Len(t, ran.document(t).Scenarios, scenarios, ran.stderr)
+	}
+	again(0)
+	commitAll(t)
+	write(t, "harness/code_test.go", "package harness\n")
+	write(t, "harness/README.md", "2\n")
+	commitAll(t)
+	again(0) // neither pages nor tests nor documents are measured
+	write(t, "harness/code.go", "package harness\n\nconst changed = true\n")
+	commitAll(t)
+	again(1)
+	commitAll(t)
+	again(0)
+	write(t, "scenarios/one.hcl", strings.Replace(unlimited(""), "workers   = 4", "workers   = 5", 1))
+	commitAll(t)
+	again(1)
+	commitAll(t)
+	again(1, "--again")
+}
+
+func TestPublishMeasuresCommitsOnly(t *testing.T) {
+	inRepository(t, "scenarios/one.hcl", unlimited(""))
+	refused := func(says string, args ...string) {
+		t.Helper()
+		ran := prony(t, append([]string{"publish"}, args...)...)
+		assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
+		assert.Contains(t, ran.stderr, says)
+		assert.NoDirExists(t, "runs", "nothing is measured")
+	}
+	write(t, "scenarios/one.hcl", unlimited("# changed"))
+	refused(`files have changes that are not committed, such as "M scenarios/one.hcl": pages say which commit was measured, so commit them first`)
+	commitAll(t)
+	write(t, "two.go", "package two\n")
+	refused(`files have changes that are not committed, such as "?? two.go"`)
+	commitAll(t)
+	refused("--within -1s is below 0", "--within", "-1s")
+	refused("find what to publish: stat nowhere", "nowhere")
+	write(t, "warns.hcl", tiny("warns", "300ms", ""))
+	commitAll(t)
+	refused(`warns.hcl: scenario "warns" has an unfit host as a warning only (validity.on_breach)`, "warns.hcl")
+	t.Chdir(t.TempDir())
+	write(t, "scenarios/one.hcl", unlimited(""))
+	refused("the working directory is in no git repository with a commit")
+}
+
+func TestASoakIsNotPublishedByRuns(t *testing.T) {
+	t.Parallel()
+	assert.ErrorContains(t, publishProblem(&scenario.Scenario{Name: "s", File: "s.hcl", Soak: &scenario.Soak{}}), "use prony soak s.hcl")
+	assert.ErrorContains(t, publishProblem(&scenario.Scenario{Topology: scenario.Topology{Kind: scenario.Remote}}), "servers on other hosts")
+	assert.NoError(t, publishProblem(&scenario.Scenario{}))
+}
+
+// A server that was built from other code than the commit is not measured.
+func TestTheServerIsBuiltFromTheCode(t *testing.T) {
+	inRepository(t, "engine/code.go", "package engine\n")
+	c, err := committedCode(t.Context(), "reports")
+	require.NoError(t, err)
+	assert.NoError(t, c.built(t.Context(), ""))
+	assert.NoError(t, c.built(t.Context(), queuedBinary), "it has no stamp, and the tree is clean")
+	write(t, "engine/code.go", "package engine\n\nconst changed = true\n")
+	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "was built from a tree with uncommitted changes: run make build")
+	commitAll(t)
+	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "and what is measured has changed since: run make build")
+	assert.False(t, c.same(t.Context(), "0123456789"), "a commit that the repository does not have")
+}
+
+func TestPagesOutsideTheRepositoryAreNotAsked(t *testing.T) {
+	inRepository(t)
+	paths, err := withinRepository(t.Context(), "reports", filepath.Join(t.TempDir(), "reports"), ".")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"reports"}, paths)
+}
+
+// published puts results with these verdicts through a publication.
+func published(t *testing.T, within time.Duration, failing string, verdicts ...result.Verdict) (*publication, string, error) {
+	t.Helper()
+	var said strings.Builder
+	dir := t.TempDir()
+	p := &publication{began: time.Now(), within: within, stderr: &said, reports: filepath.Join(dir, "reports")}
+	var scenarios []*scenario.Scenario
+	of := map[string]result.Verdict{}
+	for i, v := range verdicts {
+		name := string(rune('a' + i))
+		of[name] = v
+		s := &scenario.Scenario{Name: name, Rounds: 1, Phases: scenario.Phases{Window: time.Minute}}
+		scenarios = append(scenarios, s)
+	}
+	p.execute = func(_ context.Context, s *scenario.Scenario, _ *run.Place) (*result.Result, string, error) {
+		if s.Name == failing {
+			return nil, "", errors.New("the disk is full")
+		}
+		var r *result.Result
+		folder := stored(t, filepath.Join(dir, "runs"), s.Name, func(made *result.Result) {
+			made.Scenario, made.Manifest.Scenario.Name, made.Verdict = s.Name, s.Name, of[s.Name]
+			r = made
+		})
+		return r, folder, nil
+	}
+	err := p.all(t.Context(), scenarios)
+	return p, said.String(), err
+}
+
+func TestOnlyWhatPassesIsPublished(t *testing.T) {
+	t.Parallel()
+	p, said, err := published(t, 0, "", result.Pass, result.Invalid, result.Incorrect, result.Pass)
+	require.NoError(t, err)
+	var pages []string
+	for _, o := range p.outcomes {
+		pages = append(pages, filepath.Base(o.Page))
+	}
+	assert.Equal(t, []string{"a.md", ".", ".", "d.md"}, pages)
+	assert.NoFileExists(t, filepath.Join(p.reports, "b.md"))
+	assert.NoDirExists(t, filepath.Join(p.reports, "data", "c"))
+	assert.Contains(t, said, "b: invalid, and not published: its figures are in ")
+	assert.Contains(t, said, "publish: 2 published, 2 not fit to be published, 0 not begun")
+}
+
+func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
+	t.Parallel()
+	p, said, err := published(t, 30*time.Second, "", result.Pass)
+	require.NoError(t, err)
+	assert.Empty(t, p.outcomes)
+	assert.Regexp(t, `a: not begun: it takes about \d+s, and --within leaves (30|29)s\n`, said)
+	assert.Contains(t, said, "publish: 0 published, 0 not fit to be published, 1 not begun")
+}
+
+func TestWhatWasPublishedBeforeAnErrorStays(t *testing.T) {
+	t.Parallel()
+	p, _, err := published(t, 0, "b", result.Pass, result.Pass, result.Pass)
+	require.EqualError(t, err, "the disk is full")
+	assert.Len(t, p.outcomes, 1)
+	assert.FileExists(t, filepath.Join(p.reports, "a.md"))
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// measuredFiles are what can change a figure, as git's pathspecs from the root of the repository.
+var measuredFiles = []string{":/engine", ":/harness", ":/go.work", ":(top,exclude)*_test.go", ":(top,exclude)*.md"}
+
+// code is the checked-out commit of the repository, of which all that is measured was committed.
+type code struct{ head string }
+
+// committedCode returns the checked-out commit. It is an error if a file has changes that are not committed, but for published pages and
+// baselines, which publishing itself changes.
+func committedCode(ctx context.Context, reports string) (*code, error) {
+	head, err := git(ctx, ".", "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("the working directory is in no git repository with a commit: pages say which commit was measured, so work in a checkout: %w", err)
+	}
+	aside, err := withinRepository(ctx, reports, defaultBaselines)
+	if err != nil {
+		return nil, err
+	}
+	status := []string{"status", "--porcelain", "--", ":/"}
+	for _, path := range aside {
+		status = append(status, ":(top,exclude)"+path)
+	}
+	changed, err := git(ctx, ".", status...)
+	if err != nil {
+		return nil, err
+	}
+	if changed != "" {
+		first, _, _ := strings.Cut(changed, "\n")
+		return nil, fmt.Errorf("files have changes that are not committed, such as %q: pages say which commit was measured, so commit them first", strings.TrimSpace(first))
+	}
+	return &code{head}, nil
+}
+
+// withinRepository returns the paths of folders from the root of the repository, but for those that are not inside it.
+func withinRepository(ctx context.Context, folders ...string) (paths []string, err error) {
+	root, err := git(ctx, ".", "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		path, err := filepath.Abs(folder)
+		if err != nil {
+			return nil, fmt.Errorf("find the folder %s: %w", folder, err)
+		}
+		if path, err = filepath.Rel(root, path); err == nil && filepath.IsLocal(path) && path != "." {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// same reports whether what is measured is the same at a commit. It is not of a commit that the repository does not have.
+func (c *code) same(ctx context.Context, commit string) bool {
+	differs, err := git(ctx, ".", append([]string{"diff", "--name-only", commit, c.head, "--"}, measuredFiles...)...)
+	return err == nil && differs == ""
+}
+
+// built returns an error if the server in a file was built from anything else than the code.
+func (c *code) built(ctx context.Context, server string) error {
+	if server == "" { // each topology has one of its own, built from the working tree
+		return nil
+	}
+	b := observe.Build(server)
+	switch {
+	case b.Dirty:
+		return fmt.Errorf("%s was built from a tree with uncommitted changes: run make build", server)
+	case !c.same(ctx, b.Commit):
+		return fmt.Errorf("%s was built from commit %s, and what is measured has changed since: run make build", server, b.Commit)
+	}
+	return nil
+}
+
+// has reports whether the published page of a scenario is of the code. It is not if it cannot be read.
+func (c *code) has(ctx context.Context, reports string, s *scenario.Scenario) bool {
+	r, _, err := result.Read(report.DataFolder(reports, s.Name))
+	if err != nil {
+		return false
+	}
+	of := r.Manifest.Scenario
+	return of.Configuration() == s.Configuration() && of.Rounds == s.Rounds && c.same(ctx, r.Manifest.Build.Commit)
+}
