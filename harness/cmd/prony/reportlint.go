@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// linted is what `prony report lint --json` prints.
+type linted struct {
+	Verdict  result.Verdict `json:"verdict"`
+	Files    int            `json:"files"`
+	Findings []lint.Finding `json:"findings"`
+	Warnings []lint.Finding `json:"warnings"`
+}
+
+func reportLintCommand() *cobra.Command {
+	var reports string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "lint [FILE|DIR...]",
+		Short: "Find praise without figures, rates without a source and dead links in documents and pages",
+		Long: `Looks at Markdown files, and at the published pages in --reports, and prints what they must not have:
+
+  praise      a word such as "fast" or "scalable" without a figure in its sentence
+  provenance  a rate in a section without code or a link, which say what was measured, or a page without the data that it was made from
+  link        a link within the repository that leads to no file or no heading
+  stale       (a warning) a page that is more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout
+
+Without FILE or DIR it looks at all below the working directory, but for folders named testdata, runs and node_modules and those whose names
+begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCode()) + `, warnings alone with 0.`,
+		Example: `  prony report lint
+  prony report lint README.md reports`,
+		RunE: func(c *cobra.Command, paths []string) error {
+			found, err := lintFiles(c.Context(), reports, paths)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(c, found)
+			} else {
+				err = writeLint(c.OutOrStdout(), found)
+			}
+			if err == nil && found.Verdict != result.Pass {
+				return verdictError{found.Verdict}
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&reports, "reports", defaultReports, "folder of the published pages; where there is none, no page is asked for its data")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// lintFiles looks at the Markdown files of files and folders, and at the published pages.
+func lintFiles(ctx context.Context, reports string, paths []string) (*linted, error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	files, err := markdownFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	findings, err := lint.Files(files...)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(reports); err == nil && info.IsDir() {
+		pages, err := lint.Pages(reports, measuredCommit, func(commit string) (int, error) { return commitsBehind(ctx, commit) })
+		if err != nil {
+			return nil, err
+		}
+		findings = append(findings, pages...)
+	}
+	found := &linted{Verdict: result.Pass, Files: len(files), Findings: []lint.Finding{}, Warnings: []lint.Finding{}}
+	for _, f := range findings {
+		if f.Warning() {
+			found.Warnings = append(found.Warnings, f)
+			continue
+		}
+		found.Findings = append(found.Findings, f)
+		found.Verdict = result.Regressed
+	}
+	return found, nil
+}
+
+// lintedFilesMax bounds how many files are looked at.
+const lintedFilesMax = 10_000
+
+// markdownFiles returns files that were named, and the Markdown files of folders and of those below them.
+func markdownFiles(paths []string) (files []string, err error) {
+	for _, root := range paths {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case path == root && !entry.IsDir():
+				files = append(files, path)
+			case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"testdata", defaultOut, "node_modules"}, entry.Name())):
+				return fs.SkipDir
+			case entry.Type().IsRegular() && strings.HasSuffix(path, ".md"):
+				files = append(files, path)
+			}
+			if len(files) > lintedFilesMax {
+				return fmt.Errorf("there are more than %d files; name a smaller folder", lintedFilesMax)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for Markdown files in %s: %w", root, err)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// measuredCommit returns the commit that published data is of: "" of data that is no run's.
+func measuredCommit(data string) (string, error) {
+	if _, err := os.Stat(filepath.Join(data, result.ResultFile)); err != nil {
+		return "", nil //nolint:nilerr // a comparison, a soak or the like, of which the result is another
+	}
+	r, _, err := result.Read(data)
+	if err != nil {
+		return "", err
+	}
+	return r.Manifest.Build.Commit, nil
+}
+
+// commitsBehind returns how many commits have changed what is measured since one.
+func commitsBehind(ctx context.Context, commit string) (int, error) {
+	count, err := git(ctx, ".", append([]string{"rev-list", "--count", commit + "..HEAD", "--"}, measuredFiles...)...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(count)
+}
+
+func writeLint(w io.Writer, found *linted) error {
+	var b strings.Builder
+	for _, f := range found.Findings {
+		fmt.Fprintln(&b, f)
+	}
+	for _, f := range found.Warnings {
+		fmt.Fprintf(&b, "%s (a warning)\n", f)
+	}
+	fmt.Fprintf(&b, "lint: %s, %s, %s\n", render.Plural(found.Files, "file"), render.Plural(len(found.Findings), "finding"),
+		render.Plural(len(found.Warnings), "warning"))
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print what was found: %w", err)
+	}
+	return nil
+}

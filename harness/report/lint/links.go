@@ -1,0 +1,126 @@
+package lint
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// linter remembers the anchors of the files that links lead to.
+type linter struct{ anchors map[string]map[string]bool }
+
+// links finds links and images that lead to no file of the repository, or to no heading of it. Links to other hosts are not followed.
+func (l *linter) links(d *document) (all []Finding, err error) {
+	d.walk(func(n ast.Node) bool {
+		var to []byte
+		switch n := n.(type) {
+		case *ast.Link:
+			to = n.Destination
+		case *ast.Image:
+			to = n.Destination
+		}
+		if to == nil || err != nil {
+			return true
+		}
+		var wrong string
+		if wrong, err = l.wrong(d.path, string(to)); wrong != "" {
+			all = append(all, d.finding(start(n), Link, "%s", wrong))
+		}
+		return true
+	})
+	return all, err
+}
+
+// wrong says what is wrong with a link in a file, or nothing.
+func (l *linter) wrong(file, to string) (string, error) {
+	u, err := url.Parse(to)
+	if err != nil {
+		return fmt.Sprintf("the link %q is no address: %v", to, err), nil
+	}
+	if u.Scheme != "" || u.Host != "" {
+		return "", nil
+	}
+	target := file
+	if u.Path != "" {
+		target = filepath.Join(filepath.Dir(file), filepath.FromSlash(u.Path))
+	}
+	if !exists(target) {
+		return fmt.Sprintf("the link %q leads nowhere: there is no %s", to, target), nil
+	}
+	if u.Fragment == "" || filepath.Ext(target) != ".md" {
+		return "", nil
+	}
+	anchors, err := l.anchorsOf(target)
+	if err != nil {
+		return "", err
+	}
+	if !anchors[u.Fragment] {
+		return fmt.Sprintf("the link %q leads nowhere: %s has no heading #%s", to, target, u.Fragment), nil
+	}
+	return "", nil
+}
+
+// named are anchors that HTML in a document sets.
+var named = regexp.MustCompile(`<a\s[^>]*\b(?:id|name)="([^"]+)"`)
+
+// anchorsOf returns what a link to a Markdown file may have after its "#": its headings as GitHub names them, and the names that HTML gives.
+func (l *linter) anchorsOf(path string) (map[string]bool, error) {
+	if known := l.anchors[path]; known != nil {
+		return known, nil
+	}
+	d, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	anchors := map[string]bool{}
+	d.walk(func(n ast.Node) bool {
+		if h, is := n.(*ast.Heading); is {
+			name := anchor(headingText(h, d.source))
+			for i, free := 1, name; ; i++ {
+				if !anchors[free] {
+					anchors[free] = true
+					break
+				}
+				free = name + "-" + strconv.Itoa(i)
+			}
+		}
+		return true
+	})
+	for _, match := range named.FindAllSubmatch(d.source, -1) {
+		anchors[string(match[1])] = true
+	}
+	l.anchors[path] = anchors
+	return anchors, nil
+}
+
+// headingText is a heading's text, with what is in code.
+func headingText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, is := c.(*ast.Text); is {
+			b.Write(t.Segment.Value(source))
+			continue
+		}
+		b.WriteString(headingText(c, source))
+	}
+	return b.String()
+}
+
+// anchor is a heading's name in links: in small letters, with dashes for spaces and without punctuation, as GitHub makes it.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}
