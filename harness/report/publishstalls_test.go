@@ -25,6 +25,7 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 		}
 		r.Rounds[i].Stalls = of
 	}
+	r.Repeated = []result.Round{{Number: 2, Verdict: result.Invalid, Stalls: r.Rounds[1].Stalls}}
 	run := stored(t, r, hists)
 	whole, err := report.Render(run, t.TempDir())
 	require.NoError(t, err)
@@ -44,6 +45,11 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 	}
 	assert.Equal(t, []int{6, 7, 15, 0}, commits, "20 are listed, all of the third round are drawn, and the last round was profiled")
 	assert.Equal(t, []int{0, 0, 15, 0}, work)
+
+	require.Len(t, kept.Repeated, 1)
+	assert.Empty(t, kept.Repeated[0].Stalls.Commits, "no page shows those of a round that was measured once more")
+	assert.Empty(t, kept.Repeated[0].Stalls.Work)
+	assert.Equal(t, uint64(2+15), kept.Repeated[0].Stalls.Missing)
 
 	again, _, err := result.Read(run)
 	require.NoError(t, err)

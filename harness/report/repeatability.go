@@ -94,7 +94,7 @@ func keepEarlier(data, run string) error {
 	if err != nil || r.Run == run {
 		return err
 	}
-	r.Rounds, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil
+	r.Rounds, r.Repeated, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil, nil
 	if err := os.MkdirAll(filepath.Join(data, earlierDir), 0o755); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func published(t *testing.T, reports string, r *result.Result, hists []result.Ro
 func TestRepeatabilityOverRuns(t *testing.T) {
 	reports := filepath.Join(t.TempDir(), "reports")
 	first, hists := fixture(t, 7, 0)
+	first.Repeated = []result.Round{{Number: 2, Verdict: result.Invalid}}
 	page := published(t, reports, first, hists)
 	assert.Contains(t, page, "Not known: no other run of this work, with these settings, is published.")
 
@@ -46,7 +47,10 @@ func TestRepeatabilityOverRuns(t *testing.T) {
 	assert.Contains(t, page, "The intervals of `"+first.Run+"` and `"+second.Run+"` do not overlap")
 	assert.Contains(t, page, "| `"+first.Run+"` | – | 2026-01-02 03:04:05 |")
 	earlier := filepath.Join(reports, "data", "fixture", "earlier")
-	assert.FileExists(t, filepath.Join(earlier, first.Run+".json"))
+	kept, err := result.ReadResult(filepath.Join(earlier, first.Run+".json"))
+	require.NoError(t, err)
+	assert.Empty(t, kept.Rounds)
+	assert.Empty(t, kept.Repeated)
 	page = published(t, reports, second, hists)
 	assert.Contains(t, page, "the medians of 2 runs", "a run that is published again is no other run")
 	assert.NoFileExists(t, filepath.Join(earlier, second.Run+".json"))

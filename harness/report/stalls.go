@@ -88,27 +88,33 @@ func slowest(r *result.Result) []roundCommit {
 }
 
 // keepShownStalls removes the slow commits and the work of stores that the page of r does not show, and counts the commits as missing. A page
-// lists the longest commits of all rounds, and draws the round with the longest one. keepShownStalls reports whether it removed anything.
+// lists the longest commits of all rounds that count, and draws the round with the longest one. keepShownStalls reports whether it removed
+// anything.
 func keepShownStalls(r *result.Result) (removed bool) {
 	listed := slowest(r)
-	for i := range r.Rounds {
-		round := &r.Rounds[i]
-		if round.Stalls == nil || len(listed) > 0 && round == listed[0].round {
-			continue
-		}
-		var kept []result.SlowCommit
-		for _, c := range round.Stalls.Commits {
-			if slices.ContainsFunc(listed, func(l roundCommit) bool { return l.round == round && l.commit.AtS == c.AtS && l.commit.Ms == c.Ms }) {
-				kept = append(kept, c)
+	for _, rounds := range [][]result.Round{r.Rounds, r.Repeated} {
+		for i := range rounds {
+			round := &rounds[i]
+			if round.Stalls == nil || len(listed) > 0 && round == listed[0].round {
+				continue
 			}
+			less := keepListed(round, listed)
+			removed = removed || less.Missing > round.Stalls.Missing || len(round.Stalls.Work) > 0
+			round.Stalls = less
 		}
-		less := *round.Stalls
-		less.Missing += uint64(len(less.Commits) - len(kept))
-		removed = removed || len(kept) < len(less.Commits) || len(less.Work) > 0
-		less.Commits, less.Work = kept, nil
-		round.Stalls = &less
 	}
 	return removed
+}
+
+// keepListed returns what a round recorded of slow commits, with those that are listed only and without the work of stores.
+func keepListed(round *result.Round, listed []roundCommit) *result.Stalls {
+	less := *round.Stalls
+	less.Commits = slices.DeleteFunc(slices.Clone(less.Commits), func(c result.SlowCommit) bool {
+		return !slices.ContainsFunc(listed, func(l roundCommit) bool { return l.round == round && l.commit.AtS == c.AtS && l.commit.Ms == c.Ms })
+	})
+	less.Missing += uint64(len(round.Stalls.Commits) - len(less.Commits))
+	less.Work = nil
+	return &less
 }
 
 // longestCommits lists the longest slow commits of the windows.
