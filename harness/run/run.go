@@ -166,12 +166,19 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	r.leaveOut(hosts.Probe)
+	if err := r.describeTargets(ctx); err != nil {
+		return err
+	}
 	plan := planned(r.scenario, r.leftOut)
 	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
 	defer r.progress.clear() // whoever writes next must find an empty line
 	r.references.sample(ctx)
+	failed := map[int]bool{} // points of targets whose servers are not asked again
 	for _, p := range plan {
+		if failed[p.point] {
+			continue
+		}
 		m := r.round(ctx, p)
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("interrupted in round %d of %d: %w", p.number, len(plan), ctx.Err()), m.stopErr)
@@ -180,8 +187,11 @@ func (r *runner) run(ctx context.Context) error {
 			return err
 		}
 		r.progress.round(&m.round)
-		if m.broken {
-			break // a server that failed once is not asked again: its error is the finding
+		if m.broken { // a server that failed once is not asked again: its error is the finding
+			if r.points[p.point].Topology.Kind != scenario.ByProgram {
+				break
+			}
+			failed[p.point] = true // it says nothing of other targets
 		}
 		r.references.sample(ctx)
 		if ctx.Err() != nil {

@@ -223,7 +223,7 @@ func (c *conn) answers() error {
 	for {
 		f, err := readFrame(in, &buffer)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return fmt.Errorf("the program closed the connection and did not say why: its process is %s", c.status())
 		case err != nil:
 			return fmt.Errorf("read from the program, whose process is %s: %w", c.status(), err)
@@ -309,7 +309,7 @@ func (c *conn) close() error {
 		_ = half.CloseWrite() // likewise
 	}
 	<-c.over
-	if err := c.end(); err != errEnd {
+	if err := c.end(); !errors.Is(err, errEnd) {
 		return fmt.Errorf("close the connection: %w", err)
 	}
 	return nil

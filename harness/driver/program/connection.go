@@ -103,7 +103,7 @@ func (c *connection) read() error {
 		r := requests.Get().(*request)
 		f, err := readFrame(in, &r.frame)
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
