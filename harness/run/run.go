@@ -172,6 +172,7 @@ func (r *runner) run(ctx context.Context) error {
 	plan := planned(r.scenario, r.leftOut)
 	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
+	r.progress.targets(&r.result)
 	defer r.progress.clear() // whoever writes next must find an empty line
 	r.references.sample(ctx)
 	failed := map[int]bool{} // points of targets whose servers are not asked again

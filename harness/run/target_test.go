@@ -2,6 +2,7 @@ package run
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,8 +63,16 @@ func TestTargetsDoNotSpoilEachOther(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good", "loses", "absent", "full")
 	s.Phases.Drain = time.Second
-	r := executeInside(t, s).result
+	e := executeInside(t, s)
+	r := e.result
 	assert.Equal(t, result.Incorrect, r.Verdict)
+	for _, line := range []string{
+		"small: target good: Memory 1.2, client null 1, guarantee os, 1 node\n",
+		"small: target absent: Memory of an unknown version, client null 1, guarantee os, 1 node\n",
+		"small: not measured: Memory is not here: it is not installed: install it\n",
+	} {
+		assert.Equal(t, 1, strings.Count(e.shown.String(), line), line)
+	}
 	require.Len(t, r.NotMeasured, 1)
 	assert.Equal(t, result.NotMeasured{Point: 3, Name: "name=absent", Why: "Memory is not here: it is not installed: install it"}, r.NotMeasured[0])
 	assert.Contains(t, r.Warnings, "name=absent is not measured: Memory is not here: it is not installed: install it")

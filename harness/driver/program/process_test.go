@@ -1,7 +1,11 @@
 package program
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -125,6 +129,25 @@ func TestAProgramThatBreaksTheRules(t *testing.T) {
 	err = p.Enqueue(t.Context(), []driver.Task{{Tenant: "t0", Queue: "q0"}}, make([]error, 1))
 	require.ErrorContains(t, err, "the program closed the connection and did not say why: its process is ")
 	require.ErrorContains(t, conn.Close(), "did not say why")
+}
+
+// A program whose Prony is gone stops what it has launched.
+func TestServersEndWithTheInput(t *testing.T) {
+	in, commands := io.Pipe()
+	answers, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- Serve(t.Context(), in, out, memory{}) }()
+	s := spec(t)
+	with, err := json.Marshal(s)
+	require.NoError(t, err)
+	go func() { _, _ = fmt.Fprintf(commands, `{"call":1,"do":"launch","with":%s}`+"\n", with) }()
+	line, err := bufio.NewReader(answers).ReadString('\n')
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"call":1,"done":{"server":1,"pids":[100]}}`, line)
+	assert.NoFileExists(t, filepath.Join(s.Folder, "stopped"))
+	require.NoError(t, commands.Close())
+	require.NoError(t, <-served)
+	assert.FileExists(t, filepath.Join(s.Folder, "stopped"))
 }
 
 func TestTheVersionMustBeTheSame(t *testing.T) {
