@@ -2,8 +2,8 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
@@ -21,6 +21,7 @@ func targetsSection(p *page, r *result.Result) {
 		" `os` written to the operating system, `fsync` after an fsync that covers it, `majority` in the memory or files of most nodes, `majority_fsync` after an" +
 		" fsync on most nodes. Each server has the settings with which it is as fast as it may be at its guarantee.")
 	var rows [][]string
+	const points = 8 // the column of the points that have the same in all others
 	for _, t := range targets {
 		version := t.Version
 		if t.Missing != "" {
@@ -30,16 +31,21 @@ func targetsSection(p *page, r *result.Result) {
 		if len(t.Addresses) > 0 {
 			where = "ran already at " + strings.Join(t.Addresses, ", ")
 		}
-		name := t.Name
-		if t.Point > 0 {
-			name = fmt.Sprintf("%s, point %d", t.Name, t.Point)
+		row := []string{
+			code(t.Name), text(t.Product), text(cmp.Or(version, "unknown")), text(t.Client), code(t.Guarantee), render.Count(t.Nodes), where,
+			text(cmp.Or(strings.Join(t.Own, ", "), "none")), "all",
 		}
-		rows = append(rows, []string{
-			code(name), text(t.Product), text(cmp.Or(version, "unknown")), text(t.Client), code(t.Guarantee), render.Count(t.Nodes), where,
-			text(cmp.Or(strings.Join(t.Own, ", "), "none")),
-		})
+		same := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[:points], row[:points]) })
+		switch {
+		case same >= 0:
+			rows[same][points] += ", " + strconv.Itoa(t.Point)
+			continue
+		case t.Point > 0:
+			row[points] = strconv.Itoa(t.Point)
+		}
+		rows = append(rows, row)
 	}
-	p.table([]string{"target", "product", "version", "client", "guarantee", ">nodes", "servers", "settings of the scenario"}, rows)
+	p.table([]string{"target", "product", "version", "client", "guarantee", ">nodes", "servers", "settings of the scenario", "points"}, rows)
 	targetSettings(p, targets)
 }
 

@@ -21,14 +21,15 @@ func TestPageOfTargets(t *testing.T) {
 			Settings: []result.TargetSetting{{Name: "appendfsync", Value: "always", Because: "the guarantee asks for it"}}, Claim: "Fast (redis.io).",
 		},
 		{Point: 2, Name: "nats", Product: "NATS", Client: "nats.go 1", Guarantee: "fsync", Nodes: 3, Missing: "it is not installed"},
+		{Point: 4, Name: "nats", Product: "NATS", Client: "nats.go 1", Guarantee: "fsync", Nodes: 3, Missing: "it is not installed"},
 		{Point: 3, Name: "redis", Product: "Redis", Version: "7", Client: "go-redis 9", Guarantee: "os", Nodes: 2, Addresses: []string{"a:1", "b:1"}},
 	}
 	page := rendered(t, r, hists)["fixture.md"]
 	for _, says := range []string{
 		"### Targets",
-		"| `redis` | Redis | 7.0.15 | go-redis 9 | `fsync` | 1 | started for each round | hz = 10 |",
-		"| `nats, point 2` | NATS | not measured: it is not installed | nats.go 1 | `fsync` | 3 | started for each round | none |",
-		"| `redis, point 3` | Redis | 7 | go-redis 9 | `os` | 2 | ran already at a:1, b:1 | none |",
+		"| `redis` | Redis | 7.0.15 | go-redis 9 | `fsync` | 1 | started for each round | hz = 10 | all |",
+		"| `nats` | NATS | not measured: it is not installed | nats.go 1 | `fsync` | 3 | started for each round | none | 2, 4 |",
+		"| `redis` | Redis | 7 | go-redis 9 | `os` | 2 | ran already at a:1, b:1 | none | 3 |",
 		"| `redis` | `appendfsync` | `always` | the guarantee asks for it |",
 		"- redis: Fast (redis.io).",
 		"| target | `redis` |",

@@ -108,7 +108,7 @@ func (p *progress) targets(r *result.Result) {
 		said = append(said, "not measured: "+left.Why)
 	}
 	for i, text := range said {
-		if len(r.Manifest.Targets) > 0 && !slices.Contains(said[:i], text) {
+		if p.scenario.Topology.Kind == scenario.ByProgram && !slices.Contains(said[:i], text) {
 			p.line("%s: %s", p.scenario.Name, text)
 		}
 	}

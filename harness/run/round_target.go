@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -63,8 +64,9 @@ func (r *runner) describeTargets(ctx context.Context) error {
 			}
 		}
 		at := slices.IndexFunc(said[path], func(d program.Description) bool { return d.Name == p.Topology.Target.Name })
-		if at < 0 {
-			return fmt.Errorf("the driver program %s has no target %q; it has %s", path, p.Topology.Target.Name, namesOf(said[path]))
+		if at < 0 { // perhaps of another version; the other points are measured
+			r.leave(i, fmt.Sprintf("the driver program %s has no target %q; it has %s", filepath.Base(path), p.Topology.Target.Name, strings.Join(namesOf(said[path]), ", ")))
+			continue
 		}
 		d := said[path][at]
 		r.result.Manifest.Targets = append(r.result.Manifest.Targets, described(r.numberOf(i), d, p.Topology))

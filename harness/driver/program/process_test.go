@@ -80,9 +80,9 @@ func TestWhatCannotBeLaunched(t *testing.T) {
 	p, err := program(t, "")
 	require.NoError(t, err)
 	for says, change := range map[string]func(*LaunchSpec){
-		`launch: target "redis"; the program has ["memory"]`:                      func(s *LaunchSpec) { s.Target = "redis" },
-		`launch: memory has no guarantee "fsync"; it has ["memory" "os"]`:         func(s *LaunchSpec) { s.Guarantee = Fsync },
-		`launch: memory can't be started with 3 nodes; it can with [1]`:           func(s *LaunchSpec) { s.Nodes = 3 },
+		`launch: target "redis"; the program has memory`:                          func(s *LaunchSpec) { s.Target = "redis" },
+		`launch: memory has no guarantee "fsync"; it has memory, os`:              func(s *LaunchSpec) { s.Guarantee = Fsync },
+		`launch: memory can't be started with nodes = 3; it can with 1`:           func(s *LaunchSpec) { s.Nodes = 3 },
 		`launch: open ` + filepath.Join("nowhere", "launched") + `: no such file`: func(s *LaunchSpec) { s.Folder = "nowhere" },
 	} {
 		s := spec(t)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/pronybench/prony/harness/proc/dialogue"
@@ -81,7 +82,7 @@ func (s *serving) find(ctx context.Context, name string) (Target, Description, e
 		}
 		known = append(known, d.Name)
 	}
-	return nil, Description{}, fmt.Errorf("target %q; the program has %q", name, known)
+	return nil, Description{}, fmt.Errorf("target %q; the program has %s", name, list(known))
 }
 
 func (s *serving) launch(ctx context.Context, spec LaunchSpec) (launched, error) {
@@ -113,11 +114,20 @@ func (d Description) Check(spec LaunchSpec) error {
 	case !attached && d.Missing != "":
 		return fmt.Errorf("%s can't be started here: %s", d.Name, d.Missing)
 	case !slices.Contains(d.Guarantees, spec.Guarantee):
-		return fmt.Errorf("%s has no guarantee %q; it has %q", d.Name, spec.Guarantee, d.Guarantees)
+		return fmt.Errorf("%s has no guarantee %q; it has %s", d.Name, spec.Guarantee, list(d.Guarantees))
 	case !attached && !slices.Contains(d.Nodes, spec.Nodes):
-		return fmt.Errorf("%s can't be started with %d nodes; it can with %d", d.Name, spec.Nodes, d.Nodes)
+		return fmt.Errorf("%s can't be started with nodes = %d; it can with %s", d.Name, spec.Nodes, list(d.Nodes))
 	}
 	return nil
+}
+
+// list writes values with commas between them.
+func list[V any](all []V) string {
+	texts := make([]string, len(all))
+	for i, v := range all {
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // of returns the servers that a command is for.
