@@ -30,6 +30,16 @@ type load struct {
 	workers   sync.WaitGroup
 	ctx       context.Context // of claims
 	end       context.CancelFunc
+
+	mu   sync.Mutex
+	last error // of a call or a task
+}
+
+// failed notes an error, which awaitCompleted shows.
+func (l *load) failed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = err
 }
 
 func newLoad(t *testing.T) *load {
@@ -68,7 +78,8 @@ func (l *load) keepProducing(conn driver.Conn, tenant string, queues []string, b
 				return
 			default:
 			}
-			if errors.Join(enqueue()...) != nil {
+			if err := errors.Join(enqueue()...); err != nil {
+				l.failed(err)
 				time.Sleep(retryPause)
 			}
 		}
@@ -118,6 +129,7 @@ func (l *load) work(conn driver.Conn, tenant string, queues []string, batch int)
 		for l.ctx.Err() == nil {
 			n, err := w.Claim(l.ctx, into)
 			if err != nil {
+				l.failed(err)
 				time.Sleep(retryPause)
 				continue
 			}
@@ -147,7 +159,15 @@ func (l *load) complete(w driver.Worker, tenant string, claimed []driver.Deliver
 }
 
 func (l *load) awaitCompleted(count uint64) {
-	require.Eventually(l.t, func() bool { return l.ledger.Totals().Completed >= count }, patience, retryPause, "%d completed tasks", count)
+	deadline := time.Now().Add(patience)
+	for l.ledger.Totals().Completed < count {
+		if time.Now().After(deadline) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			require.Fail(l.t, "too few tasks were completed", "%d of %d; the last error was %v", l.ledger.Totals().Completed, count, l.last)
+		}
+		time.Sleep(retryPause)
+	}
 }
 
 // finish ends the producers, and the workers when each task whose outcomes are known is completed.

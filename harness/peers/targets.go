@@ -13,18 +13,19 @@ import (
 	"github.com/pronybench/prony/harness/peers/river"
 )
 
-// Targets returns all targets.
+// Targets returns all targets. A launch asks them for their descriptions in this order until it has found its own: RabbitMQ is last, since it
+// takes the longest to say its version.
 func Targets() []program.Target {
 	return []program.Target{
+		prony.Target(),
 		redis.Lists(),
 		redis.Streams(),
 		beanstalkd.Target(),
 		nats.Target(),
-		rabbitmq.Classic(),
-		rabbitmq.Quorum(),
 		postgres.Target(),
 		river.Target(),
 		asynq.Target(),
-		prony.Target(),
+		rabbitmq.Classic(),
+		rabbitmq.Quorum(),
 	}
 }

@@ -38,7 +38,7 @@ func (target) Describe(ctx context.Context) program.Description {
 		program.Setting{Name: "claim", Value: "an asynq.Server with Concurrency = the worker's slots", Because: "Asynq fetches tasks for its handlers by itself, one after the other"},
 		program.Setting{Name: "TaskCheckInterval", Value: checkPause.String(), Because: "the default of 1 s is how long a server sleeps when it has emptied its queues"},
 		program.Setting{Name: "complete", Value: "the handler returns, and Redis's answer to Asynq's script that ends the task is awaited", Because: "Asynq does not tell the handler when the task is done, so a hook of its Redis client watches for it"},
-		program.Setting{Name: "lease", Value: "Asynq's own of 30 s, which it extends while the handler runs", Because: "it can't be set"},
+		program.Setting{Name: "lease", Value: "Asynq's own of 30 s, which it extends while the handler runs; it looks for expired ones every minute", Because: "it can't be set. A task that a kill -9 left active comes back after up to 90 s"},
 	)
 	d.Claim = "Asynq's README: \"guaranteed at least one execution of a task\", and \"low latency to add a task since writes are fast in Redis\"."
 	return d

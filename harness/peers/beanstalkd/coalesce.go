@@ -41,7 +41,7 @@ func (c *coalescing) Write(p []byte) (int, error) {
 		c.waiting = nil
 		c.mu.Unlock()
 		if _, err := c.Conn.Write(out); err != nil {
-			_ = c.Conn.Close() // the readers say what failed
+			_ = c.Close() // the readers say what failed
 		}
 		c.mu.Lock()
 	}

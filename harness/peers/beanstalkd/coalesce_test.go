@@ -38,7 +38,7 @@ func TestWritesCoalesce(t *testing.T) {
 	calls.Wait()
 	assert.Equal(t, strings.Repeat("put 1\r\n", writers*writes), string(got))
 
-	require.NoError(t, c.Conn.Close())
+	require.NoError(t, c.Close())
 	n, err := c.Write([]byte("delete 1\r\n"))
 	assert.NoError(t, err)
 	assert.Equal(t, 10, n)

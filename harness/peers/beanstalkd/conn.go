@@ -49,7 +49,7 @@ func (c *conn) open() (*link, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, errors.Join(errors.New("the connection is closed"), l.Conn.Close())
+		return nil, errors.Join(errors.New("the connection is closed"), l.Close())
 	}
 	if c.opened == nil {
 		c.opened = map[*link]struct{}{}
@@ -63,7 +63,7 @@ func (l *link) drop() {
 	l.owner.mu.Lock()
 	delete(l.owner.opened, l)
 	l.owner.mu.Unlock()
-	_ = l.Conn.Close() // it broke before, or has nothing under way
+	_ = l.Close() // it broke before, or has nothing under way
 }
 
 // Close ends all links; the server gives their jobs to others.
@@ -73,7 +73,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	var errs []error
 	for l := range c.opened {
-		errs = append(errs, l.Conn.Close())
+		errs = append(errs, l.Close())
 	}
 	clear(c.opened)
 	return errors.Join(errs...)

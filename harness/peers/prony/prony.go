@@ -34,7 +34,7 @@ func (target) Describe(ctx context.Context) program.Description {
 	}
 	path, err := topology.FindServer()
 	if err == nil {
-		d.Version, err = child.Version(ctx, `(?s)^(\S[^\n]*)`, path, "version")
+		d.Version, err = child.Version(ctx, `version\s+(\S+)`, path, "version")
 	}
 	if err != nil {
 		d.Missing = err.Error()
@@ -92,8 +92,17 @@ func (s *server) PIDs() (pids []int) {
 
 // Dial implements program.Server.
 func (s *server) Dial(context.Context) (driver.Conn, error) {
-	address, _ := s.cluster.Addresses()
-	return stream.Dial(driver.Target{Address: address, Token: s.cluster.Token, CA: s.cluster.CA}, s.spec.Lease)
+	dial := func() (driver.Conn, error) {
+		address, _ := s.cluster.Addresses()
+		if address == "" {
+			return nil, errors.New("the server has not said yet where it listens")
+		}
+		return stream.Dial(driver.Target{Address: address, Token: s.cluster.Token, CA: s.cluster.CA}, s.spec.Lease)
+	}
+	if s.spec.Nodes > 1 { // a client of a cluster goes on by itself
+		return dial()
+	}
+	return newReopening(dial)
 }
 
 // each calls a method of all servers at once.

@@ -77,7 +77,9 @@ func (w *worker) begin() (*life, error) {
 	}
 	ended := ch.NotifyClose(make(chan *amqp.Error, 1))
 	go func() {
-		<-ended // the client closes it, whatever ends the channel
+		for range ended { // the client closes it, whatever ends the channel
+			continue
+		}
 		close(l.over)
 	}()
 	if err := ch.Qos(w.slots, 0, false); err != nil {

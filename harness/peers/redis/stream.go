@@ -221,9 +221,10 @@ func (w *streamWorker) Complete(ctx context.Context, deliveries []driver.Deliver
 		acknowledged := w.conn.pipeline.XAck(ctx, key, group, ids...)
 		deleted := w.conn.pipeline.XDel(ctx, key, ids...)
 		ended, err := acknowledged.Result()
-		outcome := outcomeOf(err)
+		var outcome error
 		switch {
 		case err != nil:
+			outcome = outcomeOf(err)
 		case ended == 0:
 			outcome = peer.ErrLeaseOver
 		case int(ended) < len(ids):
