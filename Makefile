@@ -1,6 +1,6 @@
 # What a developer runs. CI runs .ci/run, which calls these same targets.
 
-MODULES  := engine harness harness/k6
+MODULES  := engine harness harness/k6 harness/peers
 PACKAGES := $(MODULES:%=./%/...)
 
 # The dev tools are pinned in ci/tools/go.mod and built by the go command at first use. -modfile needs a
@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 dist test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
+.PHONY: help build k6 peers dist test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,11 @@ build: ## Build bin/prony and bin/queued
 k6: ## Build bin/k6, which is k6 with the extension of harness/k6
 	@mkdir -p bin
 	go build -buildvcs=$(BUILDVCS) -o bin/ ./harness/k6/cmd/k6
+
+# A program of its own, since it links the clients of all the other queue servers. ci/peers.sh installs these servers.
+peers: ## Build bin/prony-peers, with which prony measures other queue servers
+	@mkdir -p bin
+	go build -buildvcs=$(BUILDVCS) -o bin/ ./harness/peers/cmd/prony-peers
 
 dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs and checksums: make dist VERSION=v1.2.3
 	ci/dist $(VERSION)

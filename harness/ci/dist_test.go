@@ -28,6 +28,8 @@ func TestDistRefuses(t *testing.T) {
 	c.git("tag", "--force", "harness/"+released, "engine/"+released)
 	c.refuses("there is no tag harness/k6/"+released, "dist", released)
 	c.git("tag", "harness/k6/"+released, "engine/"+released)
+	c.refuses("there is no tag harness/peers/"+released, "dist", released)
+	c.git("tag", "harness/peers/"+released, "engine/"+released)
 	c.refuses("ci is not empty: remove it, or name another folder", "dist", released, "ci")
 }
 

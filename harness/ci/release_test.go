@@ -18,7 +18,7 @@ import (
 )
 
 // The modules of a release, and the version that the tests release. It never leaves the folders of a test.
-var releasedModules = []string{"engine", "harness", "harness/k6"}
+var releasedModules = []string{"engine", "harness", "harness/k6", "harness/peers"}
 
 const released = "v0.9.0-test.1"
 
@@ -118,7 +118,7 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 	head := c.git("rev-parse", "HEAD")
 	out := c.must(nil, filepath.Join(c.dir, "ci/release"), released)
 	assert.Contains(t, out, "Nothing was pushed")
-	assert.Contains(t, out, "git push --atomic REMOTE engine/"+released+" harness/"+released+" harness/k6/"+released)
+	assert.Contains(t, out, "git push --atomic REMOTE engine/"+released+" harness/"+released+" harness/k6/"+released+" harness/peers/"+released)
 	assert.Equal(t, head, c.git("rev-parse", "HEAD"), "the branch stays where it was")
 	assert.Empty(t, c.git("status", "--porcelain"))
 	assert.Len(t, strings.Split(c.git("worktree", "list"), "\n"), 1)
@@ -126,7 +126,7 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 	commit := c.git("rev-parse", "engine/"+released+"^{commit}")
 	assert.Equal(t, head, c.git("rev-parse", commit+"^"))
 	changed := strings.Fields(c.git("diff", "--name-only", head, commit))
-	assert.Subset(t, []string{"harness/go.mod", "harness/go.sum", "harness/k6/go.mod", "harness/k6/go.sum"}, changed)
+	assert.Subset(t, []string{"harness/go.mod", "harness/go.sum", "harness/k6/go.mod", "harness/k6/go.sum", "harness/peers/go.mod", "harness/peers/go.sum"}, changed)
 	c.git("checkout", "--quiet", commit)
 	// The go command reads the repository from here as if it were at its public place.
 	env := append(goEnvironment(t, t.TempDir(), t.TempDir(), "direct"), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+c.dir+".insteadOf",
@@ -195,7 +195,7 @@ func TestReleaseInstalls(t *testing.T) {
 	tools.must([]string{"GOWORK=off"}, "go", "run", "./release", "proxy", c.dir, version, proxy)
 	env := goEnvironment(t, home, modules, "file://"+proxy+","+goSetting(t, "GOPROXY"))
 	outside := checkout{t, t.TempDir()}
-	for _, program := range []string{"engine/cmd/queued", "harness/cmd/prony", "harness/k6/cmd/k6"} {
+	for _, program := range []string{"engine/cmd/queued", "harness/cmd/prony", "harness/k6/cmd/k6", "harness/peers/cmd/prony-peers"} {
 		outside.must(env, "go", "install", modulePath+program+"@"+version)
 		out := outside.must(env, filepath.Join(home, "bin", filepath.Base(program)), "version")
 		t.Logf("%s version:\n%s", filepath.Base(program), out)

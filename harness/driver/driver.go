@@ -1,5 +1,5 @@
 // Package driver defines how load reaches a target; each package below it is one way: streams, unary calls or REST to a server,
-// an embedded server, and null, which answers in memory.
+// an embedded server, null, which answers in memory, and program, which reaches other queue servers through a program of its own.
 //
 // A Conn opens a Producer for a tenant, and a Worker for queues of a tenant. A load calls Enqueue, Claim and Complete with batches,
 // from any number of goroutines, and closes the Conn last. Outcomes are per task: nil is acknowledged, ErrUnknown means that the

@@ -54,6 +54,8 @@ func fits(s *scenario.Scenario) error {
 	switch {
 	case t.Kind == scenario.Embedded || t.Kind == scenario.NoTopology:
 		return fmt.Errorf("its topology %q has no server process", t.Kind)
+	case t.Kind == scenario.ByProgram:
+		return errors.New("its target's servers are not Prony's, of which two builds are compared")
 	case t.Hosts != nil:
 		return errors.New("its nodes have hosts of their own, and those of two builds would share the forwarder between them")
 	case t.Kind == scenario.Remote:

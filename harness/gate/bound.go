@@ -245,6 +245,10 @@ func (l *limits) time() {
 	if topology.Kind == scenario.NoTopology {
 		return
 	}
+	if topology.Kind == scenario.ByProgram { // other servers than Prony's do not say it
+		l.unknown = true
+		return
+	}
 	var cycles uint64
 	var seconds float64
 	for i := range l.rounds {

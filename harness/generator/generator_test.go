@@ -20,6 +20,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/null"
 	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/proc/dialogue"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -91,21 +92,21 @@ func serve(t *testing.T) *served {
 }
 
 // send sends a line and returns the answer.
-func (s *served) send(line string) answer {
+func (s *served) send(line string) dialogue.Answer {
 	s.t.Helper()
 	_, err := io.WriteString(s.in, line+"\n")
 	require.NoError(s.t, err)
 	require.True(s.t, s.answers.Scan())
-	var a answer
+	var a dialogue.Answer
 	require.NoError(s.t, json.Unmarshal(s.answers.Bytes(), &a))
 	return a
 }
 
-func (s *served) do(command string, arguments any) answer {
+func (s *served) do(command string, arguments any) dialogue.Answer {
 	s.t.Helper()
 	data, err := json.Marshal(arguments)
 	require.NoError(s.t, err)
-	line, err := json.Marshal(request{Do: command, With: data})
+	line, err := json.Marshal(dialogue.Request{Do: command, With: data})
 	require.NoError(s.t, err)
 	return s.send(string(line))
 }
@@ -193,7 +194,7 @@ func TestGeneratorEndsWithItsInput(t *testing.T) {
 	})
 	t.Run("with a line that is too long", func(t *testing.T) {
 		s := serve(t)
-		go func() { _, _ = io.WriteString(s.in, strings.Repeat(" ", lineBytesMax+1)) }()
+		go func() { _, _ = io.WriteString(s.in, strings.Repeat(" ", dialogue.LineBytesMax+1)) }()
 		assert.ErrorContains(t, <-s.ended, "read a command: bufio.Scanner: token too long")
 	})
 }

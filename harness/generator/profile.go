@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pronybench/prony/harness/proc/dialogue"
 	"github.com/pronybench/prony/harness/profile"
 )
 
@@ -12,7 +13,7 @@ const (
 	// profileMax bounds the wait for one answer to a request for profiles, which may include a garbage collection.
 	profileMax = 20 * time.Second
 	// profileBytesMax bounds a packed profile, which an answer carries in base64.
-	profileBytesMax = lineBytesMax / 2
+	profileBytesMax = dialogue.LineBytesMax / 2
 )
 
 // profileDone is the answer to the command profile.

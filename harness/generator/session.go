@@ -9,6 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/driver/open"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/proc/dialogue"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -29,7 +30,7 @@ type session struct {
 }
 
 // none are the arguments of a command without any, and the answer of a command that measures nothing.
-type none struct{}
+type none = dialogue.None
 
 var errNotOpen = errors.New("no load is open; send open first")
 

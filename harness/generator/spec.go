@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/pronybench/prony/harness/clienttls"
@@ -56,21 +55,6 @@ type Report struct {
 	RefusedEnqueues    load.Refusals `json:"refused_enqueues"`
 	RefusedCompletions load.Refusals `json:"refused_completions"`
 }
-
-// request is a command to the generator.
-type request struct {
-	Do   string          `json:"do"`
-	With json.RawMessage `json:"with,omitempty"`
-}
-
-// answer is what the generator answers to a request.
-type answer struct {
-	Error string          `json:"error,omitempty"`
-	Done  json.RawMessage `json:"done,omitempty"`
-}
-
-// lineBytesMax bounds a request and an answer.
-const lineBytesMax = 1 << 20
 
 // sliceArguments are the arguments of the commands slice and open_slice.
 type sliceArguments struct {

@@ -3,7 +3,6 @@ package generator
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pronybench/prony/harness/driver"
 )
@@ -24,11 +23,7 @@ type workDone struct {
 
 // StartIdle starts a generator that has no load open; it can do fixed work. End it by Kill.
 func StartIdle(c Command) (*Process, error) {
-	p, err := c.start()
-	if err != nil {
-		return nil, fmt.Errorf("start the generator: %w", err)
-	}
-	return p, nil
+	return start(c)
 }
 
 // Work does fixed work with one request outstanding at any time, and returns the number of cycles, which depends on the seed and on

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -57,13 +58,21 @@ func limits(r *result.Result) []string {
 	case scenario.Embedded:
 		list = append(list, "A server apart from its client. Both are one process: the CPU time, the memory and the profiles are of both together, and"+
 			" no byte passes a socket.", "Replication and failover. One server holds the only copy.")
+	case scenario.ByProgram:
+		list = append(list, "What happens inside of the servers. They are not Prony's: they have no profiles, no locks and no counters here.",
+			"The program between. Calls to the servers pass a driver program, whose CPU time is the client's. It costs every target the same for each call and task.",
+			fmt.Sprintf("Servers that have their host to themselves. Client, driver program and servers share the %s.", render.Plural(max(m.Host.CPUs, 1), "CPU")))
 	case scenario.NoTopology:
 		list = append(list, "A server. There is none: the figures are of the load generator, the recorder and the ledger alone.")
 	}
 	if s.Topology.Shards == 1 && len(s.Swept("topology.shards")) == 0 {
 		list = append(list, "Scaling over shards. There is one shard.")
 	}
-	list = append(list, durabilityLimit(m.Durability())...)
+	if s.Topology.Kind == scenario.ByProgram && strings.Contains(m.Durability(), ", ") {
+		list = append(list, "One guarantee. What a point with a weaker guarantee may lose, another one keeps: their figures are not compared.")
+	} else {
+		list = append(list, durabilityLimit(m.Durability())...)
+	}
 	for _, w := range s.Workloads {
 		if w.Payload.Kind == "fixed" {
 			list = append(list, ofWorkload(&w, several, fmt.Sprintf("Other payload sizes. Every payload has %d bytes.", w.Payload.Max)))
@@ -135,6 +144,10 @@ func durabilityLimit(durability string) []string {
 			" may lose the tasks acknowledged since the last one."}
 	case "sync":
 		return []string{"Other disks. With durability `sync` every figure depends on the fsync latency of this host's file system."}
+	case "memory", "os", "majority":
+		return []string{"Durable writes. With the guarantee `" + durability + "` a server acknowledges before an fsync: a loss of power may lose acknowledged tasks."}
+	case "fsync", "majority_fsync":
+		return []string{"Other disks. With the guarantee `" + durability + "` every figure depends on the fsync latency of this host's file system."}
 	default:
 		return []string{"Durability. The scenario as stored does not say when the server acknowledged."}
 	}

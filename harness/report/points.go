@@ -118,6 +118,11 @@ func pointDurability(r *result.Result, point result.Point) string {
 			return v.Text
 		}
 	}
+	for _, t := range r.Manifest.Targets {
+		if t.Point == point.Number {
+			return t.Guarantee
+		}
+	}
 	return r.Manifest.Durability()
 }
 

@@ -59,14 +59,15 @@ func provenanceTable(p *page, r *result.Result, measured []string) {
 	}
 	p.table([]string{"what", "value"}, filled)
 	serverHostsSection(p, r)
+	targetsSection(p, r)
 	serversSection(p, r)
 }
 
 // serversSection lists all settings that the first server ran with by its own account, and what the others had otherwise.
 func serversSection(p *page, r *result.Result) {
 	switch r.Manifest.Scenario.Topology.Kind {
-	case "", scenario.NoTopology, scenario.Embedded:
-		return // no server process
+	case "", scenario.NoTopology, scenario.Embedded, scenario.ByProgram:
+		return // no server process of Prony's
 	}
 	p.heading(3, "What the servers ran with")
 	servers := r.Manifest.Servers

@@ -91,10 +91,27 @@ func (t *settings) add(name, path, value string) {
 func (t *settings) cluster() {
 	top := t.scenario.Topology
 	t.add("topology", "topology.kind", top.Kind)
+	if top.Target != nil {
+		t.target(top)
+		return
+	}
 	t.add("nodes", "topology.nodes", unlessZero(top.Nodes))
 	t.add("shards", "topology.shards", strconv.Itoa(top.Shards))
 	t.add("durability", "topology.durability", top.Durability)
 	t.add("listen", "topology.listen", top.Listen)
+}
+
+// target adds rows of servers that a driver program launches. What is swept of them is mostly swept together.
+func (t *settings) target(top scenario.Topology) {
+	for _, of := range []struct{ name, path, value string }{
+		{"target", "target.name", top.Target.Name}, {"nodes", "target.nodes", unlessZero(top.Nodes)}, {"guarantee", "target.guarantee", top.Durability},
+	} {
+		if swept := t.scenario.SweptTogether(of.path); len(swept) > 0 {
+			t.rows = append(t.rows, []string{of.name, "swept: " + code(strings.Join(swept, ", "))})
+			continue
+		}
+		t.add(of.name, of.path, of.value)
+	}
 }
 
 func (t *settings) servers() {

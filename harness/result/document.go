@@ -86,33 +86,45 @@ func NewOutcome(r *Result, run string) Outcome {
 
 // Published returns the metrics of r that may be shown: all of them, or where the verdict is incorrect only
 // the counts of tasks at fault.
-func Published(r *Result) map[string]Metric { return published(r, r.Metrics) }
+func Published(r *Result) map[string]Metric { return published(r.Verdict == Incorrect, r.Metrics) }
 
 // PublishedPoints returns the points of r with the metrics that may be shown, likewise.
 func PublishedPoints(r *Result) []Point {
 	points := slices.Clone(r.Points)
 	for i := range points {
-		points[i].Metrics = published(r, points[i].Metrics)
-		points[i].Workloads = publishedWorkloads(r, points[i].Workloads)
+		faulty := faultyPoint(r, points[i].Number)
+		points[i].Metrics = published(faulty, points[i].Metrics)
+		points[i].Workloads = publishedWorkloads(faulty, points[i].Workloads)
 	}
 	return points
 }
 
 // PublishedWorkloads returns the workloads of r with the metrics that may be shown, likewise.
-func PublishedWorkloads(r *Result) []Workload { return publishedWorkloads(r, r.Workloads) }
+func PublishedWorkloads(r *Result) []Workload {
+	return publishedWorkloads(r.Verdict == Incorrect, r.Workloads)
+}
 
-func publishedWorkloads(r *Result, all []Workload) []Workload {
+// faultyPoint reports whether only counts of tasks at fault may be shown of a point. The points of one server's settings stand for each other: if one
+// is incorrect, none has a figure. The servers of different targets have nothing to do with each other.
+func faultyPoint(r *Result, point int) bool {
+	if r.Verdict != Incorrect || r.Manifest.Scenario.Topology.Kind != scenario.ByProgram {
+		return r.Verdict == Incorrect
+	}
+	return slices.ContainsFunc(r.Rounds, func(round Round) bool { return round.Point == point && round.Verdict == Incorrect })
+}
+
+func publishedWorkloads(faulty bool, all []Workload) []Workload {
 	workloads := slices.Clone(all)
 	for i := range workloads {
-		workloads[i].Metrics = published(r, workloads[i].Metrics)
+		workloads[i].Metrics = published(faulty, workloads[i].Metrics)
 	}
 	return workloads
 }
 
-func published(r *Result, all map[string]Metric) map[string]Metric {
+func published(faulty bool, all map[string]Metric) map[string]Metric {
 	metrics := make(map[string]Metric, len(all))
 	maps.Copy(metrics, all)
-	if r.Verdict == Incorrect {
+	if faulty {
 		maps.DeleteFunc(metrics, func(name string, _ Metric) bool {
 			spec, known := Lookup(name)
 			return !known || !spec.OfLedger()

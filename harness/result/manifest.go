@@ -6,12 +6,18 @@ import (
 	"strings"
 )
 
-const durabilityPath = "topology.durability"
+const (
+	durabilityPath = "topology.durability"
+	guaranteePath  = "target.guarantee" // of a target: when its servers acknowledge
+)
 
 // Durability is when the server under test acknowledged, or "unknown"; with a sweep over it, all of them. It stands
 // beside every number.
 func (m Manifest) Durability() string {
 	if swept := m.Scenario.Swept(durabilityPath); len(swept) > 0 {
+		return strings.Join(swept, ", ")
+	}
+	if swept := m.Scenario.SweptTogether(guaranteePath); len(swept) > 0 {
 		return strings.Join(swept, ", ")
 	}
 	return cmp.Or(m.Scenario.Topology.Durability, "unknown")

@@ -78,6 +78,8 @@ type Manifest struct {
 	// Servers are what the servers said that they run with: the first has all its settings, and the others, of further points and
 	// nodes, have those that differ from the first's. It is empty if the servers did not say it.
 	Servers []ServerSettings `json:"servers,omitempty"`
+	// Targets are the kinds of servers that a driver program launched, one of each point; empty of Prony's own servers.
+	Targets []Target `json:"targets,omitempty"`
 	// Hosts are those of servers on other hosts than the generator's, which Host is; empty of a topology on one host.
 	Hosts []ServerHost `json:"hosts,omitempty"`
 }

@@ -112,7 +112,7 @@ func deployable(s *scenario.Scenario) error {
 	}
 	some := func(is func(scenario.Workload) bool) bool { return scenario.Any(s.Workloads, is) }
 	return errors.Join(
-		refuse(s.Topology.Kind == scenario.Embedded || s.Topology.Kind == scenario.NoTopology || s.Topology.Kind == scenario.Remote,
+		refuse(s.Topology.Kind == scenario.Embedded || s.Topology.Kind == scenario.NoTopology || s.Topology.Kind == scenario.Remote || s.Topology.Kind == scenario.ByProgram,
 			fmt.Sprintf("the topology %q", s.Topology.Kind), "use one whose servers are processes of this host"),
 		refuse(s.Topology.Hosts != nil, "hosts for its nodes", "remove the block"),
 		refuse(len(s.Points) > 0, "a sweep", "remove it"),

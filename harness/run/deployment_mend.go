@@ -132,7 +132,7 @@ func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err 
 		case left == 0 && empty, left > 0 && time.Now().After(deadline):
 			return left, nil
 		case left > 0:
-			_, err := stage(loads, func(cfgs []load.Config) (struct{}, error) {
+			_, err := stage(ctx, loads, func(cfgs []load.Config) (struct{}, error) {
 				for _, cfg := range cfgs {
 					cfg.Persist = true // what is in doubt may not be there
 					if _, err := load.Drain(ctx, cfg, max(time.Until(deadline), time.Second)); err != nil {

@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 		actHarness(folder)
 		return
 	}
+	if os.Getenv(programEnv) != "" {
+		actProgram()
+		return
+	}
 	if attack.IsChild(os.Args) {
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer cancel()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -94,6 +95,23 @@ func (p *progress) plan(folder string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pace.begin(p.now())
+}
+
+// targets says which servers a driver program launches, and what is left out, each once.
+func (p *progress) targets(r *result.Result) {
+	var said []string
+	for _, t := range r.Manifest.Targets {
+		said = append(said, fmt.Sprintf("target %s: %s %s, client %s, guarantee %s, %s", t.Name, t.Product, cmp.Or(t.Version, "of an unknown version"), t.Client, t.Guarantee,
+			render.Plural(t.Nodes, "node")))
+	}
+	for _, left := range r.NotMeasured {
+		said = append(said, "not measured: "+left.Why)
+	}
+	for i, text := range said {
+		if p.scenario.Topology.Kind == scenario.ByProgram && !slices.Contains(said[:i], text) {
+			p.line("%s: %s", p.scenario.Name, text)
+		}
+	}
 }
 
 // durability is that of all points.

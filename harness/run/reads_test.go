@@ -161,7 +161,7 @@ func TestReadersShowTheTokenOfTheirTenant(t *testing.T) {
 // readTenants enqueues a task for each of a workload's tenants and reads them.
 func readTenants(t *testing.T, cluster *topology.Cluster, w scenario.Workload) {
 	t.Helper()
-	conns, err := dial(cluster, w)
+	conns, err := dial(t.Context(), cluster, nil, w)
 	require.NoError(t, err)
 	readers, err := openReaders(t.Context(), cluster, w)
 	require.NoError(t, err)

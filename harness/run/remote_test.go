@@ -167,7 +167,7 @@ func TestAttachWantsNoTasksOfItsTenants(t *testing.T) {
 	r, _ := attach(t, s)
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 
-	conn, err := dial(c, s.Workloads[0])
+	conn, err := dial(t.Context(), c, nil, s.Workloads[0])
 	require.NoError(t, err)
 	p, err := conn[0].Producer(t.Context(), load.TenantName(0))
 	require.NoError(t, err)

@@ -66,14 +66,25 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		return m
 	}
 	r.recordServers(cluster, m.round.Point)
-	if m.before, err = tasksBefore(ctx, cluster, r.points[p.point].Workloads); err != nil {
+	target, err := r.launch(ctx, p)
+	if err != nil {
+		m.broken = true
+		m.fault(result.Misconfigured, err.Error())
+	} else if m.before, err = tasksBefore(ctx, cluster, r.points[p.point].Workloads); err != nil {
 		m.broken = true
 		m.fault(result.Misconfigured, err.Error())
 	} else {
-		r.loadOn(ctx, newLoads(r, cluster, p), p, faults, between, &m)
+		loads := newLoads(r, cluster, p)
+		loads.target = target
+		r.loadOn(ctx, loads, p, faults, between, &m)
 		r.calibrate(p, &m)
 	}
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
+	if targetErr := target.close(context.WithoutCancel(ctx)); targetErr != nil {
+		m.stopErr = errors.Join(m.stopErr, targetErr)
+		m.broken = true
+		m.fault(result.Invalid, "the target's servers did not end in order: "+targetErr.Error())
+	}
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
 	m.stopErr = errors.Join(m.stopErr, stopErr)
 	if stopErr != nil && !m.serverEnd {

@@ -107,7 +107,7 @@ func (b *backlogRound) reference() error {
 }
 
 func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
-	return stage(b.loads, func(cfgs []load.Config) (*load.Filled, error) {
+	return stage(b.ctx, b.loads, func(cfgs []load.Config) (*load.Filled, error) {
 		return load.Fill(b.ctx, cfgs[0], uint64(tasks), b.scenario.Backlog.Fill)
 	})
 }
@@ -115,7 +115,7 @@ func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
 // drain completes a backlog, and adds its faults to the round.
 func (b *backlogRound) drain() (*load.Drained, error) {
 	limit := b.scenario.Backlog.Drain
-	drained, err := stage(b.loads, func(cfgs []load.Config) (*load.Drained, error) {
+	drained, err := stage(b.ctx, b.loads, func(cfgs []load.Config) (*load.Drained, error) {
 		return load.Drain(b.ctx, cfgs[0], limit)
 	})
 	if err != nil {

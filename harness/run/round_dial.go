@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -21,8 +22,11 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	return target
 }
 
-// dial opens the connections of a workload to the servers.
-func dial(cluster *topology.Cluster, w scenario.Workload) ([]driver.Conn, error) {
+// dial opens the connections of a workload to the servers, or to those of a target.
+func dial(ctx context.Context, cluster *topology.Cluster, servers *targetServers, w scenario.Workload) ([]driver.Conn, error) {
+	if servers != nil {
+		return servers.dial(ctx, w)
+	}
 	target := targetOf(cluster, w)
 	dialer := open.By(w.Driver, target, w.Lease)
 	switch w.Driver {
@@ -33,7 +37,7 @@ func dial(cluster *topology.Cluster, w scenario.Workload) ([]driver.Conn, error)
 		dialer = func() (driver.Conn, error) { return nothing.Dial(), nil }
 	}
 	if dialer == nil {
-		return nil, fmt.Errorf("workload.driver is %q; it must be stream, unary, rest, embedded or null", w.Driver)
+		return nil, fmt.Errorf("workload.driver is %q; it must be stream, unary, rest, embedded or null, or of a target program", w.Driver)
 	}
 	return open.Conns(w.Connections, dialer)
 }

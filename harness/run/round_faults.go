@@ -106,7 +106,11 @@ func (h *injection) do(ctx context.Context, began time.Time, l *loads) {
 		links = h.mesh
 	}
 	plan := fault.Plan{Faults: h.faults, Window: h.window, Began: began}
-	h.events, h.err = fault.Inject(ctx, plan, faultTargets{l.cluster}, links)
+	var cluster fault.Cluster = faultTargets{l.cluster}
+	if l.target != nil {
+		cluster = targetFaults{l.target}
+	}
+	h.events, h.err = fault.Inject(ctx, plan, cluster, links)
 	<-sampled
 }
 

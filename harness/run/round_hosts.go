@@ -26,16 +26,25 @@ func (r *runner) leaveOut(probe func() hosts.Able) {
 		if missing == "" {
 			continue
 		}
-		left := result.NotMeasured{Name: p.Name, Why: missing}
-		if len(r.scenario.Points) > 0 {
-			left.Point = i + 1
-		}
-		if r.leftOut == nil {
-			r.leftOut = map[int]bool{}
-		}
-		r.leftOut[i] = true
-		r.result.NotMeasured = append(r.result.NotMeasured, left)
+		r.leave(i, missing)
 	}
+}
+
+// leave notes that a point, counted from 0, is left out.
+func (r *runner) leave(point int, why string) {
+	if r.leftOut == nil {
+		r.leftOut = map[int]bool{}
+	}
+	r.leftOut[point] = true
+	r.result.NotMeasured = append(r.result.NotMeasured, result.NotMeasured{Point: r.numberOf(point), Name: r.points[point].Name, Why: why})
+}
+
+// numberOf returns the number that the result gives to a point, counted from 0: 0 without a sweep.
+func (r *runner) numberOf(point int) int {
+	if len(r.scenario.Points) == 0 {
+		return 0
+	}
+	return point + 1
 }
 
 // judgeLeftOut says what was left out: as warnings, or if nothing was measured, as the reason why the run is invalid.

@@ -46,7 +46,7 @@ func (c count) perSecondSince(earlier count) float64 {
 type inProcess struct{ of *loads }
 
 func (g inProcess) load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error) {
-	return stage(g.of, func(cfgs []load.Config) (outcomes []*load.Outcome, err error) {
+	return stage(ctx, g.of, func(cfgs []load.Config) (outcomes []*load.Outcome, err error) {
 		cfgs[0].Hooks = hooks
 		for i := range cfgs {
 			readers, openErr := openReaders(ctx, g.of.cluster, cfgs[i].Workload)

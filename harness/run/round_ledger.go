@@ -33,7 +33,12 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		}
 	}
 	if refused := o.sum(refusedEnqueues); refused.Count > 0 {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the server refused %d enqueues: %s", m.round.Number, refused.Count, refused.First))
+		text := fmt.Sprintf("the server refused %d enqueues: %s", refused.Count, refused.First)
+		if o.workloads[0].Driver == scenario.DriverProgram && m.round.Faults == nil { // a rate with refusals is not compared with one without
+			m.fault(result.Incorrect, text)
+		} else {
+			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, text))
+		}
 	}
 	if err := scrapeRound(ctx, cluster, &m.round); err != nil {
 		m.fault(result.Invalid, err.Error())

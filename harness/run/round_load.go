@@ -18,7 +18,8 @@ import (
 type loads struct {
 	runner    *runner
 	cluster   *topology.Cluster
-	number    int // of the round
+	target    *targetServers // nil of a round on Prony's own servers
+	number    int            // of the round
 	workloads []scenario.Workload
 	generator
 	accounts []*ledger.Ledger // of the workloads of the in-process generator
@@ -72,7 +73,7 @@ func (l *loads) done() count {
 }
 
 // stage opens the connections of all workloads, executes a part of the round's load over them, and closes them.
-func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err error) {
+func stage[T any](ctx context.Context, l *loads, do func([]load.Config) (T, error)) (done T, err error) {
 	var opened [][]driver.Conn
 	defer func() {
 		for _, conns := range opened {
@@ -84,7 +85,7 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 	}()
 	var cfgs []load.Config
 	for i, w := range l.workloads {
-		conns, err := dial(l.cluster, w)
+		conns, err := dial(ctx, l.cluster, l.target, w)
 		if err != nil {
 			return done, err
 		}

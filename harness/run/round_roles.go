@@ -14,7 +14,7 @@ func (r *runner) prefill(ctx context.Context, loads *loads) error {
 	if !loads.workloads[0].ClaimsAlone() {
 		return nil
 	}
-	_, err := stage(loads, func(cfgs []load.Config) (*load.Filled, error) {
+	_, err := stage(ctx, loads, func(cfgs []load.Config) (*load.Filled, error) {
 		return load.Fill(ctx, cfgs[0], uint64(r.scenario.Backlog.Tasks), r.scenario.Backlog.Fill)
 	})
 	return err

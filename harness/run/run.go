@@ -170,13 +170,21 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	r.leaveOut(hosts.Probe)
+	if err := r.describeTargets(ctx); err != nil {
+		return err
+	}
 	plan := planned(r.scenario, r.leftOut)
 	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
+	r.progress.targets(&r.result)
 	defer r.progress.clear() // whoever writes next must find an empty line
 	r.references.sample(ctx)
 	whole := true
+	failed := map[int]bool{} // points whose servers are not asked again: their error is the finding
 	for _, p := range plan {
+		if failed[p.point] {
+			continue
+		}
 		m := r.round(ctx, p)
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("interrupted in round %d of %d: %w", p.number, len(plan), ctx.Err()), m.stopErr)
@@ -186,8 +194,11 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		r.progress.round(&m.round)
 		if m.broken {
-			whole = false
-			break // a server that failed once is not asked again: its error is the finding
+			failed[p.point] = true
+			if r.points[p.point].Topology.Kind != scenario.ByProgram { // a failed target says nothing of other targets
+				whole = false
+				break
+			}
 		}
 		r.references.sample(ctx)
 		if ctx.Err() != nil {
@@ -195,7 +206,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	}
 	if whole && r.options.RepeatInvalid {
-		if err := r.repeat(ctx, r.invalidRounds(plan)); err != nil {
+		if err := r.repeat(ctx, r.invalidRounds(plan, failed)); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,18 @@ import (
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
-// invalidRounds returns the timed rounds of a whole run that are invalid, and nil if they are too many to measure them once more.
-func (r *runner) invalidRounds(plan []plannedRound) (invalid []plannedRound) {
-	for i, p := range plan {
-		if p.kind == timed && r.result.Rounds[i].Verdict == result.Invalid {
+// invalidRounds returns the timed rounds of a whole run that are invalid, but for those of points whose servers failed, and nil if they are too many
+// to measure them once more.
+func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invalid []plannedRound) {
+	verdicts := map[int]result.Verdict{}
+	for i := range r.result.Rounds {
+		verdicts[r.result.Rounds[i].Number] = r.result.Rounds[i].Verdict
+	}
+	for _, p := range plan {
+		if p.kind == timed && !failed[p.point] && verdicts[p.number] == result.Invalid {
 			invalid = append(invalid, p)
 		}
 	}
@@ -41,7 +47,7 @@ func (r *runner) repeat(ctx context.Context, invalid []plannedRound) error {
 			return err
 		}
 		r.progress.round(&m.round)
-		if m.broken {
+		if m.broken && r.points[p.point].Topology.Kind != scenario.ByProgram {
 			return nil
 		}
 		r.references.sample(ctx)

@@ -100,9 +100,11 @@ func TestInvalidRoundsOfARun(t *testing.T) {
 		return r
 	}
 	const pass, invalid = result.Pass, result.Invalid
-	assert.Equal(t, plan[2:3], verdicts(invalid, pass, invalid, invalid).invalidRounds(plan))
-	assert.Empty(t, verdicts(pass, invalid, invalid, pass).invalidRounds(plan))
-	assert.Empty(t, verdicts(pass, result.Incorrect, result.Regressed, pass).invalidRounds(plan))
+	assert.Equal(t, plan[2:3], verdicts(invalid, pass, invalid, invalid).invalidRounds(plan, nil))
+	assert.Empty(t, verdicts(pass, invalid, invalid, pass).invalidRounds(plan, nil))
+	assert.Empty(t, verdicts(pass, invalid, pass, pass).invalidRounds(plan, map[int]bool{0: true}), "its servers failed")
+	assert.Empty(t, verdicts(pass).invalidRounds(plan, nil), "rounds that were not measured")
+	assert.Empty(t, verdicts(pass, result.Incorrect, result.Regressed, pass).invalidRounds(plan, nil))
 }
 
 func TestWhatIsSetAsideCountsNowhere(t *testing.T) {

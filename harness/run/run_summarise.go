@@ -88,6 +88,8 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 		parts = append(parts, result.InOneProcess)
 	case scenario.Remote:
 		parts = append(parts, result.Elsewhere)
+	case scenario.ByProgram:
+		parts = append(parts, result.Elsewhere) // those that run elsewhere, or were killed, have no figures of their processes
 	}
 	if b := r.scenario.Backlog; b != nil && !scenario.Any(p.Workloads, scenario.Workload.ClaimsAlone) {
 		parts = append(parts, result.OfBacklog)

@@ -42,6 +42,13 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 	return 100 * e.generator / share(e.generatorProcs), e.servers < serversSpare*most
 }
 
+// ofTarget is e of a target's servers, which may use all CPUs, however many they are. A driver program is a part of the generator, and is not held to the
+// generator's GOMAXPROCS.
+func (e effort) ofTarget() effort {
+	e.serverCount, e.serverProcs, e.generatorProcs = 1, 0, 0
+	return e
+}
+
 // judgeGenerator makes a round invalid in which the generator was the bottleneck. It does not judge a generator that shares its
 // process with the server, or one that polls, because polling uses CPU time without work. An open load is also judged by its
 // slip.
@@ -61,6 +68,9 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	}
 	if w.remote() {
 		spent.elsewhere, spent.serverProcs = true, w.remoteProcs()
+	}
+	if w.target != nil {
+		spent = spent.ofTarget()
 	}
 	percent, judged := spent.generatorPercent()
 	if !judged {

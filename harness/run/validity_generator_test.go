@@ -31,6 +31,8 @@ func TestWhoseFaultABusyGeneratorIs(t *testing.T) {
 		"measured: full-cycle-batch":    {effort{2, 0.607, 0.896, 1, 1, 1, false}, 60.7, true},
 		"measured: REST":                {effort{2, 0.797, 0.953, 1, 1, 1, false}, 79.7, false},
 		"measured: a cluster":           {effort{2, 0.784, 0.944, 1, 1, 3, false}, 78.4, true},
+		"a target idles":                {effort{2, 1.94, 0.05, 1, 0, 0, false}.ofTarget(), 97, true},
+		"a target is busy":              {effort{2, 1.06, 0.94, 1, 0, 0, false}.ofTarget(), 53, false},
 		"servers elsewhere are busy":    {effort{2, 1.9, 7.5, 0, 8, 1, true}, 95, false},
 		"servers elsewhere idle":        {effort{2, 1.9, 2, 0, 8, 1, true}, 95, true},
 		"servers elsewhere, unknown":    {effort{2, 1.9, 2, 0, 0, 1, true}, 95, true},

@@ -225,7 +225,7 @@ func TestOwnCPUIsThatOfAllProcesses(t *testing.T) {
 		Binary: queued, Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "server.log"), Topology: small().Topology,
 	})
 	require.NoError(t, err)
-	h := watchHost("", cluster.Servers(), os.Getpid())
+	h := watchHost("", cluster.Servers(), nil, os.Getpid())
 	server, err := usage(cluster.Servers()[0])
 	require.NoError(t, err)
 	require.Positive(t, server.CPU)

@@ -22,6 +22,7 @@ type windowProbe struct {
 	folder   *result.Folder
 	cluster  *topology.Cluster
 	servers  []*serverProbe
+	target   *targetProbe // nil of a round on Prony's own servers
 	loads    *loads
 	kind     kind
 	topology string // its kind
@@ -59,6 +60,7 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind, hostRoot: r.options.hostRoot, topology: r.points[p.point].Topology.Kind}
 	w.trace = newTraceProbe(r.scenario, p.kind, p.number, r.folder)
 	if loads != nil {
+		w.target = newTargetProbe(loads.target)
 		loads.slow = w.trace.watch()
 	}
 	w.observe, w.workloads = r.points[p.point].Observe, r.points[p.point].Workloads
@@ -127,11 +129,14 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 	if err := w.readClocks(&w.clientBefore, func(s *serverProbe) error { return s.sampleBefore(ctx) }); err != nil {
 		return err
 	}
+	if err := w.target.start(); err != nil {
+		return err
+	}
 	w.clocks.From = w.mark()
 	began := w.clocks.From.At
 	w.trace.windowBegins(began)
 	w.rates.windowBegins()
-	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.beside...)
+	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.targetServers(), w.generator(), w.beside...)
 	if err := w.between.windowBegins(); err != nil {
 		return err
 	}
@@ -176,6 +181,7 @@ func (w *windowProbe) readGenerator(client *observe.Usage) (err error) {
 func (w *windowProbe) end(ctx context.Context) error {
 	var client observe.Usage
 	clocksErr := w.readClocks(&client, func(s *serverProbe) error { return s.sampleAfter(ctx) })
+	clocksErr = errors.Join(clocksErr, w.target.end())
 	w.clocks.To = w.mark()
 	w.rates.windowEnds()
 	w.host.stop()
@@ -197,6 +203,9 @@ func (w *windowProbe) end(ctx context.Context) error {
 		}
 	}
 	w.client = client.Since(w.clientBefore)
+	if w.target != nil {
+		w.server, w.client = w.target.spent, w.client.Plus(w.target.program)
+	}
 	if _, err := w.scraper.stop(); err != nil {
 		return err
 	}
@@ -251,6 +260,9 @@ func (w *windowProbe) finish(m *measured) error {
 	if len(w.servers) > 0 && w.peaksKnown() {
 		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
 	}
+	if err := w.target.finish(m); err != nil {
+		return err
+	}
 	m.round.Series = w.samples
 	w.observed(m)
 	if w.trace != nil {
@@ -258,6 +270,14 @@ func (w *windowProbe) finish(m *measured) error {
 		m.warnings = append(m.warnings, w.trace.warnings...)
 	}
 	return w.writeProfiles(m)
+}
+
+// targetServers returns the servers of a target, nil in a round on Prony's own.
+func (w *windowProbe) targetServers() *targetServers {
+	if w.loads == nil {
+		return nil
+	}
+	return w.loads.target
 }
 
 // generator returns the process that puts the load on the servers, or this process without a load.
@@ -270,7 +290,7 @@ func (w *windowProbe) generator() int {
 
 // separate reports whether servers run in processes separate from the generator.
 func (w *windowProbe) separate() bool {
-	return len(w.servers) > 0 && w.topology != scenario.Embedded
+	return len(w.servers) > 0 && w.topology != scenario.Embedded || w.target.separate()
 }
 
 // spent adds the CPU usage of both sides and the storage and log usage of the servers.

@@ -76,7 +76,7 @@ func (w *windowProbe) completed(m *measured) float64 {
 // with a partial one among them, have no such figures.
 func (w *windowProbe) storage(m *measured) {
 	cycles := w.completed(m)
-	if cycles <= 0 {
+	if cycles <= 0 || len(w.servers) == 0 {
 		return
 	}
 	for metric, counter := range storageCounters {

@@ -13,8 +13,9 @@ import (
 // hostWatch watches the host and the run's processes within a window.
 type hostWatch struct {
 	servers   []*topology.Server
-	pid       int   // the generator's
-	beside    []int // other processes of the run, which have no figures of their own
+	target    *targetServers // nil of a round on Prony's own servers
+	pid       int            // the generator's
+	beside    []int          // other processes of the run, which have no figures of their own
 	watch     *observe.Watch
 	generator *processWatch
 	each      []*processWatch // of the servers
@@ -37,9 +38,9 @@ type processWatch struct {
 
 // watchHost begins to watch. The host's proc and sys are below root; "" is its own. The generator's process is this one, or
 // another one that it started.
-func watchHost(root string, servers []*topology.Server, generator int, beside ...int) *hostWatch {
+func watchHost(root string, servers []*topology.Server, target *targetServers, generator int, beside ...int) *hostWatch {
 	h := &hostWatch{
-		servers: servers, pid: generator, beside: beside, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
+		servers: servers, target: target, pid: generator, beside: beside, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
 	}
 	for _, s := range servers {
 		h.each = append(h.each, &processWatch{pid: func() int { return s.Node().PID }})
@@ -68,6 +69,11 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 		}
 		sum += used
 	}
+	used, err := h.target.ownCPU()
+	if err != nil {
+		return 0, err
+	}
+	sum += used.CPU
 	for _, s := range h.servers {
 		if n := s.Node(); n.Remote || n.PID == os.Getpid() {
 			continue

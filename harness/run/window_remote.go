@@ -125,6 +125,9 @@ func (s *serverProbe) readRemotePeak(watched *processWatch) {
 
 // cpuKnown reports whether the CPU time of all servers is known.
 func (w *windowProbe) cpuKnown() bool {
+	if w.target != nil && w.target.unknown {
+		return false
+	}
 	for _, s := range w.servers {
 		if s.cpuUnknown != nil {
 			return false

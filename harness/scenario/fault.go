@@ -163,7 +163,7 @@ func readFaults(s *hclfile.Block, of *Scenario) []Fault {
 
 // checkFaultsFit says what of a scenario can't be had together with faults.
 func checkFaultsFit(b *hclfile.Block, of *Scenario) {
-	if !of.Topology.Clustered() && of.Topology.Kind != "" {
+	if !of.Topology.Clustered() && of.Topology.Kind != "" && of.Topology.Kind != ByProgram {
 		b.Problem(fmt.Sprintf("%s needs a cluster; the topology is %q", b, of.Topology.Kind), `write topology "raft", or remove the fault`)
 	}
 	if of.Phases.Window > faultWindowMax {
@@ -260,6 +260,7 @@ func checkFault(b *hclfile.Block, kind faultKind, f Fault, t Topology) {
 		b.AttrProblem("direction", "direction has no meaning with all(): what one node sends another receives", "remove it")
 	}
 	checkRemoteFaults(b, f, t)
+	checkTargetFaults(b, f, t)
 	if t.Clustered() && t.Nodes < kind.nodes {
 		b.Problem(fmt.Sprintf("%s needs a cluster of %d nodes at least; it has %d", b, kind.nodes, t.Nodes), moreNodes(t))
 	}

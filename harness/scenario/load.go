@@ -111,7 +111,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
-	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack", "observe",
+	"topology", "target", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack", "observe",
 	"limit", "score", "soak",
 }
 
@@ -177,6 +177,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
 	checkRemote(b, s)
+	checkTargetServers(b, s)
 	checkOfK6(b, s)
 	if s.Soak = readSoak(b, s); s.Soak != nil {
 		s.Rounds = 1

@@ -160,7 +160,10 @@ func IntervalCycles(percentile float64) int {
 // String writes the topology in words: "single", "sharded, 4 shards", "raft, 3 nodes".
 func (t Topology) String() string {
 	words := []string{t.Kind}
-	if t.Kind == Raft || t.Kind == Remote {
+	if t.Target != nil {
+		words[0] += " " + t.Target.Name
+	}
+	if t.Kind == Raft || t.Kind == Remote || t.Kind == ByProgram {
 		words = append(words, plural(t.Nodes, "node"))
 	}
 	if t.Shards > 1 {

@@ -20,6 +20,9 @@ func (s *Scenario) At(values []Value) (p Point, known bool) {
 	if h := s.Topology.Hosts; h != nil {
 		p.Topology.Hosts = new(*h)
 	}
+	if t := s.Topology.Target; t != nil {
+		p.Topology.Target = new(*t)
+	}
 	if b := s.Topology.Build; b != nil {
 		p.Topology.Build = new(*b)
 	}
@@ -58,6 +61,8 @@ func (p *Point) set(path, text string) bool {
 		name, attribute, _ := strings.Cut(attribute, ".")
 		at := slices.IndexFunc(p.Workloads, func(w Workload) bool { return w.Name == name })
 		return at >= 0 && replace(&p.Workloads[at], attribute, text)
+	case "target":
+		return p.setTarget(attribute, text)
 	case "attack":
 		return true
 	case "observe":

@@ -268,8 +268,12 @@ func elementName(list []any, i int) (name, key string) {
 // Settings that have no default are left out.
 func (s *Scenario) defaults() map[string]string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "scenario %q {\n topology %q {\n", s.Name, s.Topology.Kind)
-	if s.Topology.Kind != NoTopology {
+	fmt.Fprintf(&text, "scenario %q {\n %s {\n", s.Name, s.Topology.header())
+	switch s.Topology.Kind {
+	case NoTopology:
+	case ByProgram:
+		fmt.Fprintf(&text, "  guarantee = %q\n", s.Topology.Durability)
+	default:
 		fmt.Fprintf(&text, "  durability = %q\n", s.Topology.Durability)
 	}
 	if s.Topology.Kind == "sharded" {
@@ -303,11 +307,19 @@ func (s *Scenario) defaults() map[string]string {
 	return all
 }
 
+// header is how the block begins that t is read from.
+func (t Topology) header() string {
+	if t.Target != nil {
+		return fmt.Sprintf("target %q", t.Target.Name)
+	}
+	return fmt.Sprintf("topology %q", t.Kind)
+}
+
 const defaultScript = "script.js"
 
 // required are the attributes that a scenario must say, by block.
 var required = map[string][]string{
-	"topology": {"kind", "durability"},
+	"topology": {"kind", "durability", "name"},
 	"workload": {"driver", "producers", "workers", "script", "script_sha256"},
 	"phases":   {"window"},
 	"soak":     {"for", "percent_max", "because"},

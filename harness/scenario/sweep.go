@@ -176,6 +176,13 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 			return sweep{}, false
 		}
 		return sweep{path: path, kind: "topology", attribute: settingsPrefix + name}, true
+	case len(parts) == 2 && parts[0] == "target":
+		found = sweep{path: path, kind: "target", attribute: parts[1]}
+		attributes = targetSweeps
+		if !s.HasBlock("target") {
+			b.LabelProblem("the scenario has no target to sweep", "write "+targetBlock.Example+" in place of the topology")
+			return sweep{}, false
+		}
 	case len(parts) == 2 && parts[0] == "attack":
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
 		attributes = []string{"clients"}
@@ -199,7 +206,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	default:
 		b.LabelProblem(fmt.Sprintf("%q is not the path of a setting that can be swept", path),
-			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE", "workload.NAME.ATTRIBUTE", "attack.clients" or "observe.ATTRIBUTE"`)
+			`write "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE", "target.ATTRIBUTE", "workload.NAME.ATTRIBUTE", "attack.clients" or "observe.ATTRIBUTE"`)
 		return sweep{}, false
 	}
 	if !slices.Contains(attributes, found.attribute) {
@@ -291,6 +298,27 @@ func (s *Scenario) Swept(path string) []string {
 		}
 	}
 	return nil
+}
+
+// SweptTogether is Swept also of a setting that is swept together with others, and returns each value once.
+func (s *Scenario) SweptTogether(path string) (values []string) {
+	for _, sweep := range s.Sweeps {
+		paths := strings.Split(sweep.Path, between)
+		at := slices.Index(paths, path)
+		if at < 0 {
+			continue
+		}
+		for _, joined := range sweep.Values {
+			texts := []string{joined}
+			if len(paths) > 1 {
+				texts = strings.Split(joined, between)
+			}
+			if len(texts) == len(paths) && !slices.Contains(values, texts[at]) {
+				values = append(values, texts[at])
+			}
+		}
+	}
+	return values
 }
 
 // between stands between the paths, and the values, of sweeps that advance together.

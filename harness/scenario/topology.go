@@ -10,12 +10,12 @@ import (
 
 // Topology says which processes are under test.
 type Topology struct {
-	Kind         string        `json:"kind"`           // "single", "sharded", Raft, Remote, Embedded or NoTopology
-	Nodes        int           `json:"nodes,omitzero"` // of "raft" and "remote": how many server processes; 0 of the others, which have one
+	Kind         string        `json:"kind"`           // "single", "sharded", Raft, Remote, Embedded, NoTopology or ByProgram
+	Nodes        int           `json:"nodes,omitzero"` // of "raft", "remote" and "target": how many server processes; 0 of the others, which have one
 	Shards       int           `json:"shards"`         // 0 of NoTopology
-	Durability   string        `json:"durability"`     // "sync", "interval" or "none"
+	Durability   string        `json:"durability"`     // "sync", "interval" or "none"; of ByProgram one of Guarantees
 	SyncInterval time.Duration `json:"sync_interval"`
-	Listen       string        `json:"listen"`             // "tcp" or "unix"; "" of Embedded and NoTopology
+	Listen       string        `json:"listen"`             // "tcp" or "unix"; "" of Embedded, NoTopology and ByProgram
 	Procs        int           `json:"procs,omitzero"`     // each server's GOMAXPROCS; 0: its own choice
 	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
 	TLS          bool          `json:"tls,omitzero"`       // the servers' listeners for clients serve TLS, with a certificate made for each start of the topology
@@ -26,6 +26,8 @@ type Topology struct {
 	DefaultSettings bool `json:"default_settings,omitzero"`
 	// Remote says where the servers of Remote are; nil of the others.
 	Remote *RemoteServers `json:"remote,omitempty"`
+	// Target says which servers a driver program launches, of ByProgram; nil of the others.
+	Target *TargetServers `json:"target,omitempty"`
 	// Settings are further settings of the servers, by the names that the server has for them: "storage.memtable_size". They are text, as the
 	// server's flags take it.
 	Settings map[string]string `json:"settings,omitempty"`
@@ -57,6 +59,9 @@ var topologyBlock = hclfile.Inner{
 
 // readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings build }.
 func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
+	if s.HasBlock("target") {
+		return readTargetServers(s)
+	}
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
 		return Topology{}

@@ -21,7 +21,7 @@ func Any(workloads []Workload, is func(Workload) bool) bool {
 // Workload says what load is put on the topology.
 type Workload struct {
 	Name        string  `json:"name"`
-	Driver      string  `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
+	Driver      string  `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull or DriverProgram
 	Script      Script  `json:"-"`                    // of DriverK6
 	Procs       int     `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
 	BusyPoll    bool    `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
@@ -160,6 +160,14 @@ func checkDriver(b *hclfile.Block, driver, kind string) {
 	if driver == "" || kind == "" {
 		return
 	}
+	switch {
+	case driver == DriverProgram && kind != ByProgram:
+		b.AttrProblem("driver", `the driver "program" reaches the servers of a target, and the scenario has none`, `write a target in place of the topology, or take another driver`)
+		return
+	case kind == ByProgram && driver != DriverProgram:
+		b.AttrProblem("driver", fmt.Sprintf("the driver %q does not reach a target", driver), `write driver = "program"`)
+		return
+	}
 	for _, need := range []struct{ driver, kind string }{{DriverEmbedded, Embedded}, {DriverNull, NoTopology}} {
 		switch {
 		case driver == need.driver && kind != need.kind:
@@ -199,7 +207,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
-			OneOf: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull}, Required: true,
+			OneOf: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull, DriverProgram}, Required: true,
 		}),
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),

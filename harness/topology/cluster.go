@@ -89,7 +89,7 @@ func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, er
 // ids are those of the servers.
 func (c *Config) ids() []string {
 	switch c.Topology.Kind {
-	case scenario.NoTopology:
+	case scenario.NoTopology, scenario.ByProgram:
 		return nil
 	case scenario.Raft:
 		var ids []string

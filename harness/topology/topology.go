@@ -46,7 +46,7 @@ const (
 // what is in Config.Keep is left. A failure of a server is a *ServerError.
 //
 // The servers' life does not depend on ctx afterwards: the caller must call Stop. They end by themselves only when this
-// process dies. The server of topology "embedded" is a part of this process; topology "none" has no server.
+// process dies. The server of topology "embedded" is a part of this process; topologies "none" and "target" have no server here.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := config.prepare(); err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
@@ -76,7 +76,7 @@ func (c *Config) prepare() error {
 		return check(c.Topology)
 	}
 	switch c.Topology.Kind {
-	case scenario.Embedded, scenario.NoTopology:
+	case scenario.Embedded, scenario.NoTopology, scenario.ByProgram:
 		return fmt.Errorf("topology %q has no server process to keep", c.Topology.Kind)
 	}
 	var err error
@@ -90,7 +90,7 @@ func check(t scenario.Topology) error {
 	if t.TLS && t.Listen != "tcp" {
 		return fmt.Errorf("tls is true of topology %q, which listens on %q: set tls to false, or listen on TCP", t.Kind, t.Listen)
 	}
-	if len(t.Settings) > 0 && (t.DefaultSettings || t.Kind != "single" && t.Kind != "sharded" && t.Kind != "raft") {
+	if len(t.Settings) > 0 && t.Kind != scenario.ByProgram && (t.DefaultSettings || t.Kind != "single" && t.Kind != "sharded" && t.Kind != "raft") {
 		return fmt.Errorf("settings are given to topology %q, whose server takes none", t.Kind)
 	}
 	switch t.Kind {
@@ -114,7 +114,7 @@ func check(t scenario.Topology) error {
 		if t.Procs > 0 || t.BusyPoll || t.Listen == "unix" {
 			return fmt.Errorf("topology %q has no process and no connection of its own: procs, busy_poll and listen don't apply", t.Kind)
 		}
-	case scenario.NoTopology:
+	case scenario.NoTopology, scenario.ByProgram: // what a driver program launches is no server of a Cluster
 	default:
 		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Remote, scenario.Embedded, scenario.NoTopology)
 	}

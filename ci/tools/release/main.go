@@ -23,6 +23,7 @@ var siblings = []sibling{
 	{"github.com/pronybench/prony/engine", "engine"},
 	{"github.com/pronybench/prony/harness", "harness"},
 	{"github.com/pronybench/prony/harness/k6", "harness/k6"},
+	{"github.com/pronybench/prony/harness/peers", "harness/peers"},
 }
 
 // tag returns the name of the git tag at which the go command finds a version of the module.

@@ -321,8 +321,8 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for _, p := range s.Plan() {
-		if kind := p.Topology.Kind; kind == scenario.Embedded || kind == scenario.NoTopology {
-			return nil, fmt.Errorf("%s: scenario %q has no server process of its own (topology %q), so there are no two builds to compare", file, s.Name, kind)
+		if kind := p.Topology.Kind; kind == scenario.Embedded || kind == scenario.NoTopology || kind == scenario.ByProgram {
+			return nil, fmt.Errorf("%s: scenario %q has no server process of Prony's (topology %q), so there are no two builds to compare", file, s.Name, kind)
 		}
 	}
 	if c.Flags().Changed("rounds") {

@@ -190,7 +190,22 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Remote != nil {
 		words = append(words, remoteInWords(t))
 	}
+	if t.Target != nil {
+		words = append(words, targetInWords(*t.Target))
+	}
 	return strings.Join(words, ", ")
+}
+
+// targetInWords says where the servers of a target come from.
+func targetInWords(t scenario.TargetServers) string {
+	words := "started by the driver program"
+	if len(t.Addresses) > 0 {
+		words = "attached at " + strings.Join(t.Addresses, ", ") + " by the driver program"
+	}
+	if t.Program != "" {
+		words += " " + t.Program
+	}
+	return words
 }
 
 // remoteInWords says where servers on other hosts are.

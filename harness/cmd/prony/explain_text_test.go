@@ -42,3 +42,22 @@ func TestExplainAllSaysHowLongAllTakes(t *testing.T) {
 	assert.Equal(t, 2, ran.code)
 	assert.Contains(t, ran.stderr, "--all takes the scenarios of scenarios/: leave out scenarios/one.hcl")
 }
+
+func TestTargetsInWords(t *testing.T) {
+	top := scenario.Topology{Kind: scenario.ByProgram, Nodes: 3, Durability: "majority", Target: &scenario.TargetServers{Name: "nats"}, Settings: map[string]string{"a": "b"}}
+	assert.Equal(t, "target nats, 3 nodes, durability majority, a = b, started by the driver program", topologyInWords(top))
+	top.Target.Addresses, top.Target.Program, top.Settings = []string{"a:1", "b:1", "c:1"}, "bin/mine", nil
+	assert.Equal(t, "target nats, 3 nodes, durability majority, attached at a:1, b:1, c:1 by the driver program bin/mine", topologyInWords(top))
+}
+
+// The scenarios of other queue servers and of Prony's are right, whether or not the servers are installed.
+func TestPeersAreExplained(t *testing.T) {
+	got := prony(t, "explain", "../../../scenarios/peers.hcl")
+	require.Equal(t, 0, got.code, got.stderr)
+	for _, says := range []string{
+		"peers: Queue servers that acknowledge after an fsync\n", "topology   target prony, 1 node, durability fsync, started by the driver program",
+		"over 4 connections of driver program", `36. name=asynq, batch=64, payload=fixed("4KiB")`, "fault      kill of all() at 5s for 1s",
+	} {
+		assert.Contains(t, got.stdout, says)
+	}
+}

@@ -1,0 +1,63 @@
+package program
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// claimed holds the tasks that a connection has claimed and not settled, by their handles. Its methods may be called from any goroutine.
+//
+// The lower half of a handle is a place, and the upper half how often the place was used, so that a handle is never used again.
+type claimed struct {
+	mu     sync.Mutex
+	places []place
+	free   []uint32 // places that hold no task
+}
+
+type place struct {
+	uses     uint32
+	held     bool
+	delivery driver.Delivery
+}
+
+// put takes tasks and appends their handles.
+func (c *claimed) put(deliveries []driver.Delivery, handles []uint64) ([]uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.places)-len(c.free)+len(deliveries) > claimedMax {
+		return handles, fmt.Errorf("more than %d tasks are claimed and not settled", claimedMax)
+	}
+	for i := range deliveries {
+		var at uint32
+		if last := len(c.free) - 1; last >= 0 {
+			at, c.free = c.free[last], c.free[:last]
+		} else {
+			at = uint32(len(c.places))
+			c.places = append(c.places, place{})
+		}
+		p := &c.places[at]
+		p.uses++
+		p.held, p.delivery = true, deliveries[i]
+		handles = append(handles, uint64(p.uses)<<32|uint64(at))
+	}
+	return handles, nil
+}
+
+// take gives the tasks of handles back, each once. After an error those before it are taken.
+func (c *claimed) take(handles []uint64, into []driver.Delivery) ([]driver.Delivery, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, handle := range handles {
+		at := uint32(handle)
+		if int(at) >= len(c.places) || !c.places[at].held || c.places[at].uses != uint32(handle>>32) {
+			return into, fmt.Errorf("handle %d is not that of a task that is claimed and not settled", handle)
+		}
+		p := &c.places[at]
+		into = append(into, p.delivery)
+		p.held, p.delivery = false, driver.Delivery{}
+		c.free = append(c.free, at)
+	}
+	return into, nil
+}

@@ -1,0 +1,183 @@
+package program
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// open opens a session and returns its number.
+func (c *conn) open(ctx context.Context, k kind, o opening) (session uint32, canFail bool, err error) {
+	for _, name := range append([]string{o.tenant}, o.queues...) {
+		if len(name) > nameBytesMax {
+			return 0, false, fmt.Errorf("a name of %d bytes; a name has at most %d", len(name), nameBytesMax)
+		}
+	}
+	c.mu.Lock()
+	full := c.sessions == sessionsMax
+	if !full {
+		c.sessions++
+		o.session = c.sessions
+	}
+	c.mu.Unlock()
+	if full {
+		return 0, false, fmt.Errorf("a connection to a driver program has at most %d producers and workers: raise connections", sessionsMax)
+	}
+	of := newCall()
+	id, err := c.begin(ctx, k, of)
+	if err != nil {
+		return 0, false, err
+	}
+	of.frame = o.append(of.frame, k)
+	if err := c.do(ctx, id, of); err != nil {
+		return 0, false, err
+	}
+	canFail = of.canFail
+	of.put()
+	return o.session, canFail, nil
+}
+
+// Producer implements driver.Conn.
+func (c *conn) Producer(ctx context.Context, tenant string) (driver.Producer, error) {
+	session, _, err := c.open(ctx, kindOpenProducer, opening{tenant: tenant})
+	if err != nil {
+		return nil, err
+	}
+	return &producer{conn: c, session: session, tenant: tenant}, nil
+}
+
+// Worker implements driver.Conn.
+func (c *conn) Worker(ctx context.Context, tenant string, queues []string, slots int) (driver.Worker, error) {
+	session, canFail, err := c.open(ctx, kindOpenWorker, opening{tenant: tenant, slots: slots, queues: queues})
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{conn: c, session: session, tenant: tenant, names: names{}}
+	if canFail {
+		return failer{w}, nil
+	}
+	return w, nil
+}
+
+type producer struct {
+	conn    *conn
+	session uint32
+	tenant  string
+}
+
+// Enqueue implements driver.Producer. A task that asks for more than the protocol has is an error, and nothing is sent.
+func (p *producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	if len(tasks) > tasksMax {
+		return fmt.Errorf("%d tasks in a call; a driver program takes at most %d", len(tasks), tasksMax)
+	}
+	for i := range tasks {
+		if err := p.check(&tasks[i]); err != nil {
+			return err
+		}
+	}
+	of := newCall()
+	id, err := p.conn.begin(ctx, kindEnqueue, of)
+	if err != nil {
+		return err
+	}
+	of.frame = appendTasks(of.frame, p.session, tasks)
+	return p.conn.settle(ctx, id, of, outcomes[:len(tasks)])
+}
+
+func (p *producer) check(t *driver.Task) error {
+	switch {
+	case t.Tenant != p.tenant:
+		return fmt.Errorf("a task of tenant %q over a session of tenant %q", t.Tenant, p.tenant)
+	case len(t.Queue) > nameBytesMax:
+		return fmt.Errorf("a queue's name of %d bytes; a name has at most %d", len(t.Queue), nameBytesMax)
+	case t.Priority != 0 || t.MaxAttempts != 0 || t.Backoff != 0 || t.Key != "" || t.ResultRetention != 0 || t.Delay != 0:
+		return errors.New("a task with a priority, attempts, a key, a result or a delay, which driver programs do not take")
+	}
+	return nil
+}
+
+// settle makes a call that is answered by outcomes. They are the caller's alone once settle has returned.
+func (c *conn) settle(ctx context.Context, id uint64, of *call, outcomes []error) error {
+	// An answer that comes too late must not be read into the caller's memory, which is why an abandoned call is not used again.
+	of.outcomes = outcomes
+	if err := c.do(ctx, id, of); err != nil {
+		return err
+	}
+	of.put()
+	return nil
+}
+
+// worker is a session that claims. The reading goroutine alone uses names.
+type worker struct {
+	conn    *conn
+	session uint32
+	tenant  string
+	names   names
+}
+
+// Claim implements driver.Worker.
+func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
+	if len(into) == 0 {
+		return 0, nil
+	}
+	of := newCall()
+	id, err := w.conn.begin(ctx, kindClaim, of)
+	if err != nil {
+		return 0, err
+	}
+	of.frame = binary.BigEndian.AppendUint32(of.frame, w.session)
+	of.frame = binary.BigEndian.AppendUint32(of.frame, uint32(min(len(into), tasksMax)))
+	of.worker, of.into = w, into[:min(len(into), tasksMax)]
+	if err := w.conn.do(ctx, id, of); err != nil {
+		return 0, err
+	}
+	n := of.n
+	of.put()
+	return n, nil
+}
+
+// Complete implements driver.Worker.
+func (w *worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	for i := range deliveries {
+		if deliveries[i].Result != nil {
+			return errors.New("a completion with a result, which driver programs do not take")
+		}
+	}
+	return w.settle(ctx, kindComplete, deliveries, outcomes)
+}
+
+func (w *worker) settle(ctx context.Context, k kind, deliveries []driver.Delivery, outcomes []error) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	if len(deliveries) > tasksMax {
+		return fmt.Errorf("%d tasks in a call; a driver program takes at most %d", len(deliveries), tasksMax)
+	}
+	of := newCall()
+	id, err := w.conn.begin(ctx, k, of)
+	if err != nil {
+		return err
+	}
+	if of.frame, err = appendHandles(of.frame, w.session, deliveries); err != nil {
+		<-w.conn.free
+		of.put()
+		return err
+	}
+	return w.conn.settle(ctx, id, of, outcomes[:len(deliveries)])
+}
+
+// failer is a worker of a target that can fail tasks.
+type failer struct{ *worker }
+
+var _ driver.Failer = failer{}
+
+// Fail implements driver.Failer.
+func (f failer) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	return f.settle(ctx, kindFail, deliveries, outcomes)
+}

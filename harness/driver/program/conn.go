@@ -1,0 +1,316 @@
+package program
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+const (
+	// cancelMax bounds the wait for the answer to a claim that was cancelled.
+	cancelMax = 5 * time.Second
+	// closeMax bounds the end of a connection: what waits is written, and the program ends its sessions.
+	closeMax = 10 * time.Second
+	// readBufferBytes is how much one read of a connection takes at most.
+	readBufferBytes = 64 << 10
+)
+
+// conn is a connection to a program, as driver.Conn says. Calls of all sessions are pipelined on it.
+type conn struct {
+	socket net.Conn
+	out    *writer
+	status func() string // how the program's process is
+	free   chan struct{} // has an element for each call that is not answered
+	over   chan struct{} // closed at the end of the reading goroutine
+
+	closing sync.Once
+	closed  error // of the first Close
+
+	mu       sync.Mutex
+	calls    map[uint64]*call // not answered; nil for one that nobody waits for
+	last     uint64
+	sessions uint32
+	closes   bool  // Close was called
+	ended    error // why the connection has ended; nil before
+}
+
+// call is a call that waits for its answer. The goroutine that made the call owns it but between register and the element of ready.
+type call struct {
+	ready chan struct{} // gets one element when the answer is here
+	frame []byte
+
+	// What the answer is read into:
+	outcomes []error
+	into     []driver.Delivery
+	worker   *worker // of a claim
+	n        int
+	canFail  bool
+	err      error
+}
+
+var calls = sync.Pool{New: func() any { return &call{ready: make(chan struct{}, 1)} }}
+
+func newCall() *call { return calls.Get().(*call) }
+
+// put gives a call back that was answered.
+func (c *call) put() {
+	*c = call{ready: c.ready, frame: c.frame}
+	calls.Put(c)
+}
+
+func newConn(socket net.Conn, status func() string) *conn {
+	c := &conn{
+		socket: socket, out: newWriter(socket), status: status, free: make(chan struct{}, callsMax),
+		over: make(chan struct{}), calls: map[uint64]*call{},
+	}
+	go c.read()
+	return c
+}
+
+// begin registers a call and begins its frame, when fewer than callsMax are under way.
+func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err error) {
+	select {
+	case c.free <- struct{}{}:
+	default:
+		select {
+		case c.free <- struct{}{}:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-c.over:
+			return 0, c.end()
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended != nil {
+		return 0, c.ended
+	}
+	c.last++
+	of.frame = beginFrame(of.frame, k, c.last)
+	return c.last, nil
+}
+
+// do sends the frame of a call that was begun, and waits for the answer. A call that was not answered before ctx is done goes on in the program,
+// and its answer is dropped; a claim is cancelled first, and what the program had claimed by then is taken.
+func (c *conn) do(ctx context.Context, id uint64, of *call) error {
+	var err error
+	if of.frame, err = endFrame(of.frame); err != nil {
+		<-c.free
+		of.put()
+		return err
+	}
+	c.mu.Lock()
+	if c.ended != nil {
+		c.mu.Unlock()
+		return c.ended
+	}
+	c.calls[id] = of
+	c.mu.Unlock()
+	if err := c.out.write(ctx, of.frame); err != nil {
+		if c.forget(id) {
+			<-c.free
+			return c.because(err)
+		}
+		<-of.ready // the connection has ended meanwhile
+		return of.err
+	}
+	select {
+	case <-of.ready:
+		return of.err
+	case <-ctx.Done():
+	}
+	if of.worker != nil {
+		c.cancel(id)
+		timer := time.NewTimer(cancelMax)
+		defer timer.Stop()
+		select {
+		case <-of.ready:
+			if of.err != nil {
+				return context.Cause(ctx)
+			}
+			return nil
+		case <-timer.C:
+		}
+	}
+	if c.abandon(id) {
+		return context.Cause(ctx)
+	}
+	<-of.ready
+	return of.err
+}
+
+// forget removes a call whose frame was not sent, and reports whether nobody else has taken the call.
+func (c *conn) forget(id uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, is := c.calls[id]
+	delete(c.calls, id)
+	return is
+}
+
+// abandon makes the answer to a call be dropped, and reports whether nobody else has taken the call.
+func (c *conn) abandon(id uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, is := c.calls[id]; !is {
+		return false
+	}
+	c.calls[id] = nil
+	return true
+}
+
+// cancel asks the program to end a claim.
+func (c *conn) cancel(id uint64) {
+	ctx, stop := context.WithTimeout(context.Background(), cancelMax)
+	defer stop()
+	frame, err := endFrame(beginFrame(nil, kindCancel, id))
+	if err == nil {
+		_ = c.out.write(ctx, frame) // a connection that has ended needs no cancel
+	}
+}
+
+// because returns why a write failed: the end of the connection, where that was said.
+func (c *conn) because(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	select { // the program may have said why
+	case <-c.over:
+		return c.end()
+	case <-time.After(cancelMax):
+		return fmt.Errorf("write to the program: %w", err)
+	}
+}
+
+// end returns why the connection has ended.
+func (c *conn) end() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// read reads answers until the connection ends, and fails the calls that have none then.
+func (c *conn) read() {
+	defer close(c.over)
+	err := c.answers()
+	_ = c.socket.Close() // the writing goroutine ends then
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = err
+	for id, of := range c.calls {
+		delete(c.calls, id)
+		if of != nil {
+			of.err = err
+			of.ready <- struct{}{}
+		}
+	}
+}
+
+// errEnd is how a connection ends that was closed in order.
+var errEnd = errors.New("the connection to the program is closed")
+
+// answers reads answers, and returns why there are no more.
+func (c *conn) answers() error {
+	in := bufio.NewReaderSize(c.socket, readBufferBytes)
+	var buffer []byte
+	for {
+		f, err := readFrame(in, &buffer)
+		switch {
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("the program closed the connection and did not say why: its process is %s", c.status())
+		case err != nil:
+			return fmt.Errorf("read from the program, whose process is %s: %w", c.status(), err)
+		case f.kind == kindClosed:
+			return c.closedBecause(&f)
+		}
+		if f.kind == kindTasks {
+			buffer = nil // the tasks have it
+		}
+		if err := c.answer(&f); err != nil {
+			return fmt.Errorf("the program broke the protocol: %w", err)
+		}
+	}
+}
+
+func (c *conn) closedBecause(f *frame) error {
+	reason := string(f.body.text("a reason"))
+	if err := f.body.end(); err != nil {
+		return fmt.Errorf("the program broke the protocol: the frame that says why it closed the connection: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if reason == "" && c.closes {
+		return errEnd
+	}
+	if reason == "" {
+		reason = "it did not say why"
+	}
+	return fmt.Errorf("the program closed the connection: %s", reason)
+}
+
+// answer reads the answer to a call, and returns an error if it is not one.
+func (c *conn) answer(f *frame) error {
+	c.mu.Lock()
+	of, is := c.calls[f.call]
+	delete(c.calls, f.call)
+	c.mu.Unlock()
+	if !is {
+		return fmt.Errorf("an answer of kind 0x%x to call %d, which was not made or was answered before", uint8(f.kind), f.call)
+	}
+	<-c.free
+	if of == nil {
+		return nil
+	}
+	var err error
+	switch {
+	case f.kind == kindFailed:
+		reason := string(f.body.text("a reason"))
+		if err = f.body.end(); err == nil {
+			of.err = fmt.Errorf("the program: %s", reason)
+		}
+	case f.kind == kindOutcomes && of.outcomes != nil:
+		err = readOutcomes(&f.body, of.outcomes)
+	case f.kind == kindTasks && of.worker != nil:
+		of.n, err = readDeliveries(&f.body, of.worker.tenant, of.worker.names, of.into)
+	case f.kind == kindOpened && of.outcomes == nil && of.worker == nil:
+		of.canFail = f.body.uint8("what the session can do") != 0
+		err = f.body.end()
+	default:
+		err = errors.New("its kind is not one that answers such a call")
+	}
+	if err != nil {
+		err = fmt.Errorf("the answer of kind 0x%x to call %d: %w", uint8(f.kind), f.call, err)
+		of.err = fmt.Errorf("the program broke the protocol: %w", err)
+	}
+	of.ready <- struct{}{}
+	return err
+}
+
+// Close ends all sessions in the program. Calls under way fail.
+func (c *conn) Close() error {
+	c.closing.Do(func() { c.closed = c.close() })
+	return c.closed
+}
+
+func (c *conn) close() error {
+	c.mu.Lock()
+	c.closes = true
+	c.mu.Unlock()
+	_ = c.socket.SetDeadline(time.Now().Add(closeMax)) // a socket that is closed needs none
+	c.out.close()
+	if half, ok := c.socket.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // likewise
+	}
+	<-c.over
+	if err := c.end(); !errors.Is(err, errEnd) {
+		return fmt.Errorf("close the connection: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,539 @@
+package program
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/null"
+)
+
+// sockets returns the two ends of a Unix connection.
+func sockets(t testing.TB) (ours, theirs net.Conn) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "prony-")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	theirs, err = net.Dial("unix", listener.Addr().String())
+	require.NoError(t, err)
+	ours, err = listener.Accept()
+	require.NoError(t, err)
+	return ours, theirs
+}
+
+func running() string { return "running" }
+
+// through returns a connection that passes calls on to another one by the protocol.
+func through(t testing.TB, to driver.Conn) driver.Conn {
+	t.Helper()
+	ours, theirs := sockets(t)
+	served := make(chan error, 1)
+	go func() { served <- serveConnection(context.Background(), theirs, to) }()
+	conn := newConn(ours, running)
+	t.Cleanup(func() {
+		require.NoError(t, conn.Close())
+		require.NoError(t, conn.Close(), "again")
+		require.NoError(t, <-served)
+	})
+	return conn
+}
+
+// scripted is a driver whose calls do what a test says.
+type scripted struct {
+	fails    bool
+	open     func(tenant string, queues []string, slots int) error
+	enqueue  func(ctx context.Context, tasks []driver.Task, outcomes []error) error
+	claim    func(ctx context.Context, into []driver.Delivery) (int, error)
+	complete func(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error
+	fail     func(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error
+	closed   error
+}
+
+func (s *scripted) Producer(_ context.Context, tenant string) (driver.Producer, error) {
+	if s.open != nil {
+		return s, s.open(tenant, nil, 0)
+	}
+	return s, nil
+}
+
+func (s *scripted) Worker(_ context.Context, tenant string, queues []string, slots int) (driver.Worker, error) {
+	var err error
+	if s.open != nil {
+		err = s.open(tenant, queues, slots)
+	}
+	if s.fails {
+		return scriptedFailer{s}, err
+	}
+	return s, err
+}
+
+func (s *scripted) Close() error { return s.closed }
+
+func (s *scripted) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
+	return s.enqueue(ctx, tasks, outcomes)
+}
+
+func (s *scripted) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
+	return s.claim(ctx, into)
+}
+
+func (s *scripted) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	return s.complete(ctx, deliveries, outcomes)
+}
+
+type scriptedFailer struct{ *scripted }
+
+func (s scriptedFailer) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	return s.fail(ctx, deliveries, outcomes)
+}
+
+func sessions(t testing.TB, conn driver.Conn, queues ...string) (driver.Producer, driver.Worker) {
+	t.Helper()
+	p, err := conn.Producer(context.Background(), "t0")
+	require.NoError(t, err)
+	w, err := conn.Worker(context.Background(), "t0", queues, 8)
+	require.NoError(t, err)
+	return p, w
+}
+
+func tasks(queue string, payloads ...string) (all []driver.Task) {
+	for _, payload := range payloads {
+		all = append(all, driver.Task{Tenant: "t0", Queue: queue, Payload: []byte(payload)})
+	}
+	return all
+}
+
+func TestTasksComeOutAsTheyWentIn(t *testing.T) {
+	p, w := sessions(t, through(t, null.New().Dial()), "a", "b")
+	for _, call := range [][]driver.Task{tasks("a", "1", "22", ""), tasks("c", "of a queue that is not asked for"), tasks("b", "3"), tasks("a", "4", "5")} {
+		outcomes := []error{errors.New("left from before"), nil, nil}[:len(call)]
+		require.NoError(t, p.Enqueue(t.Context(), call, outcomes))
+		for i := range call {
+			require.NoError(t, outcomes[i])
+			clear(call[i].Payload) // the caller may use them again
+		}
+	}
+	var got []string
+	for len(got) < 6 {
+		into := make([]driver.Delivery, 4)
+		n, err := w.Claim(t.Context(), into)
+		require.NoError(t, err)
+		for _, d := range into[:n] {
+			assert.Equal(t, "t0", d.Tenant)
+			got = append(got, d.Queue+":"+string(d.Payload))
+		}
+		require.NoError(t, w.Complete(t.Context(), into[:n], make([]error, n)))
+	}
+	assert.Equal(t, []string{"a:1", "a:22", "a:", "a:4", "a:5", "b:3"}, got)
+}
+
+// What a driver is asked and what it answers is the same on both sides.
+func TestOutcomesAndArguments(t *testing.T) {
+	long := strings.Repeat("é", reasonBytesMax)
+	all := []error{nil, errors.New("full"), fmt.Errorf("%w: reset", driver.ErrUnknown), fmt.Errorf("%w: expired", driver.ErrLeaseOver), errors.New(long)}
+	var opened []string
+	settle := func(_ context.Context, deliveries []driver.Delivery, outcomes []error) error {
+		for i := range deliveries {
+			assert.Equal(t, i, deliveries[i].Handle, "the driver's own handles come back")
+		}
+		copy(outcomes, all)
+		return nil
+	}
+	conn := through(t, &scripted{
+		fails: true,
+		open: func(tenant string, queues []string, slots int) error {
+			opened = append(opened, fmt.Sprint(tenant, queues, slots))
+			return nil
+		},
+		enqueue: func(_ context.Context, tasks []driver.Task, outcomes []error) error {
+			for i := range tasks {
+				assert.Equal(t, driver.Task{Tenant: "t0", Queue: "q" + fmt.Sprint(i), Payload: []byte{byte(i)}}, tasks[i])
+			}
+			copy(outcomes, all)
+			return nil
+		},
+		claim: func(_ context.Context, into []driver.Delivery) (int, error) {
+			assert.Len(t, into, 7)
+			for i := range all {
+				into[i] = driver.Delivery{Tenant: "ignored", Queue: "q" + fmt.Sprint(i), Payload: []byte{byte(i)}, Handle: i, Attempt: uint32(i)}
+			}
+			return len(all), nil
+		},
+		complete: settle, fail: settle,
+	})
+	check := func(outcomes []error) {
+		t.Helper()
+		require.NoError(t, outcomes[0])
+		require.EqualError(t, outcomes[1], "full")
+		require.EqualError(t, outcomes[2], "the outcome is unknown: the outcome is unknown: reset")
+		require.ErrorIs(t, outcomes[2], driver.ErrUnknown)
+		require.ErrorIs(t, outcomes[3], driver.ErrLeaseOver)
+		require.NotErrorIs(t, outcomes[1], driver.ErrUnknown)
+		require.True(t, strings.HasPrefix(outcomes[4].Error(), "ééé") && strings.HasSuffix(outcomes[4].Error(), " …"))
+	}
+	p, w := sessions(t, conn, "q0", "q1")
+	assert.Equal(t, []string{"t0[] 0", "t0[q0 q1] 8"}, opened)
+	var sent []driver.Task
+	for i := range all {
+		sent = append(sent, driver.Task{Tenant: "t0", Queue: "q" + fmt.Sprint(i), Payload: []byte{byte(i)}})
+	}
+	outcomes := make([]error, len(all))
+	require.NoError(t, p.Enqueue(t.Context(), sent, outcomes))
+	check(outcomes)
+	for _, do := range []func(context.Context, []driver.Delivery, []error) error{w.Complete, w.(driver.Failer).Fail} {
+		into := make([]driver.Delivery, 7)
+		n, err := w.Claim(t.Context(), into)
+		require.NoError(t, err)
+		require.Equal(t, len(all), n)
+		for i := range n {
+			assert.Equal(t, driver.Delivery{Tenant: "t0", Queue: "q" + fmt.Sprint(i), Payload: []byte{byte(i)}, Handle: into[i].Handle, Attempt: uint32(i)}, into[i])
+		}
+		require.NoError(t, do(t.Context(), into[:n], outcomes))
+		check(outcomes)
+		require.ErrorContains(t, do(t.Context(), into[:1], outcomes[:1]), "is not that of a task that is claimed and not settled", "a handle is good for one call")
+	}
+	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: "x"}}, outcomes[:1]), `a delivery of queue "q0" was not claimed by this driver`)
+}
+
+func TestCallsThatFail(t *testing.T) {
+	down := func(context.Context, []driver.Delivery, []error) error { return errors.New("down") }
+	s := &scripted{
+		enqueue:  func(context.Context, []driver.Task, []error) error { return errors.New("down") },
+		claim:    func(context.Context, []driver.Delivery) (int, error) { return 0, errors.New("down") },
+		complete: down,
+	}
+	conn := through(t, s)
+	p, w := sessions(t, conn, "q")
+	_, can := w.(driver.Failer)
+	assert.False(t, can, "the target can't")
+	require.EqualError(t, p.Enqueue(t.Context(), tasks("q", "1"), make([]error, 1)), "the program: down")
+	_, err := w.Claim(t.Context(), make([]driver.Delivery, 1))
+	require.EqualError(t, err, "the program: down")
+	n, err := w.Claim(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	s.claim = func(_ context.Context, into []driver.Delivery) (int, error) {
+		into[0] = driver.Delivery{Payload: make([]byte, frameBytesMax)}
+		return 1, nil
+	}
+	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
+	require.ErrorContains(t, err, "an answer of 8388639 bytes; a frame has at most 8388608")
+	require.ErrorContains(t, p.Enqueue(t.Context(), tasks("q", string(make([]byte, frameBytesMax))), make([]error, 1)), "a frame has at most 8388608")
+	s.open = func(string, []string, int) error { return errors.New("no such tenant") }
+	_, err = conn.Producer(t.Context(), "t9")
+	require.EqualError(t, err, "the program: no such tenant")
+
+	// What the protocol does not have.
+	for says, task := range map[string]driver.Task{
+		`a task of tenant "t1" over a session of tenant "t0"`: {Tenant: "t1"},
+		"a task with a priority":                              {Tenant: "t0", Priority: 1},
+		"a key, a result or a delay, which driver programs":   {Tenant: "t0", Delay: 1},
+		"a queue's name of 65536 bytes":                       {Tenant: "t0", Queue: strings.Repeat("q", nameBytesMax+1)},
+	} {
+		require.ErrorContains(t, p.Enqueue(t.Context(), []driver.Task{task}, make([]error, 1)), says)
+	}
+	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, tasksMax+1), make([]error, tasksMax+1)), "4097 tasks in a call; a driver program takes at most 4096")
+	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Result: []byte{}}}, make([]error, 1)), "a completion with a result")
+	_, err = conn.Worker(t.Context(), "t0", []string{strings.Repeat("q", nameBytesMax+1)}, 1)
+	require.ErrorContains(t, err, "a name of 65536 bytes")
+}
+
+// A claim that is cancelled ends in the program too, and tasks that were claimed just then are not lost.
+func TestAClaimIsCancelled(t *testing.T) {
+	began, ended := make(chan bool), make(chan error, 1)
+	s := &scripted{claim: func(ctx context.Context, _ []driver.Delivery) (int, error) {
+		began <- true
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return 0, ctx.Err()
+	}}
+	_, w := sessions(t, through(t, s), "q")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-began
+		cancel()
+	}()
+	_, err := w.Claim(ctx, make([]driver.Delivery, 1))
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, <-ended, context.Canceled)
+
+	s.claim = func(ctx context.Context, into []driver.Delivery) (int, error) {
+		began <- true
+		<-ctx.Done()
+		into[0].Payload = []byte("just then")
+		return 1, nil
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	go func() {
+		<-began
+		cancel()
+	}()
+	into := make([]driver.Delivery, 1)
+	n, err := w.Claim(ctx, into)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	assert.Equal(t, "just then", string(into[0].Payload))
+}
+
+// An enqueue ends with its context, and the answer that comes later does not reach the caller's memory.
+func TestACallIsAbandoned(t *testing.T) {
+	began, answer := make(chan bool), make(chan bool)
+	s := &scripted{enqueue: func(_ context.Context, _ []driver.Task, outcomes []error) error {
+		began <- true
+		<-answer
+		outcomes[0] = errors.New("late")
+		return nil
+	}}
+	p, _ := sessions(t, through(t, s), "q")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-began
+		cancel()
+	}()
+	outcomes := make([]error, 1)
+	require.ErrorIs(t, p.Enqueue(ctx, tasks("q", "1"), outcomes), context.Canceled)
+	close(answer)
+	go func() { <-began }()
+	require.NoError(t, p.Enqueue(t.Context(), tasks("q", "2"), make([]error, 1)))
+	assert.NoError(t, outcomes[0])
+}
+
+// No more calls are under way than the protocol allows: the next one waits, or ends with its context.
+func TestCallsUnderWayAreBounded(t *testing.T) {
+	release := make(chan bool)
+	var mu sync.Mutex
+	under := 0
+	s := &scripted{enqueue: func(context.Context, []driver.Task, []error) error {
+		mu.Lock()
+		under++
+		mu.Unlock()
+		<-release
+		return nil
+	}}
+	p, _ := sessions(t, through(t, s), "q")
+	var calls sync.WaitGroup
+	for range callsMax {
+		calls.Go(func() { assert.NoError(t, p.Enqueue(context.Background(), tasks("q", "1"), make([]error, 1))) })
+	}
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return under == callsMax
+	}, time.Minute, time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, p.Enqueue(ctx, tasks("q", "2"), make([]error, 1)), context.Canceled)
+	calls.Go(func() { assert.NoError(t, p.Enqueue(context.Background(), tasks("q", "3"), make([]error, 1))) })
+	close(release)
+	calls.Wait()
+	assert.Equal(t, callsMax+1, under)
+}
+
+// raw is the program's side in the hand of a test.
+type raw struct {
+	t      *testing.T
+	socket net.Conn
+	in     *bufio.Reader
+}
+
+// rawConn returns a connection with an open producer and an enqueue under way, call 2, to a program that is the test.
+func rawConn(t *testing.T) (*raw, *conn, chan error) {
+	ours, theirs := sockets(t)
+	c := newConn(ours, running)
+	r := &raw{t, theirs, bufio.NewReader(theirs)}
+	enqueued := make(chan error, 1)
+	go func() {
+		p, err := c.Producer(context.Background(), "t0")
+		if err == nil {
+			err = p.Enqueue(context.Background(), tasks("q", "1"), make([]error, 1))
+		}
+		enqueued <- err
+	}()
+	assert.Equal(t, kindOpenProducer, r.read().kind)
+	r.write(append(beginFrame(nil, kindOpened, 1), 0))
+	assert.Equal(t, kindEnqueue, r.read().kind)
+	t.Cleanup(func() { _ = theirs.Close() })
+	return r, c, enqueued
+}
+
+func (r *raw) read() frame {
+	r.t.Helper()
+	var buffer []byte
+	f, err := readFrame(r.in, &buffer)
+	require.NoError(r.t, err)
+	return f
+}
+
+func (r *raw) write(frame []byte) {
+	r.t.Helper()
+	frame, err := endFrame(frame)
+	require.NoError(r.t, err)
+	_, err = r.socket.Write(frame)
+	require.NoError(r.t, err)
+}
+
+// A program that breaks the protocol fails the calls under way and the connection, with what was wrong.
+func TestAnswersThatBreakTheProtocol(t *testing.T) {
+	outcome := func(call uint64, outcomes ...error) []byte {
+		return appendOutcomes(beginFrame(nil, kindOutcomes, call), outcomes)
+	}
+	for says, write := range map[string]func(r *raw){
+		"call 7, which was not made or was answered before":        func(r *raw) { r.write(outcome(7, nil)) },
+		"the answer of kind 0x82 to call 2: 2 outcomes of 1 tasks": func(r *raw) { r.write(outcome(2, nil, nil)) },
+		"the answer of kind 0x83 to call 2: its kind is not one that answers such a call": func(r *raw) {
+			r.write(appendDeliveries(beginFrame(nil, kindTasks, 2), nil, nil))
+		},
+		"the answer of kind 0x82 to call 2: the frame has 1 bytes more than it should": func(r *raw) { r.write(append(outcome(2, nil), 0)) },
+		"the answer of kind 0x82 to call 2: the frame has the outcome 9; it must be 0 to 3": func(r *raw) {
+			r.write(append(beginFrame(nil, kindOutcomes, 2), 0, 0, 0, 1, 9, 0, 0))
+		},
+		"the answer of kind 0x84 to call 2: the frame ends within a reason": func(r *raw) { r.write(append(beginFrame(nil, kindFailed, 2), 0)) },
+		"a frame says that it has 4294967295 bytes; it must have 9 to 8388608": func(r *raw) {
+			_, err := r.socket.Write([]byte{255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+			require.NoError(t, err)
+		},
+		"the program closed the connection: out of luck": func(r *raw) {
+			r.write(appendText(beginFrame(nil, kindClosed, 0), "out of luck"))
+		},
+		"the program closed the connection: it did not say why": func(r *raw) { r.write(appendText(beginFrame(nil, kindClosed, 0), "")) },
+		"the program closed the connection and did not say why: its process is running": func(r *raw) {
+			require.NoError(t, r.socket.Close())
+		},
+		"unexpected EOF": func(r *raw) {
+			_, err := r.socket.Write([]byte{0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+			require.NoError(t, err)
+			require.NoError(t, r.socket.Close())
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			r, c, enqueued := rawConn(t)
+			write(r)
+			assert.ErrorContains(t, <-enqueued, says)
+			_, err := c.Producer(t.Context(), "t0")
+			require.ErrorContains(t, err, says, "no other call is made")
+			require.ErrorContains(t, c.Close(), says)
+		})
+	}
+	t.Run("answers twice", func(t *testing.T) {
+		r, c, enqueued := rawConn(t)
+		r.write(outcome(2, nil))
+		require.NoError(t, <-enqueued)
+		r.write(outcome(2, nil))
+		require.ErrorContains(t, c.Close(), "an answer of kind 0x82 to call 2, which was not made or was answered before")
+	})
+	t.Run("the program's close fails", func(t *testing.T) {
+		ours, theirs := sockets(t)
+		served := make(chan error, 1)
+		go func() {
+			served <- serveConnection(context.Background(), theirs, &scripted{closed: errors.New("half of it is left")})
+		}()
+		require.EqualError(t, newConn(ours, running).Close(), "close the connection: the program closed the connection: half of it is left")
+		require.Error(t, <-served)
+	})
+}
+
+// Likewise the other way round: the program says what was wrong, and ends the connection.
+func TestCallsThatBreakTheProtocol(t *testing.T) {
+	open := opening{session: 1, tenant: "t0"}.append(beginFrame(nil, kindOpenProducer, 1), kindOpenProducer)
+	for says, frame := range map[string][]byte{
+		"a frame of kind 0x9, call 3: there is no such kind of call":                           beginFrame(nil, 9, 3),
+		"a frame of kind 0x3, call 3: session 5 is not open":                                   appendTasks(beginFrame(nil, kindEnqueue, 3), 5, nil),
+		"a frame of kind 0x4, call 3: session 1 is of the other sort":                          append(beginFrame(nil, kindClaim, 3), 0, 0, 0, 1, 0, 0, 0, 1),
+		"a frame of kind 0x3, call 3: the frame says that it has 9999 tasks; it may have 4096": append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0x27, 0x0f),
+		"a frame of kind 0x3, call 3: the frame ends within a queue":                           append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0, 1, 0),
+		"a frame of kind 0x1, call 3: the frame ends within the session":                       beginFrame(nil, kindOpenProducer, 3),
+		"a cancel of call 3: the frame has 1 bytes more than it should":                        append(beginFrame(nil, kindCancel, 3), 1),
+	} {
+		t.Run(says, func(t *testing.T) {
+			ours, theirs := sockets(t)
+			served := make(chan error, 1)
+			go func() { served <- serveConnection(context.Background(), theirs, null.New().Dial()) }()
+			r := &raw{t, ours, bufio.NewReader(ours)}
+			defer func() { require.NoError(t, ours.Close()) }()
+			r.write(open)
+			assert.Equal(t, kindOpened, r.read().kind)
+			r.write(frame)
+			f := r.read()
+			assert.Equal(t, kindClosed, f.kind)
+			assert.Contains(t, string(f.body.text("a reason")), says)
+			require.ErrorContains(t, <-served, says)
+		})
+	}
+}
+
+// A launch that is stopped ends its connections.
+func TestAConnectionEndsWithItsContext(t *testing.T) {
+	ours, theirs := sockets(t)
+	served := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { served <- serveConnection(ctx, theirs, null.New().Dial()) }()
+	c := newConn(ours, running)
+	_, w := sessions(t, c, "q")
+	failed := make(chan error, 1)
+	go func() {
+		_, err := w.Claim(context.Background(), make([]driver.Delivery, 1))
+		failed <- err
+	}()
+	cancel()
+	require.Error(t, <-served)
+	require.Error(t, <-failed)
+	require.Error(t, c.Close())
+}
+
+// Whatever the sizes of calls and whatever goes on at once, each task comes out once, those of a producer in order.
+func TestEachTaskComesOutOnce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		const producers, each = 3, 60
+		batch := rapid.IntRange(1, 9).Draw(rt, "tasks a call")
+		room := rapid.IntRange(1, 9).Draw(rt, "tasks a claim")
+		ours, theirs := sockets(t)
+		served := make(chan error, 1)
+		go func() { served <- serveConnection(context.Background(), theirs, null.New().Dial()) }()
+		conn := newConn(ours, running)
+		p, w := sessions(t, conn, "q")
+		var all sync.WaitGroup
+		for i := range producers {
+			all.Go(func() {
+				for from := 0; from < each; from += batch {
+					var payloads []string
+					for k := from; k < min(from+batch, each); k++ {
+						payloads = append(payloads, string([]byte{byte(i), byte(k)}))
+					}
+					assert.NoError(t, p.Enqueue(context.Background(), tasks("q", payloads...), make([]error, len(payloads))))
+				}
+			})
+		}
+		next := [producers]byte{}
+		for got := 0; got < producers*each; {
+			into := make([]driver.Delivery, room)
+			n, err := w.Claim(context.Background(), into)
+			require.NoError(rt, err)
+			for _, d := range into[:n] {
+				i, k := d.Payload[0], d.Payload[1]
+				require.Equal(rt, next[i], k, "producer %d", i)
+				next[i]++
+			}
+			require.NoError(rt, w.Complete(context.Background(), into[:n], make([]error, n)))
+			got += n
+		}
+		all.Wait()
+		require.NoError(rt, conn.Close())
+		require.NoError(rt, <-served)
+	})
+}

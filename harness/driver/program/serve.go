@@ -1,0 +1,208 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pronybench/prony/harness/proc/dialogue"
+)
+
+// serversMax is how many launches a program has that were not stopped.
+const serversMax = 64
+
+// Serve executes the commands of Prony, which it reads from in, and writes the answers to out. It returns after the last command, when in ends,
+// or when ctx is done, and stops all servers before. The program must write nothing else to out; what it writes to its standard error is
+// in the log that errors of Prony show.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) (err error) {
+	s := &serving{targets: targets, servers: map[int]*serverOf{}}
+	defer func() { err = errors.Join(err, s.stopAll()) }()
+	return dialogue.Serve(ctx, in, out, s.commands, func(do string, failed error) (bool, error) {
+		return do == commandFinish || do == commandHello && failed != nil, failed
+	})
+}
+
+// serving is the state of a program. The goroutine that executes commands alone uses it.
+type serving struct {
+	ctx     context.Context // of the connections
+	targets []Target
+	servers map[int]*serverOf // launched and not stopped
+	last    int
+}
+
+// serverOf are the servers of one launch.
+type serverOf struct {
+	server      Server
+	end         context.CancelFunc // of the connections
+	ctx         context.Context
+	connections sync.WaitGroup
+}
+
+// commands returns what a program can do. Its connections end with ctx.
+func (s *serving) commands(ctx context.Context) dialogue.Commands {
+	s.ctx = ctx
+	return dialogue.Commands{
+		commandHello:    dialogue.Do(s.hello),
+		commandDescribe: dialogue.Do(s.describe),
+		commandLaunch:   dialogue.Do(s.launch),
+		commandDial:     dialogue.Do(s.dial),
+		commandKill:     dialogue.Do(s.kill),
+		commandRestart:  dialogue.Do(s.restart),
+		commandStop:     dialogue.Do(s.stop),
+		commandFinish:   dialogue.Do(s.finish),
+	}
+}
+
+func (s *serving) hello(_ context.Context, v version) (version, error) {
+	if v.Version != Version {
+		return version{}, fmt.Errorf("prony speaks version %d of the driver protocol, and this program version %d: build both from the same commit", v.Version, Version)
+	}
+	return v, nil
+}
+
+func (s *serving) describe(ctx context.Context, _ dialogue.None) (d descriptions, err error) {
+	for _, t := range s.targets {
+		d.Targets = append(d.Targets, t.Describe(ctx))
+	}
+	return d, nil
+}
+
+// find returns the target that a launch is for, and its description.
+func (s *serving) find(ctx context.Context, name string) (Target, Description, error) {
+	var known []string
+	for _, t := range s.targets {
+		d := t.Describe(ctx)
+		if d.Name == name {
+			return t, d, nil
+		}
+		known = append(known, d.Name)
+	}
+	return nil, Description{}, fmt.Errorf("target %q; the program has %s", name, list(known))
+}
+
+func (s *serving) launch(ctx context.Context, spec LaunchSpec) (launched, error) {
+	t, d, err := s.find(ctx, spec.Target)
+	if err != nil {
+		return launched{}, err
+	}
+	if err := d.Check(spec); err != nil {
+		return launched{}, err
+	}
+	if len(s.servers) == serversMax {
+		return launched{}, fmt.Errorf("%d launches are not stopped; there may be %d", len(s.servers), serversMax)
+	}
+	server, err := t.Launch(ctx, spec)
+	if err != nil {
+		return launched{}, err
+	}
+	s.last++
+	of := &serverOf{server: server}
+	of.ctx, of.end = context.WithCancel(s.ctx)
+	s.servers[s.last] = of
+	return launched{Server: s.last, PIDs: server.PIDs()}, nil
+}
+
+// Check returns an error if a target can't be launched as a spec says.
+func (d Description) Check(spec LaunchSpec) error {
+	attached := len(spec.Addresses) > 0
+	switch {
+	case !attached && d.Missing != "":
+		return fmt.Errorf("%s can't be started here: %s", d.Name, d.Missing)
+	case !slices.Contains(d.Guarantees, spec.Guarantee):
+		return fmt.Errorf("%s has no guarantee %q; it has %s", d.Name, spec.Guarantee, list(d.Guarantees))
+	case !attached && !slices.Contains(d.Nodes, spec.Nodes):
+		return fmt.Errorf("%s can't be started with nodes = %d; it can with %s", d.Name, spec.Nodes, list(d.Nodes))
+	}
+	return nil
+}
+
+// list writes values with commas between them.
+func list[V any](all []V) string {
+	texts := make([]string, len(all))
+	for i, v := range all {
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// of returns the servers that a command is for.
+func (s *serving) of(number int) (*serverOf, error) {
+	of := s.servers[number]
+	if of == nil {
+		return nil, fmt.Errorf("server %d was not launched, or was stopped", number)
+	}
+	return of, nil
+}
+
+func (s *serving) dial(ctx context.Context, d dialing) (none dialogue.None, err error) {
+	of, err := s.of(d.Server)
+	if err != nil {
+		return none, err
+	}
+	to, err := of.server.Dial(ctx)
+	if err != nil {
+		return none, err
+	}
+	socket, err := new(net.Dialer).DialContext(ctx, "unix", d.Socket)
+	if err != nil {
+		return none, errors.Join(fmt.Errorf("connect to Prony: %w", err), to.Close())
+	}
+	of.connections.Go(func() { _ = serveConnection(of.ctx, socket, to) }) // the other side is told what failed
+	return none, nil
+}
+
+func (s *serving) kill(ctx context.Context, r reference) (none dialogue.None, err error) {
+	of, err := s.of(r.Server)
+	if err != nil {
+		return none, err
+	}
+	return none, of.server.Kill(ctx)
+}
+
+func (s *serving) restart(ctx context.Context, r reference) (launched, error) {
+	of, err := s.of(r.Server)
+	if err != nil {
+		return launched{}, err
+	}
+	if err := of.server.Restart(ctx); err != nil {
+		return launched{}, err
+	}
+	return launched{Server: r.Server, PIDs: of.server.PIDs()}, nil
+}
+
+func (s *serving) stop(ctx context.Context, r reference) (none dialogue.None, err error) {
+	of, err := s.of(r.Server)
+	if err != nil {
+		return none, err
+	}
+	delete(s.servers, r.Server)
+	return none, of.stop(ctx)
+}
+
+// stop ends the connections that are left, and then the servers.
+func (of *serverOf) stop(ctx context.Context) error {
+	of.end()
+	of.connections.Wait()
+	return of.server.Stop(ctx)
+}
+
+func (s *serving) finish(context.Context, dialogue.None) (none dialogue.None, err error) {
+	return none, s.stopAll()
+}
+
+// stopAll stops what was launched and not stopped, whatever else has ended.
+func (s *serving) stopAll() error {
+	var errs []error
+	for number, of := range s.servers {
+		ctx, cancel := context.WithTimeout(context.Background(), stopMax)
+		errs = append(errs, of.stop(ctx))
+		cancel()
+		delete(s.servers, number)
+	}
+	return errors.Join(errs...)
+}

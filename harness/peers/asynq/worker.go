@@ -1,0 +1,214 @@
+package asynq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	upstream "github.com/hibiken/asynq"
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/peers/internal/peer"
+	"github.com/pronybench/prony/harness/peers/redis"
+)
+
+const (
+	// confirmMax bounds the wait for Redis's answer to the end of a task.
+	confirmMax = 10 * time.Second
+	// shutdownMax is how long a server that ends waits for its handlers, which end at once.
+	shutdownMax = time.Second
+)
+
+// worker is an asynq.Server. It calls ProcessTask for each task that it fetched, which passes the task on to Claim and waits for Complete.
+type worker struct {
+	tenant  string
+	queues  map[string]string // by Asynq's name
+	redis   *goredis.Client
+	server  *upstream.Server
+	claimed chan *working
+	over    chan struct{}
+
+	mu   sync.Mutex
+	ends map[string]chan error // by the id of a task that is being completed: gets Redis's answer, and has room for it
+}
+
+// working is the handle of a claimed task: one whose handler waits.
+type working struct {
+	id, queue string
+	payload   []byte
+	done      chan struct{} // closed by Complete
+	once      sync.Once
+}
+
+func (c *conn) Worker(_ context.Context, tenant string, queues []string, slots int) (driver.Worker, error) {
+	slots = max(1, slots)
+	w := &worker{
+		tenant: tenant, queues: map[string]string{}, redis: redis.Dial(c.address),
+		claimed: make(chan *working, slots), over: make(chan struct{}), ends: map[string]chan error{},
+	}
+	weights := map[string]int{}
+	for _, queue := range queues {
+		w.queues[queueName(tenant, queue)] = queue
+		weights[queueName(tenant, queue)] = 1
+	}
+	w.redis.AddHook(watch{w})
+	w.server = upstream.NewServerFromRedisClient(w.redis, upstream.Config{
+		Concurrency: slots, Queues: weights, TaskCheckInterval: checkPause, ShutdownTimeout: shutdownMax, LogLevel: upstream.FatalLevel,
+		RetryDelayFunc: func(int, error, *upstream.Task) time.Duration { return 0 },
+		IsFailure:      func(error) bool { return false },
+	})
+	if err := w.server.Start(upstream.HandlerFunc(w.process)); err != nil {
+		return nil, errors.Join(fmt.Errorf("start an Asynq server: %w", err), w.redis.Close())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.workers = append(c.workers, w)
+	return w, nil
+}
+
+var errGivenBack = errors.New("the worker is closed")
+
+// process is the handler.
+func (w *worker) process(ctx context.Context, task *upstream.Task) error {
+	id, _ := upstream.GetTaskID(ctx)
+	queue, _ := upstream.GetQueueName(ctx)
+	c := &working{id: id, queue: w.queues[queue], payload: task.Payload(), done: make(chan struct{})}
+	w.claimed <- c // there is room for all that Concurrency allows
+	select {
+	case <-c.done:
+		return nil
+	case <-w.over:
+		return errGivenBack
+	}
+}
+
+func (w *worker) close() error {
+	close(w.over)
+	w.server.Shutdown()
+	return w.redis.Close()
+}
+
+// Claim implements driver.Worker.
+func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
+	select {
+	case c := <-w.claimed:
+		into[0] = w.delivery(c)
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	case <-w.over:
+		return 0, errGivenBack
+	}
+	for n := 1; n < len(into); n++ {
+		select {
+		case c := <-w.claimed:
+			into[n] = w.delivery(c)
+		default:
+			return n, nil
+		}
+	}
+	return len(into), nil
+}
+
+func (w *worker) delivery(c *working) driver.Delivery {
+	return driver.Delivery{Tenant: w.tenant, Queue: c.queue, Payload: c.payload, Handle: c}
+}
+
+// Complete implements driver.Worker.
+func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	ends := make([]chan error, len(deliveries))
+	for i := range deliveries {
+		c, ok := deliveries[i].Handle.(*working)
+		if !ok {
+			return peer.ErrNotClaimed
+		}
+		outcomes[i] = peer.ErrLeaseOver // if it was completed before
+		c.once.Do(func() {
+			ends[i] = make(chan error, 1)
+			w.mu.Lock()
+			w.ends[c.id] = ends[i]
+			w.mu.Unlock()
+			close(c.done)
+		})
+	}
+	timer := time.NewTimer(confirmMax)
+	defer timer.Stop()
+	late := false
+	for i, end := range ends {
+		if end == nil {
+			continue
+		}
+		if !late {
+			select {
+			case outcomes[i] = <-end:
+				continue
+			case <-timer.C:
+				late = true
+			}
+		}
+		// Asynq does not end a task whose lease is over, and says nothing.
+		outcomes[i] = peer.Unknown(fmt.Errorf("no answer from Redis to the end of the task within %s", confirmMax))
+		w.mu.Lock()
+		delete(w.ends, deliveries[i].Handle.(*working).id)
+		w.mu.Unlock()
+	}
+	return nil
+}
+
+// ended passes Redis's answer to the end of a task on to Complete.
+func (w *worker) ended(id string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	end, waits := w.ends[id]
+	if !waits {
+		return
+	}
+	delete(w.ends, id)
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), "NOT FOUND"):
+		err = fmt.Errorf("%w: %w", peer.ErrLeaseOver, err)
+	default:
+		err = peer.Unknown(err) // Asynq tries again later
+	}
+	end <- err
+}
+
+// watch is a hook of the Redis client that sees the answers to the script that ends a task: the one with the five keys active, lease, t:ID,
+// processed:DATE and processed, whose first argument is the id of the task.
+type watch struct{ worker *worker }
+
+// DialHook implements redis.Hook.
+func (watch) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+// ProcessPipelineHook implements redis.Hook.
+func (watch) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+// ProcessHook implements redis.Hook.
+func (h watch) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, command goredis.Cmder) error {
+		err := next(ctx, command)
+		// go-redis sends the script itself after NOSCRIPT.
+		if id, ends := endOf(command.Args()); ends && !goredis.HasErrorPrefix(err, "NOSCRIPT") {
+			h.worker.ended(id, err)
+		}
+		return err
+	}
+}
+
+// endOf returns the id of the task that a command ends.
+func endOf(args []any) (id string, ends bool) {
+	const keys, first = 5, 3 // the command, the script and the number of keys come before the keys
+	if len(args) != first+keys+3 || fmt.Sprint(args[2]) != fmt.Sprint(keys) {
+		return "", false
+	}
+	active, _ := args[first].(string)
+	processed, _ := args[first+keys-1].(string)
+	id, ok := args[first+keys].(string)
+	return id, ok && strings.HasSuffix(active, ":active") && strings.HasSuffix(processed, ":processed")
+}

@@ -1,0 +1,119 @@
+// Package beanstalkd measures beanstalkd.
+package beanstalkd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	beanstalk "github.com/beanstalkd/go-beanstalk"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/program"
+	"github.com/pronybench/prony/harness/peers/internal/child"
+	"github.com/pronybench/prony/harness/peers/internal/peer"
+)
+
+// jobBytesMax is the size of the largest task.
+const jobBytesMax = 4 << 20
+
+// Target returns the target beanstalkd.
+func Target() program.Target { return target{} }
+
+type target struct{}
+
+// Describe implements program.Target.
+func (target) Describe(ctx context.Context) program.Description {
+	d := program.Description{
+		Name: "beanstalkd", Product: "beanstalkd", Client: peer.Module("github.com/beanstalkd/go-beanstalk"),
+		Guarantees: []program.Guarantee{program.Memory, program.OS, program.Fsync}, Nodes: []int{1},
+		Settings: []program.Setting{
+			{Name: "-b", Value: "the folder, at os and fsync", Because: "the binlog alone keeps jobs over a crash"},
+			{Name: "-F, -f 0", Value: "-F at os, -f 0 at fsync", Because: "never call fsync, or call it at every write of the binlog; beanstalkd has no group commit"},
+			{Name: "-z", Value: fmt.Sprint(jobBytesMax), Because: "jobs have 65,535 bytes at most by default"},
+			{Name: "put, delete", Value: "pipelined: commands of all goroutines share a connection and its writes", Because: "the protocol has no batches, but the server reads the next command before the answer is read"},
+			{Name: "reserve", Value: "one connection for each claim whose jobs are not all deleted, with all reserves of a batch in flight", Because: "a reserve blocks its connection, and only the connection that reserved a job can delete it"},
+			{Name: "ttr", Value: "the lease, in whole seconds", Because: "beanstalkd counts it in seconds"},
+		},
+		Claim: "beanstalkd(1): with -f a power failure could result in the loss of up to that many milliseconds of history; 0 calls fsync at every write of the binlog.",
+	}
+	path, err := child.Find("beanstalkd")
+	if err == nil {
+		d.Version, err = child.Version(ctx, `beanstalkd (\S+)`, path, "-v")
+	}
+	if err != nil {
+		d.Missing = err.Error()
+	}
+	return d
+}
+
+// Launch implements program.Target.
+func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
+	if _, err := peer.Settings("beanstalkd", nil, spec.Settings); err != nil {
+		return nil, err
+	}
+	s := &peer.Server{}
+	var address string
+	if len(spec.Addresses) > 0 {
+		address = spec.Addresses[0]
+	} else {
+		path, err := child.Find("beanstalkd")
+		if err != nil {
+			return nil, err
+		}
+		addresses, err := child.Addresses(1)
+		if err != nil {
+			return nil, err
+		}
+		address = addresses[0]
+		command := []string{path, "-l", "127.0.0.1", "-p", child.Port(address), "-z", fmt.Sprint(jobBytesMax)}
+		switch spec.Guarantee {
+		case program.OS:
+			command = append(command, "-b", spec.Folder, "-F")
+		case program.Fsync:
+			command = append(command, "-b", spec.Folder, "-f", "0")
+		}
+		s.Processes, err = child.Start(ctx, spec.Folder, child.Program{
+			Name: "beanstalkd", Command: command,
+			Serves: func(ctx context.Context) error { return child.Accepts(ctx, address) },
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.Prepare = func(context.Context) error { return nil } // a tube is there as soon as it is used
+	s.Open = func(context.Context) (driver.Conn, error) {
+		return &conn{address: address, lease: max(time.Second, spec.Lease.Round(time.Second))}, nil
+	}
+	return s.Begin(ctx)
+}
+
+// tube returns the name of a queue's tube.
+func tube(tenant, queue string) string { return tenant + "/" + queue }
+
+// outcomeOf returns the outcome of a command: an answer that says why not is a refusal, and any other error leaves the outcome unknown.
+func outcomeOf(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, beanstalk.ErrNotFound):
+		return fmt.Errorf("%w: %w", peer.ErrLeaseOver, err)
+	case answered(err):
+		return err
+	}
+	return peer.Unknown(err)
+}
+
+// answered reports whether the error is an answer of the server. After any other one the connection is of no more use.
+func answered(err error) bool {
+	for _, answer := range []error{
+		beanstalk.ErrNotFound, beanstalk.ErrTimeout, beanstalk.ErrDeadline, beanstalk.ErrOOM, beanstalk.ErrDraining, beanstalk.ErrJobTooBig,
+		beanstalk.ErrInternal, beanstalk.ErrBuried, beanstalk.ErrEmpty, beanstalk.ErrBadChar, beanstalk.ErrTooLong,
+	} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return false
+}

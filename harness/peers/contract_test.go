@@ -1,0 +1,232 @@
+package peers_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/longtest"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/program"
+	"github.com/pronybench/prony/harness/peers"
+)
+
+// required is the environment variable that makes a server that is not installed a failure, where it is set to a value.
+const required = "PRONY_PEERS_REQUIRED"
+
+// patience bounds the waits of the tests for what must come. A test that passes does not wait that long.
+const patience = 3 * time.Minute
+
+// each runs a test for each target with each number of nodes, and skips those that are not installed here.
+func each(t *testing.T, test func(t *testing.T, target program.Target, d program.Description)) {
+	for _, target := range peers.Targets() {
+		d := target.Describe(t.Context())
+		t.Run(d.Name, func(t *testing.T) {
+			if d.Missing != "" {
+				if os.Getenv(required) != "" {
+					require.Fail(t, "a server is missing", "%s, and %s is set", d.Missing, required)
+				}
+				t.Skip("NOT TESTED: " + d.Missing)
+			}
+			test(t, target, d)
+		})
+	}
+}
+
+func nodesOf(g program.Guarantee) int {
+	if g == program.Majority || g == program.MajorityFsync {
+		return 3
+	}
+	return 1
+}
+
+var queues = []program.Queue{{Tenant: "t0", Name: "q0"}, {Tenant: "t0", Name: "q1"}, {Tenant: "t1", Name: "q0"}}
+
+// launch starts a target's servers, which end with the test, and their processes with them.
+func launch(t *testing.T, target program.Target, name string, guarantee program.Guarantee, lease time.Duration) program.Server {
+	server, err := target.Launch(t.Context(), program.LaunchSpec{
+		Target: name, Folder: t.TempDir(), Guarantee: guarantee, Nodes: nodesOf(guarantee), Queues: queues, Batch: 64, Lease: lease,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		pids := server.PIDs()
+		assert.NoError(t, server.Stop(context.Background()))
+		for _, pid := range pids {
+			assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "process %d is left", pid)
+		}
+	})
+	require.NotEmpty(t, server.PIDs())
+	return server
+}
+
+func dial(t *testing.T, server program.Server) driver.Conn {
+	conn, err := server.Dial(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	return conn
+}
+
+// In the plain run each task is completed once with its payload intact, whatever the sizes of batches and payloads, by workers that share a
+// queue, and one that claims from two.
+func TestTasksAreCompletedOnce(t *testing.T) {
+	each(t, func(t *testing.T, target program.Target, d program.Description) {
+		for _, guarantee := range d.Guarantees {
+			t.Run(string(guarantee), func(t *testing.T) {
+				server := launch(t, target, d.Name, guarantee, time.Minute)
+				l := newLoad(t)
+				l.work(dial(t, server), "t0", []string{"q0", "q1"}, 1)
+				l.work(dial(t, server), "t0", []string{"q0"}, 64)
+				l.work(dial(t, server), "t0", []string{"q1"}, 7)
+				l.work(dial(t, server), "t1", []string{"q0"}, 16)
+				l.produce(dial(t, server), "t0", []string{"q0", "q1"}, 64, 4096, 3)
+				l.produce(dial(t, server), "t0", []string{"q1"}, 1, 64, 50)
+				l.produce(dial(t, server), "t1", []string{"q0"}, 16, 64, 5)
+				l.finish()
+				balance := l.ledger.Balance()
+				assert.EqualValues(t, 3*64+50+5*16, balance.Enqueued)
+				assert.Equal(t, balance.Enqueued, balance.Completed)
+				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Misrouted, balance.Samples)
+				assert.Zero(t, l.ledger.Totals().CompletionsRefused)
+			})
+		}
+	})
+}
+
+// What was acknowledged after an fsync is there after kill -9 of all servers, and connections go on by themselves.
+func TestAKillLosesNothingAcknowledged(t *testing.T) {
+	each(t, func(t *testing.T, target program.Target, d program.Description) {
+		for _, guarantee := range d.Guarantees {
+			if guarantee != program.Fsync && guarantee != program.MajorityFsync {
+				continue
+			}
+			t.Run(string(guarantee), func(t *testing.T) {
+				if d.Name == "asynq" || guarantee == program.MajorityFsync {
+					longtest.Only(t) // Asynq gives tasks back after up to 90 s, and three nodes start slowly
+				}
+				server := launch(t, target, d.Name, guarantee, 3*time.Second)
+				l := newLoad(t)
+				l.work(dial(t, server), "t0", []string{"q0"}, 8)
+				l.work(dial(t, server), "t0", []string{"q0"}, 1)
+				l.keepProducing(dial(t, server), "t0", []string{"q0"}, 4, 64)
+				l.keepProducing(dial(t, server), "t0", []string{"q0"}, 1, 64)
+				l.awaitCompleted(100)
+				before := server.PIDs()
+				require.NoError(t, server.Kill(t.Context()))
+				require.Nil(t, server.PIDs())
+				require.NoError(t, server.Restart(t.Context()))
+				require.NotEqual(t, before, server.PIDs())
+				l.awaitCompleted(l.ledger.Totals().Completed + 100)
+				l.finish()
+				balance := l.ledger.Balance()
+				assert.Zero(t, balance.Lost+balance.Corrupted+balance.Misrouted, balance.Samples)
+				t.Logf("%s, %s: %d enqueued, %d completed, %d of them again; %d enqueues unknown, %d completions in doubt", d.Name, guarantee,
+					balance.Enqueued, balance.Completed, balance.Duplicated, balance.Unknown, balance.InDoubt)
+			})
+		}
+	})
+}
+
+// A task is settled once: a worker that completes it again is refused.
+func TestASecondCompletionIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, target program.Target, d program.Description) {
+		server := launch(t, target, d.Name, d.Guarantees[0], time.Minute)
+		conn := dial(t, server)
+		producer, err := conn.Producer(t.Context(), "t0")
+		require.NoError(t, err)
+		worker, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
+		require.NoError(t, err)
+		outcomes := make([]error, 1)
+		require.NoError(t, producer.Enqueue(t.Context(), []driver.Task{{Tenant: "t0", Queue: "q0", Payload: []byte("a payload")}}, outcomes))
+		require.NoError(t, outcomes[0])
+		into := make([]driver.Delivery, 1)
+		n, err := worker.Claim(t.Context(), into)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		assert.Equal(t, "a payload", string(into[0].Payload))
+		require.NoError(t, worker.Complete(t.Context(), into, outcomes))
+		require.NoError(t, outcomes[0])
+		require.NoError(t, worker.Complete(t.Context(), into, outcomes))
+		assert.ErrorIs(t, outcomes[0], driver.ErrLeaseOver)
+		require.Error(t, worker.Complete(t.Context(), []driver.Delivery{{Queue: "q0"}}, outcomes), "the driver did not claim it")
+
+		// A claim without tasks ends with its context.
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = worker.Claim(ctx, into)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestAnUnknownSettingIsRefused(t *testing.T) {
+	for _, target := range peers.Targets() {
+		d := target.Describe(t.Context())
+		t.Run(d.Name, func(t *testing.T) {
+			_, err := target.Launch(t.Context(), program.LaunchSpec{
+				Target: d.Name, Folder: t.TempDir(), Guarantee: d.Guarantees[0], Nodes: 1, Queues: queues, Batch: 1, Lease: time.Minute,
+				Settings: map[string]string{"warp": "9"},
+			})
+			assert.ErrorContains(t, err, `setting "warp"`)
+			assert.ErrorContains(t, err, d.Name)
+		})
+	}
+}
+
+// Every target says what a reader of its figures must know.
+func TestDescriptionsAreWhole(t *testing.T) {
+	names := map[string]bool{}
+	for _, target := range peers.Targets() {
+		d := target.Describe(t.Context())
+		assert.False(t, names[d.Name], d.Name)
+		names[d.Name] = true
+		assert.NotEmpty(t, d.Product, d.Name)
+		assert.NotEmpty(t, d.Client, d.Name)
+		assert.NotEmpty(t, d.Guarantees, d.Name)
+		assert.Contains(t, d.Nodes, 1, d.Name)
+		assert.NotEqual(t, d.Version == "", d.Missing == "", "%s: a version or why it is missing", d.Name)
+		for _, s := range d.Settings {
+			assert.NotEmpty(t, s.Value, fmt.Sprint(d.Name, s))
+			assert.NotEmpty(t, s.Because, fmt.Sprint(d.Name, s))
+		}
+	}
+}
+
+// fenced are the targets that refuse a completion of a worker whose lease is over, though another one has the task now. The others have no lease,
+// or can't tell the two workers apart.
+var fenced = map[string]bool{"beanstalkd": true, "postgresql": true, "prony": true}
+
+func TestACompletionAfterTheLeaseIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, target program.Target, d program.Description) {
+		if !fenced[d.Name] {
+			t.Skip("the server does not tell workers with a lease apart from those before")
+		}
+		server := launch(t, target, d.Name, d.Guarantees[0], time.Second)
+		slow, fast := dial(t, server), dial(t, server)
+		producer, err := slow.Producer(t.Context(), "t0")
+		require.NoError(t, err)
+		outcomes, late, into := make([]error, 1), make([]driver.Delivery, 1), make([]driver.Delivery, 1)
+		require.NoError(t, producer.Enqueue(t.Context(), []driver.Task{{Tenant: "t0", Queue: "q0", Payload: []byte("a payload")}}, outcomes))
+		require.NoError(t, outcomes[0])
+		for i, conn := range []driver.Conn{slow, fast} {
+			worker, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
+			require.NoError(t, err)
+			claims := [][]driver.Delivery{late, into}[i]
+			n, err := worker.Claim(t.Context(), claims) // the second one waits for the end of the lease
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			if i == 0 {
+				defer func() {
+					require.NoError(t, worker.Complete(t.Context(), late, outcomes))
+					assert.ErrorIs(t, outcomes[0], driver.ErrLeaseOver)
+				}()
+			}
+		}
+		assert.Equal(t, late[0].Payload, into[0].Payload)
+	})
+}

@@ -1,0 +1,88 @@
+package child
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+)
+
+// Find returns the path of a server program: the one beside this program or in bin below the working directory, else the one of PATH, else the
+// first that one of the patterns matches. The error says how to install it.
+func Find(name string, patterns ...string) (string, error) {
+	var candidates []string
+	if executable, err := os.Executable(); err == nil {
+		candidates = append(candidates, filepath.Join(filepath.Dir(executable), name))
+	}
+	candidates = append(candidates, filepath.Join("bin", name))
+	for _, path := range candidates {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return filepath.Abs(path)
+		}
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		return filepath.Abs(path)
+	}
+	for _, pattern := range patterns {
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			return found[len(found)-1], nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed: run ci/peers.sh", name)
+}
+
+// FindAt returns the path of a server program at a place where packages have it, and else as Find does.
+func FindAt(place, name string) (string, error) {
+	if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() {
+		return place, nil
+	}
+	return Find(name)
+}
+
+// Version returns what the first group of the pattern matches in a command's output.
+func Version(ctx context.Context, pattern string, command ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w: %s", command[0], err, out)
+	}
+	found := regexp.MustCompile(pattern).FindSubmatch(out)
+	if found == nil {
+		return "", fmt.Errorf("ask %s for its version: it answered %q", command[0], out)
+	}
+	return string(found[1]), nil
+}
+
+// Addresses returns count addresses of loopback whose ports were free a moment ago, all different.
+func Addresses(count int) ([]string, error) {
+	var addresses []string
+	for range count {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer func() { _ = listener.Close() }() // all are held until the last is found
+		addresses = append(addresses, listener.Addr().String())
+	}
+	return addresses, nil
+}
+
+// Port returns the port of an address of Addresses.
+func Port(address string) string {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return port
+}
+
+// Accepts returns nil if a server accepts connections at an address.
+func Accepts(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

@@ -1,0 +1,132 @@
+// Package prony measures Prony's own server through the driver program, so that it pays the same price for the way as the others.
+package prony
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/program"
+	"github.com/pronybench/prony/harness/driver/stream"
+	"github.com/pronybench/prony/harness/peers/internal/child"
+	"github.com/pronybench/prony/harness/peers/internal/peer"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// Target returns the target prony.
+func Target() program.Target { return target{} }
+
+type target struct{}
+
+// Describe implements program.Target.
+func (target) Describe(ctx context.Context) program.Description {
+	d := program.Description{
+		Name: "prony", Product: "Prony", Client: peer.Module("github.com/pronybench/prony/engine"),
+		Guarantees: []program.Guarantee{program.OS, program.Fsync, program.Majority, program.MajorityFsync}, Nodes: []int{1, 3},
+		Settings: []program.Setting{
+			{Name: "durability", Value: "none at os and majority, else sync", Because: "none acknowledges what was written to the operating system, and sync what an fsync covers"},
+			{Name: "enqueue, claim, complete", Value: "streams of the Go client, with the worker's slots as credits", Because: "the server pushes tasks, and calls of all goroutines share the stream"},
+		},
+	}
+	path, err := topology.FindServer()
+	if err == nil {
+		d.Version, err = child.Version(ctx, `version\s+(\S+)`, path, "version")
+	}
+	if err != nil {
+		d.Missing = err.Error()
+	}
+	return d
+}
+
+// Launch implements program.Target.
+func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
+	if _, err := peer.Settings("prony", nil, spec.Settings); err != nil {
+		return nil, err
+	}
+	if len(spec.Addresses) > 0 {
+		return nil, errors.New("target prony takes no address: measure servers on other hosts with topology \"remote\"")
+	}
+	replicated := spec.Guarantee == program.Majority || spec.Guarantee == program.MajorityFsync
+	if replicated != (spec.Nodes > 1) {
+		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync are for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
+	}
+	binary, err := topology.FindServer()
+	if err != nil {
+		return nil, err
+	}
+	t := scenario.Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp"}
+	if spec.Guarantee == program.OS || spec.Guarantee == program.Majority {
+		t.Durability = "none"
+	}
+	if replicated {
+		coalesce := true
+		t.Kind, t.Nodes, t.Coalesce = scenario.Raft, spec.Nodes, &coalesce
+	}
+	cluster, err := topology.Start(ctx, topology.Config{
+		Binary: binary, Dir: spec.Folder, LogPath: filepath.Join(spec.Folder, "queued.log"), Topology: t,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &server{cluster, spec}, nil
+}
+
+type server struct {
+	cluster *topology.Cluster
+	spec    program.LaunchSpec
+}
+
+// PIDs implements program.Server.
+func (s *server) PIDs() (pids []int) {
+	for _, one := range s.cluster.Servers() {
+		if one.Running() {
+			pids = append(pids, one.Node().PID)
+		}
+	}
+	return pids
+}
+
+// Dial implements program.Server.
+func (s *server) Dial(context.Context) (driver.Conn, error) {
+	dial := func() (driver.Conn, error) {
+		address, _ := s.cluster.Addresses()
+		if address == "" {
+			return nil, errors.New("the server has not said yet where it listens")
+		}
+		return stream.Dial(driver.Target{Address: address, Token: s.cluster.Token, CA: s.cluster.CA}, s.spec.Lease)
+	}
+	if s.spec.Nodes > 1 { // a client of a cluster goes on by itself
+		return dial()
+	}
+	return newReopening(dial)
+}
+
+// each calls a method of all servers at once.
+func (s *server) each(call func(*topology.Server) error) error {
+	servers := s.cluster.Servers()
+	errs := make([]error, len(servers))
+	var calls sync.WaitGroup
+	for i, one := range servers {
+		calls.Go(func() { errs[i] = call(one) })
+	}
+	calls.Wait()
+	return errors.Join(errs...)
+}
+
+// Kill implements program.Server.
+func (s *server) Kill(context.Context) error { return s.each((*topology.Server).Kill) }
+
+// Restart implements program.Server.
+func (s *server) Restart(ctx context.Context) error {
+	if err := s.each(func(one *topology.Server) error { return one.Start(ctx) }); err != nil {
+		return err
+	}
+	return s.each(func(one *topology.Server) error { return one.WaitReady(ctx) })
+}
+
+// Stop implements program.Server.
+func (s *server) Stop(ctx context.Context) error { return s.cluster.Stop(ctx) }

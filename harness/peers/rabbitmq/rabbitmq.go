@@ -1,0 +1,155 @@
+// Package rabbitmq measures RabbitMQ with classic queues, and with quorum queues on one node and on three.
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/program"
+	"github.com/pronybench/prony/harness/peers/internal/child"
+	"github.com/pronybench/prony/harness/peers/internal/peer"
+)
+
+// Classic returns the target rabbitmq-classic.
+func Classic() program.Target { return target{name: "rabbitmq-classic", queueType: "classic"} }
+
+// Quorum returns the target rabbitmq-quorum.
+func Quorum() program.Target { return target{name: "rabbitmq-quorum", queueType: "quorum"} }
+
+type target struct{ name, queueType string }
+
+// installed is where packages of Debian have the script that starts the server. The one of PATH changes the user, and takes no folder.
+const installed = "/usr/lib/rabbitmq/bin/"
+
+func find(name string) (string, error) { return child.FindAt(installed+name, name) }
+
+// Describe implements program.Target.
+func (t target) Describe(ctx context.Context) program.Description {
+	d := program.Description{
+		Name: t.name, Product: "RabbitMQ", Client: peer.Module("github.com/rabbitmq/amqp091-go"), Nodes: []int{1},
+		Settings: []program.Setting{
+			{Name: "enqueue", Value: "publisher confirms, all publishes of a batch in flight", Because: "a confirm is RabbitMQ's acknowledgement of a publish"},
+			{Name: "claim", Value: "basic.consume with prefetch = the worker's slots for each queue", Because: "the server pushes, so that a claim needs no round trip"},
+			{Name: "complete", Value: "basic.ack, multiple where the batch has all that is unacknowledged up to its last", Because: "one frame then serves the batch"},
+			{Name: "confirmation of basic.ack", Value: t.confirmation(), Because: "RabbitMQ does not answer basic.ack"},
+			{Name: "lease", Value: "none: a task comes back when the connection of its worker ends", Because: "consumer timeouts are of 30 minutes, and end the whole channel"},
+		},
+	}
+	if t.queueType == "quorum" {
+		d.Guarantees, d.Nodes = []program.Guarantee{program.Fsync, program.MajorityFsync}, []int{1, 3}
+		d.Claim = "rabbitmq.com, quorum queues: a confirm is sent when a majority of the replicas has the message on disk."
+	} else {
+		d.Settings = append(d.Settings, program.Setting{Name: "delivery mode", Value: "transient at memory, else persistent", Because: "a persistent message is confirmed when it is on disk"})
+		d.Claim = "rabbitmq.com, publisher confirms: a persistent message for a durable queue is confirmed when it was persisted to disk."
+	}
+	if _, err := find("rabbitmq-server"); err != nil {
+		d.Missing = err.Error()
+	} else if ctl, err := find("rabbitmqctl"); err != nil {
+		d.Missing = err.Error()
+	} else if d.Version, err = child.Version(ctx, `(\d+\.\d+\.\d+)`, ctl, "version"); err != nil {
+		d.Missing = err.Error()
+	}
+	if t.queueType == "classic" {
+		d.Guarantees = []program.Guarantee{program.Memory, program.Fsync}
+		if d.Version != "" && !strings.HasPrefix(d.Version, "3.") {
+			d.Guarantees = []program.Guarantee{program.Memory, program.OS} // version 4 does not call fsync for classic queues
+		}
+	}
+	return d
+}
+
+func (t target) confirmation() string {
+	declare := "queue.declare, passive, on the same channel after the acknowledgements; one serves all that wait"
+	if t.queueType == "quorum" {
+		return declare + ". It proves that the channel has passed them on to the Raft log, not that a majority has them"
+	}
+	return declare + ". The queue answers it after it has handled them"
+}
+
+// Launch implements program.Target.
+func (t target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
+	if _, err := peer.Settings(t.name, nil, spec.Settings); err != nil {
+		return nil, err
+	}
+	if (spec.Guarantee == program.MajorityFsync) != (spec.Nodes > 1) {
+		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority_fsync is for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
+	}
+	s := &peer.Server{}
+	addresses := spec.Addresses
+	ready := func(context.Context) error { return nil }
+	if len(addresses) == 0 {
+		cluster, err := newCluster(spec)
+		if err != nil {
+			return nil, err
+		}
+		addresses, ready = cluster.addresses, cluster.awaitMembers
+		if s.Processes, err = child.Start(ctx, spec.Folder, cluster.programs()...); err != nil {
+			return nil, err
+		}
+	}
+	s.Prepare = func(ctx context.Context) error {
+		if err := ready(ctx); err != nil {
+			return err
+		}
+		return t.declare(ctx, addresses[0], spec)
+	}
+	mode := amqp.Persistent
+	if spec.Guarantee == program.Memory {
+		mode = amqp.Transient
+	}
+	var dialled atomic.Uint64
+	s.Open = func(context.Context) (driver.Conn, error) {
+		first := dialled.Add(1)
+		return &conn{mode: mode, node: func(attempt uint64) string { return addresses[(first+attempt)%uint64(len(addresses))] }}, nil
+	}
+	return s.Begin(ctx)
+}
+
+// queueName returns the name of a tenant's queue.
+func queueName(tenant, queue string) string { return tenant + "/" + queue }
+
+// prepareMax bounds the wait for queues that have a leader.
+const prepareMax = 60 * time.Second
+
+// declare makes the queues if they are not there.
+func (t target) declare(ctx context.Context, address string, spec program.LaunchSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareMax)
+	defer cancel()
+	for {
+		err := t.declareOnce(address, spec)
+		if err == nil {
+			return nil
+		}
+		select { // quorum queues have no leader at first
+		case <-ctx.Done():
+			return fmt.Errorf("make the queues: %w", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (t target) declareOnce(address string, spec program.LaunchSpec) error {
+	connection, err := dial(address)
+	if err != nil {
+		return err
+	}
+	ch, err := connection.Channel()
+	for _, q := range spec.Queues {
+		if err != nil {
+			break
+		}
+		arguments := amqp.Table{"x-queue-type": t.queueType}
+		if t.queueType == "quorum" {
+			arguments["x-quorum-initial-group-size"] = int32(max(1, spec.Nodes))
+		}
+		_, err = ch.QueueDeclare(queueName(q.Tenant, q.Name), true, false, false, false, arguments)
+	}
+	return errors.Join(err, connection.Close())
+}

@@ -1,0 +1,124 @@
+package dialogue
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Commands are what a process can do, by name. Each is called with its arguments and returns what it answers.
+type Commands map[string]func(context.Context, json.RawMessage) (any, error)
+
+// Do makes a command of a function whose arguments are of one type.
+func Do[A, D any](do func(context.Context, A) (D, error)) func(context.Context, json.RawMessage) (any, error) {
+	return func(ctx context.Context, data json.RawMessage) (any, error) {
+		var arguments A
+		if len(data) > 0 {
+			if err := json.Unmarshal(data, &arguments); err != nil {
+				return nil, fmt.Errorf("read the arguments: %w", err)
+			}
+		}
+		return do(ctx, arguments)
+	}
+}
+
+// None are the arguments of a command without any, and the answer of a command that answers nothing.
+type None struct{}
+
+// Serve executes the commands that it reads from in and writes their answers to out. commands is called first, with a context that ends
+// when in does or when ctx is done, which also ends a command under way. A command that fails is answered with its error. After each command
+// over says whether it was the last, of which Serve returns the error that over returns; it also returns when the context of the commands
+// has ended. The reading of in may outlast Serve until in ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(context.Context) Commands, over func(do string, failed error) (bool, error)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := commands(ctx)
+	lines := make(chan []byte)
+	go read(ctx, in, lines, cancel)
+	for {
+		var line []byte
+		select {
+		case line = <-lines:
+		case <-ctx.Done():
+			return ended(ctx)
+		}
+		r, done, failed := c.execute(ctx, line)
+		if err := write(out, r.Call, done, failed); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ended(ctx)
+		}
+		if last, err := over(r.Do, failed); last {
+			return err
+		}
+	}
+}
+
+// errInputEnded is why a process whose input is closed ends.
+var errInputEnded = errors.New("the input has ended")
+
+// ended returns why Serve ended early; nil at the end of the input.
+func ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, errInputEnded) {
+		return cause
+	}
+	return nil
+}
+
+// read sends each line of in, and cancels when in ends.
+func read(ctx context.Context, in io.Reader, lines chan<- []byte, cancel context.CancelCauseFunc) {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, LineBytesMax)
+	for scanner.Scan() {
+		select {
+		case lines <- bytes.Clone(scanner.Bytes()):
+		case <-ctx.Done():
+			return
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		cancel(fmt.Errorf("read a command: %w", err))
+		return
+	}
+	cancel(errInputEnded)
+}
+
+// execute executes the command of a line.
+func (c Commands) execute(ctx context.Context, line []byte) (r Request, done any, err error) {
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, nil, fmt.Errorf("read a command: %w", err)
+	}
+	command := c[r.Do]
+	if command == nil {
+		return r, nil, fmt.Errorf("command %q; it must be one of %s", r.Do, strings.Join(slices.Sorted(maps.Keys(c)), ", "))
+	}
+	if done, err = command(ctx, r.With); err != nil {
+		return r, nil, fmt.Errorf("%s: %w", r.Do, err)
+	}
+	return r, done, nil
+}
+
+// write writes an answer.
+func write(out io.Writer, call uint64, done any, failed error) error {
+	a := Answer{Call: call}
+	if failed != nil {
+		a.Error = failed.Error()
+	} else {
+		var err error
+		if a.Done, err = json.Marshal(done); err != nil {
+			return fmt.Errorf("write an answer: %w", err)
+		}
+	}
+	if err := json.NewEncoder(out).Encode(a); err != nil { // one line
+		return fmt.Errorf("write an answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// targetsSection says which servers a driver program launched, with which settings and why, and what their own documentation claims.
+func targetsSection(p *page, r *result.Result) {
+	targets := r.Manifest.Targets
+	if len(targets) == 0 {
+		return
+	}
+	p.heading(3, "Targets")
+	p.paragraph("What the driver program says of the servers that it launched. The guarantee says when a server acknowledges: `memory` in the process's memory," +
+		" `os` written to the operating system, `fsync` after an fsync that covers it, `majority` in the memory or files of most nodes, `majority_fsync` after an" +
+		" fsync on most nodes. Each server has the settings with which it is as fast as it may be at its guarantee.")
+	var rows [][]string
+	const points = 8 // the column of the points that have the same in all others
+	for _, t := range targets {
+		version := t.Version
+		if t.Missing != "" {
+			version = "not measured: " + t.Missing
+		}
+		where := "started for each round"
+		if len(t.Addresses) > 0 {
+			where = "ran already at " + strings.Join(t.Addresses, ", ")
+		}
+		row := []string{
+			code(t.Name), text(t.Product), text(cmp.Or(version, "unknown")), text(t.Client), code(t.Guarantee), render.Count(t.Nodes), where,
+			text(cmp.Or(strings.Join(t.Own, ", "), "none")), "all",
+		}
+		same := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[:points], row[:points]) })
+		switch {
+		case same >= 0:
+			rows[same][points] += ", " + strconv.Itoa(t.Point)
+			continue
+		case t.Point > 0:
+			row[points] = strconv.Itoa(t.Point)
+		}
+		rows = append(rows, row)
+	}
+	p.table([]string{"target", "product", "version", "client", "guarantee", ">nodes", "servers", "settings of the scenario", "points"}, rows)
+	targetSettings(p, targets)
+}
+
+// targetSettings lists the settings of each target once, and its claims.
+func targetSettings(p *page, targets []result.Target) {
+	var rows [][]string
+	var claims []string
+	var seen []string
+	for _, t := range targets {
+		if slices.Contains(seen, t.Name) {
+			continue
+		}
+		seen = append(seen, t.Name)
+		for _, s := range t.Settings {
+			rows = append(rows, []string{code(t.Name), code(s.Name), code(s.Value), text(s.Because)})
+		}
+		if t.Claim != "" {
+			claims = append(claims, t.Name+": "+t.Claim)
+		}
+	}
+	if len(rows) > 0 {
+		p.table([]string{"target", "setting", "value", "because"}, rows)
+	}
+	listed(p, "What their own documentation says of speed and losses:", claims)
+}

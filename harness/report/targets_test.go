@@ -1,0 +1,45 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// The page says what the servers of a target are, with which settings and why, and what of them is not measured.
+func TestPageOfTargets(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	s := &r.Manifest.Scenario
+	s.Captures, s.Topology = nil, scenario.Topology{Kind: scenario.ByProgram, Nodes: 1, Durability: "fsync", Target: &scenario.TargetServers{Name: "redis"}}
+	s.Workloads[0].Driver = scenario.DriverProgram
+	r.Manifest.Targets = []result.Target{
+		{
+			Name: "redis", Product: "Redis", Version: "7.0.15", Client: "go-redis 9", Guarantee: "fsync", Nodes: 1, Own: []string{"hz = 10"},
+			Settings: []result.TargetSetting{{Name: "appendfsync", Value: "always", Because: "the guarantee asks for it"}}, Claim: "Fast (redis.io).",
+		},
+		{Point: 2, Name: "nats", Product: "NATS", Client: "nats.go 1", Guarantee: "fsync", Nodes: 3, Missing: "it is not installed"},
+		{Point: 4, Name: "nats", Product: "NATS", Client: "nats.go 1", Guarantee: "fsync", Nodes: 3, Missing: "it is not installed"},
+		{Point: 3, Name: "redis", Product: "Redis", Version: "7", Client: "go-redis 9", Guarantee: "os", Nodes: 2, Addresses: []string{"a:1", "b:1"}},
+	}
+	page := rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{
+		"### Targets",
+		"| `redis` | Redis | 7.0.15 | go-redis 9 | `fsync` | 1 | started for each round | hz = 10 | all |",
+		"| `nats` | NATS | not measured: it is not installed | nats.go 1 | `fsync` | 3 | started for each round | none | 2, 4 |",
+		"| `redis` | Redis | 7 | go-redis 9 | `os` | 2 | ran already at a:1, b:1 | none | 3 |",
+		"| `redis` | `appendfsync` | `always` | the guarantee asks for it |",
+		"- redis: Fast (redis.io).",
+		"| target | `redis` |",
+		"| guarantee | `fsync` |",
+		"they have no profiles, no locks and no counters here",
+		"With the guarantee `fsync` every figure depends on the fsync latency",
+	} {
+		assert.Contains(t, page, says)
+	}
+	assert.NotContains(t, page, "What the servers ran with")
+	plain, hists := fixture(t, 3, 0)
+	assert.NotContains(t, rendered(t, plain, hists)["fixture.md"], "### Targets")
+}

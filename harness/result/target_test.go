@@ -1,0 +1,45 @@
+package result
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// A target that is incorrect has no figures and leaves the others theirs. Points of one server's settings stand for each other.
+func TestPointsOfTargetsAreJudgedAlone(t *testing.T) {
+	metrics := map[string]Metric{CyclesPerS: {Median: 1}, Lost: {Median: 2}}
+	r := &Result{
+		Verdict: Incorrect,
+		Rounds:  []Round{{Point: 1, Verdict: Pass}, {Point: 2, Verdict: Pass}, {Point: 2, Verdict: Incorrect}},
+		Points: []Point{
+			{Number: 1, Metrics: metrics, Workloads: []Workload{{Metrics: metrics}}}, {Number: 2, Metrics: metrics, Workloads: []Workload{{Metrics: metrics}}},
+		},
+	}
+	shown := func() (of []bool) {
+		for _, p := range PublishedPoints(r) {
+			_, has := p.Metrics[CyclesPerS]
+			_, ofWorkload := p.Workloads[0].Metrics[CyclesPerS]
+			assert.Equal(t, has, ofWorkload)
+			assert.Contains(t, p.Metrics, Lost)
+			of = append(of, has)
+		}
+		return of
+	}
+	assert.Equal(t, []bool{false, false}, shown())
+	r.Manifest.Scenario.Topology.Kind = scenario.ByProgram
+	assert.Equal(t, []bool{true, false}, shown())
+	r.Verdict = Regressed
+	r.Rounds[2].Verdict = Regressed
+	assert.Equal(t, []bool{true, true}, shown())
+}
+
+// The guarantees that a sweep has stand beside every number, as a durability does.
+func TestTheGuaranteeOfTargets(t *testing.T) {
+	m := Manifest{Scenario: scenario.Scenario{Topology: scenario.Topology{Kind: scenario.ByProgram, Durability: "os"}}}
+	assert.Equal(t, "os", m.Durability())
+	m.Scenario.Sweeps = []scenario.Sweep{{Path: "target.name, target.guarantee", Values: []string{"a, os", "b, fsync", "c, os"}}}
+	assert.Equal(t, "os, fsync", m.Durability())
+}

@@ -1,0 +1,109 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// targetProbe reads the processes of a target's servers, and of the driver program, at the window's edges. All methods do nothing on nil, which stands
+// for a round on Prony's own servers.
+type targetProbe struct {
+	target  *targetServers
+	roots   []int // the servers' processes at the window's start; none of servers that run elsewhere
+	before  observe.Usage
+	client  observe.Usage
+	spent   observe.Spent // by the servers
+	program observe.Spent // by the driver program
+	peak    error         // why the peak of the memory covers the warm-up too; nil: it does not
+	unknown bool          // what the servers have spent is not known: a fault ended them
+}
+
+func newTargetProbe(t *targetServers) *targetProbe {
+	if t == nil {
+		return nil
+	}
+	return &targetProbe{target: t}
+}
+
+// separate reports whether there are processes to read.
+func (t *targetProbe) separate() bool { return t != nil && len(t.roots) > 0 }
+
+// start reads what has been used before the window.
+func (t *targetProbe) start() (err error) {
+	if t == nil {
+		return nil
+	}
+	t.roots = t.target.pids()
+	tree, err := observe.TreeOf(t.roots)
+	if err != nil {
+		return err
+	}
+	if t.before, err = tree.Sample(); err != nil {
+		return err
+	}
+	t.peak = tree.ResetPeaks()
+	t.client, err = observe.Sample(t.target.program.PID())
+	return err
+}
+
+// end reads what was used in the window.
+func (t *targetProbe) end() error {
+	if t == nil {
+		return nil
+	}
+	tree, err := observe.TreeOf(t.roots)
+	if err != nil {
+		return err
+	}
+	after, err := tree.Sample()
+	if err != nil {
+		return err
+	}
+	t.spent = after.Since(t.before)
+	t.unknown = !slices.Equal(t.roots, t.target.pids())
+	client, err := observe.Sample(t.target.program.PID())
+	t.program = client.Since(t.client)
+	return err
+}
+
+// finish reads the servers' memory.
+func (t *targetProbe) finish(m *measured) error {
+	if !t.separate() {
+		return nil
+	}
+	tree, err := observe.TreeOf(t.target.pids())
+	if err != nil {
+		return err
+	}
+	bytes, now, err := tree.Memory()
+	if err != nil {
+		return err
+	}
+	m.round.Metrics[result.ServerRSSMBMax] = float64(bytes) / 1e6
+	if now {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the target's servers are %d processes, which share memory: %s is what they had together at the end of the round, and no peak",
+			m.round.Number, len(tree.PIDs()), result.ServerRSSMBMax))
+	}
+	if t.peak != nil && !now {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the warm-up too: %v", m.round.Number, result.ServerRSSMBMax, t.peak))
+	}
+	if t.unknown {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: a fault ended the target's servers in the window: their CPU time is not known", m.round.Number))
+	}
+	return nil
+}
+
+// ownCPU is what the processes have used so far, for telling it from that of other processes.
+func (t *targetServers) ownCPU() (observe.Usage, error) {
+	if t == nil {
+		return observe.Usage{}, nil
+	}
+	tree, err := observe.TreeOf(append(t.pids(), t.program.PID()))
+	if err != nil {
+		return observe.Usage{}, err
+	}
+	return tree.Sample()
+}

@@ -1,0 +1,143 @@
+# Other queue servers and Prony's own, under the same load and the same account of tasks. The points of a scenario take turns, and each round
+# starts the servers afresh. A scenario has one guarantee: only figures of the same guarantee are compared. A driver program (make peers) starts the
+# servers; one that is not installed, or does not have the guarantee, is skipped with the reason. All of it takes about two
+# hours and a quarter where every server is installed, and half an hour with --var rounds=1.
+#
+# Prony's own server, target "prony", is reached through the same program as the others. The last scenario reaches it without: the difference is
+# the price of the program.
+
+variable "rounds" { default = 6 }
+
+scenario "peers" {
+  title  = "Queue servers that acknowledge after an fsync"
+  tags   = ["peers"]
+  rounds = var.rounds
+
+  target "prony" { guarantee = "fsync" }
+  sweep "target.name" { values = ["prony", "nats", "redis-list", "redis-stream", "rabbitmq-classic", "beanstalkd", "postgresql", "river", "asynq"] }
+  include "shared/peers.hcl" {}
+}
+
+scenario "peers-memory" {
+  title  = "Queue servers that acknowledge in memory"
+  tags   = ["peers"]
+  rounds = var.rounds
+
+  target "nats" { guarantee = "memory" }
+  sweep "target.name" { values = ["nats", "redis-list", "redis-stream", "rabbitmq-classic", "beanstalkd", "asynq"] }
+  include "shared/peers.hcl" {}
+}
+
+scenario "peers-os" {
+  title  = "Queue servers that acknowledge when the operating system has the write"
+  tags   = ["peers"]
+  rounds = var.rounds
+
+  target "prony" { guarantee = "os" }
+  sweep "target.name" { values = ["prony", "nats", "redis-list", "redis-stream", "rabbitmq-classic", "beanstalkd", "postgresql", "river", "asynq"] }
+  include "shared/peers.hcl" {}
+}
+
+scenario "peers-majority" {
+  title  = "Queue servers of three nodes that acknowledge when most nodes have the write"
+  tags   = ["peers"]
+  rounds = var.rounds
+
+  target "prony" {
+    guarantee = "majority"
+    nodes     = 3
+  }
+  zip {
+    sweep "target.name"      { values = ["prony", "nats", "prony", "nats", "rabbitmq-quorum"] }
+    sweep "target.guarantee" { values = ["majority", "majority", "majority_fsync", "majority_fsync", "majority_fsync"] }
+  }
+  include "shared/peers.hcl" {}
+}
+
+# What each server loses when all of its processes are killed: the tasks that it acknowledged and does not have afterwards are lost by the round's
+# ledger, and make the verdict incorrect.
+scenario "peers-kill" {
+  title  = "What queue servers lose at kill -9"
+  tags   = ["peers", "faults"]
+  rounds = 1
+
+  target "prony" { guarantee = "fsync" }
+  zip {
+    sweep "target.name" {
+      values = [
+        "prony", "prony", "nats", "nats", "redis-list", "redis-list", "redis-stream", "redis-stream", "rabbitmq-classic", "rabbitmq-quorum",
+        "beanstalkd", "beanstalkd", "postgresql", "postgresql", "river", "asynq", "asynq",
+      ]
+    }
+    sweep "target.guarantee" {
+      values = [
+        "os", "fsync", "os", "fsync", "memory", "fsync", "memory", "fsync", "fsync", "fsync",
+        "os", "fsync", "os", "fsync", "fsync", "memory", "fsync",
+      ]
+    }
+  }
+  workload "main" {
+    driver      = "program"
+    connections = 4
+    producers   = 16
+    workers     = 32
+    batch       = 16
+    in_flight   = 8192
+    lease       = "5s" # what was claimed before the kill comes back within the drain
+  }
+  phases {
+    warmup = "2s"
+    window = "15s"
+    drain  = "30s"
+  }
+  fault "kill" {
+    target        = all()
+    at            = "5s"
+    restart_after = "1s"
+  }
+}
+
+scenario "peers-idle" {
+  title  = "CPU time and memory of queue servers with waiting workers and empty queues"
+  tags   = ["peers"]
+  rounds = 3
+
+  target "prony" { guarantee = "fsync" }
+  sweep "target.name" { values = ["prony", "nats", "redis-list", "redis-stream", "rabbitmq-classic", "rabbitmq-quorum", "beanstalkd", "postgresql", "river", "asynq"] }
+  workload "main" {
+    driver   = "program"
+    workers  = 8
+    arrivals = none()
+  }
+  phases {
+    warmup = "5s"
+    window = "20s"
+    drain  = "5s"
+  }
+}
+
+scenario "peers-direct" {
+  title  = "Prony's own server under the same load without the driver program between"
+  tags   = ["peers"]
+  rounds = var.rounds
+
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver      = "stream"
+    connections = 4
+    producers   = 16
+    workers     = 32
+    in_flight   = 8192
+    payload     = fixed(64)
+  }
+  sweep "topology.durability"   { values = ["none", "sync"] }
+  sweep "workload.main.batch"   { values = [1, 64] }
+  sweep "workload.main.payload" { values = [fixed(64), fixed("4KiB")] }
+  phases {
+    warmup = "2s"
+    window = "5s"
+    drain  = "30s"
+  }
+
+  invariant "conserved" {}
+}
