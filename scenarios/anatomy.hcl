@@ -42,7 +42,9 @@ scenario "anatomy" {
   invariant "conserved" {}
 
   limit "cycle_unattributed_percent" {
-    max     = 5
-    because = "the parts of a cycle are measured by themselves: if they leave out more of its time, a part is missing or wrong"
+    max      = 5
+    observed = 1.231
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "the parts of a cycle are measured by themselves: if they leave out more of its time, a part is missing or wrong"
   }
 }

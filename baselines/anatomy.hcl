@@ -1,0 +1,19 @@
+# Limits of scenarios/anatomy.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "anatomy" {
+  configuration = "746e981dcae7"
+
+  floor "cycles_per_s" {
+    min      = 60000
+    observed = 296200
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slower point, one task a call: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 250
+    observed = 99.62
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
