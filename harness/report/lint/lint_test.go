@@ -41,6 +41,8 @@ func TestPraise(t *testing.T) {
 		"Limits hold on fast and on slow hosts.":                       nil,
 		"`fast` and\n\n```\nfast\n```\n\n    fast\n":                   nil,
 		"See [the page](fast.html \"fast\")":                           nil,
+		"They call it \"a robust queue. It is fast\" and more.":        nil,
+		"They say \"queue\", and it is robust":                         {"robust"},
 		"Breakfast is served, and fasting is robustly done.":           nil,
 		"A **seamless** *state-of-the-art* queue (v1.2 is the newest)": nil,
 	} {

@@ -71,14 +71,16 @@ var (
 	praising    = regexp.MustCompile(`(?i)\b(fast|fastest|blazing|lightning-fast|scalable|robust|high-performance|performant|powerful|lightweight|` +
 		`seamless|seamlessly|effortless|effortlessly|cutting-edge|world-class|best-in-class|state-of-the-art|unmatched|unrivalled|superior|` +
 		`enterprise-grade|production-grade|rock-solid|bulletproof)\b`)
+	// quoted is what others say.
+	quoted = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
 	// asking are ways to use such a word that claim nothing: "how fast", "as fast as", and one beside its opposite.
 	asking = regexp.MustCompile(`(?i)\bhow fast\b|\bas fast as\b|\bslow(er|s|ed)?\b`)
 )
 
-// praise finds words of praise in sentences without a figure.
+// praise finds words of praise in sentences without a figure, but for those that are quoted.
 func praise(d *document) (all []Finding) {
 	for _, p := range passages(d) {
-		for _, sentence := range sentenceEnd.Split(p.text, -1) {
+		for _, sentence := range sentenceEnd.Split(quoted.ReplaceAllString(p.text, `""`), -1) {
 			word := praising.FindString(sentence)
 			if word == "" || figure.MatchString(sentence) || asking.MatchString(sentence) {
 				continue
