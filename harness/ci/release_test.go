@@ -141,6 +141,9 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 		text := outside.must(env, "go", "mod", "download", "-json", modulePath+module+"@"+released)
 		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
 		for _, above := range releasedModules[i+1:] {
+			if module == "harness/k6" { // nothing is built on it
+				continue
+			}
 			sums := own.FindAllString(c.file(above+"/go.sum"), -1)
 			assert.Contains(t, sums, modulePath+module+" "+released+" "+got.Sum)
 			assert.Contains(t, sums, modulePath+module+" "+released+"/go.mod "+got.GoModSum)

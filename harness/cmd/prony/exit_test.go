@@ -45,7 +45,9 @@ var exits = map[string]outcomes{
 	"prony gate selftest":    {never, "--for -1s", "--for 1m --bank bank"},
 	"prony doctor":           {never, "here", alone},
 	"prony check":            {"runs/one", "none", never},
+	"prony publish":          {never, "nowhere", "fit.hcl"},
 	"prony report":           {"runs/one", "none", never},
+	"prony report lint":      {"fine.md", "nowhere", never},
 	"prony convert":          {"figures.txt --to csv", alone, never},
 	"prony baseline":         {alone, "nonsense", never},
 	"prony baseline explain": {"--scenarios more tiny", "--baselines nowhere", never},
@@ -74,6 +76,8 @@ func exitBench(t *testing.T) {
 	t.Helper()
 	ratchetRepository(t)
 	write(t, "tiny.hcl", tiny("tiny", "100ms", ""))
+	write(t, "fit.hcl", unlimited(""))
+	write(t, "fine.md", "A queue of tasks.\n")
 	write(t, "more/tiny.hcl", tiny("tiny", "100ms", ""))
 	write(t, "soaked.hcl", soaked)
 	write(t, "baselines/tiny.hcl", baseline)
