@@ -66,7 +66,7 @@ say "building bin/nats-server"
 mkdir -p bin
 (cd ci/peers && GOWORK=off go build -o ../../bin/nats-server github.com/nats-io/nats-server/v2)
 
-# version NAME COMMAND...: rabbitmqctl version needs no running server.
+# version NAME COMMAND...
 version() {
   local name=$1
   shift
@@ -78,7 +78,9 @@ version() {
 }
 postgres=$(command -v postgres || compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1 || true)
 version Redis redis-server --version
-version RabbitMQ rabbitmqctl version
+# The folder says RabbitMQ's version: to ask rabbitmqctl would start Erlang's port mapper, which stays.
+rabbitmq=$(readlink -f /usr/lib/rabbitmq/bin/rabbitmq-server 2>/dev/null | sed -n 's/.*rabbitmq_server-\([0-9.]*\).*/\1/p' || true)
+say "RabbitMQ: ${rabbitmq:-not installed}"
 version beanstalkd beanstalkd -v
 version PostgreSQL "${postgres:-postgres}" --version
 version NATS bin/nats-server --version

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -30,8 +32,24 @@ const installed = "/usr/lib/rabbitmq/bin/"
 
 func find(name string) (string, error) { return child.FindAt(installed+name, name) }
 
+var versioned = regexp.MustCompile(`rabbitmq_server-(\d+\.\d+\.\d+)`)
+
+// versionOf reads the version from the folder of the server's files, as "rabbitmq_server-3.10.8". To ask rabbitmqctl would start Erlang's port
+// mapper, which stays.
+func versionOf(server string) (string, error) {
+	path, err := filepath.EvalSymlinks(server)
+	if err != nil {
+		return "", fmt.Errorf("find the files of RabbitMQ: %w", err)
+	}
+	found := versioned.FindStringSubmatch(path)
+	if found == nil {
+		return "", fmt.Errorf("%s is in no folder rabbitmq_server-VERSION, which says the version of RabbitMQ: install it from its packages", path)
+	}
+	return found[1], nil
+}
+
 // Describe implements program.Target.
-func (t target) Describe(ctx context.Context) program.Description {
+func (t target) Describe(context.Context) program.Description {
 	d := program.Description{
 		Name: t.name, Product: "RabbitMQ", Client: peer.Module("github.com/rabbitmq/amqp091-go"), Nodes: []int{1},
 		Settings: []program.Setting{
@@ -49,11 +67,11 @@ func (t target) Describe(ctx context.Context) program.Description {
 		d.Settings = append(d.Settings, program.Setting{Name: "delivery mode", Value: "transient at memory, else persistent", Because: "a persistent message is confirmed when it is on disk"})
 		d.Claim = "rabbitmq.com, publisher confirms: a persistent message for a durable queue is confirmed when it was persisted to disk."
 	}
-	if _, err := find("rabbitmq-server"); err != nil {
+	if server, err := find("rabbitmq-server"); err != nil {
 		d.Missing = err.Error()
-	} else if ctl, err := find("rabbitmqctl"); err != nil {
+	} else if _, err := find("rabbitmqctl"); err != nil {
 		d.Missing = err.Error()
-	} else if d.Version, err = child.Version(ctx, `(\d+\.\d+\.\d+)`, ctl, "version"); err != nil {
+	} else if d.Version, err = versionOf(server); err != nil {
 		d.Missing = err.Error()
 	}
 	if t.queueType == "classic" {
