@@ -55,7 +55,8 @@ scenario "peers-majority" {
 }
 
 # What each server loses when all of its processes are killed: the tasks that it acknowledged and does not have afterwards are lost by the round's
-# ledger, and make the verdict incorrect.
+# ledger, and make the verdict incorrect. River and Asynq are left out: they give back what was claimed at the kill after a minute or more, which the
+# ledger can't tell from a loss.
 scenario "peers-kill" {
   title  = "What queue servers lose at kill -9"
   tags   = ["peers", "faults"]
@@ -66,13 +67,13 @@ scenario "peers-kill" {
     sweep "target.name" {
       values = [
         "prony", "prony", "nats", "nats", "redis-list", "redis-list", "redis-stream", "redis-stream", "rabbitmq-classic", "rabbitmq-quorum",
-        "beanstalkd", "beanstalkd", "postgresql", "postgresql", "river", "asynq", "asynq",
+        "beanstalkd", "beanstalkd", "postgresql", "postgresql",
       ]
     }
     sweep "target.guarantee" {
       values = [
         "os", "fsync", "os", "fsync", "memory", "fsync", "memory", "fsync", "fsync", "fsync",
-        "os", "fsync", "os", "fsync", "fsync", "memory", "fsync",
+        "os", "fsync", "os", "fsync",
       ]
     }
   }
