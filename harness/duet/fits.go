@@ -55,7 +55,7 @@ func fits(s *scenario.Scenario) error {
 	case t.Kind == scenario.Embedded || t.Kind == scenario.NoTopology:
 		return fmt.Errorf("its topology %q has no server process", t.Kind)
 	case t.Kind == scenario.ByProgram:
-		return errors.New("its target's servers are not Prony's, of which two builds are compared")
+		return errors.New("a comparison is of two builds of Prony's server, and the scenario has a target instead")
 	case t.Hosts != nil:
 		return errors.New("its nodes have hosts of their own, and those of two builds would share the forwarder between them")
 	case t.Kind == scenario.Remote:

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// retryPause is how long a load waits after a call that failed.
+// retryPause is how long a load waits after a call that failed, so that a server that is down is not asked without a pause. No test passes or fails
+// by its length.
 const retryPause = 20 * time.Millisecond
 
 // load is producers and workers on a ledger.

@@ -311,7 +311,7 @@ func (c *connection) send(r *request) {
 	}
 	c.open.Add(-1)
 	if err := c.out.write(c.ctx, frame); err != nil {
-		c.end() // nobody reads answers any more
+		c.end() // Prony has closed its end, so that no answer can be sent
 	}
 	r.put()
 }

@@ -94,23 +94,7 @@ func (w *worker) close() error {
 
 // Claim implements driver.Worker.
 func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
-	select {
-	case c := <-w.claimed:
-		into[0] = w.delivery(c)
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	case <-w.over:
-		return 0, errGivenBack
-	}
-	for n := 1; n < len(into); n++ {
-		select {
-		case c := <-w.claimed:
-			into[n] = w.delivery(c)
-		default:
-			return n, nil
-		}
-	}
-	return len(into), nil
+	return peer.Claim(ctx, w.claimed, w.over, into, w.delivery)
 }
 
 func (w *worker) delivery(c *working) driver.Delivery {

@@ -81,7 +81,7 @@ type session[S comparable] struct {
 	open func(driver.Conn) (S, error)
 
 	mu      sync.Mutex
-	present S           // the zero value if there is none
+	present S           // the zero value while no session is open
 	of      driver.Conn // which present is of
 }
 

@@ -249,7 +249,7 @@ func (l *life) ask(queues map[string]struct{}) *confirmation {
 	return l.asked
 }
 
-// confirm asks the server for confirmations, one after the other, until nobody waits for one.
+// confirm makes one confirming call after another, and ends when no completion waits for a confirmation.
 func (l *life) confirm() {
 	for {
 		l.mu.Lock()

@@ -151,5 +151,5 @@ func outcomeOf(err error) error {
 	return peer.Unknown(err)
 }
 
-// isNil reports whether the server answered that there is nothing.
+// isNil reports whether err is Redis's nil reply: the key or the element does not exist.
 func isNil(err error) bool { return errors.Is(err, goredis.Nil) }
