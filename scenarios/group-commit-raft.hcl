@@ -27,6 +27,10 @@ scenario "group-commit-raft" {
 
   rounds = 6
 
+  # One task a call costs the generator about what it costs the server. The page says where the generator is the limit: there the rate with group
+  # commit is at least what is shown.
+  validity { generator_cpu_percent_max = "any" }
+
   sweep "topology.durability" { values = ["none", "interval", "sync"] }
   sweep "topology.coalesce" { values = [true, false] }
 }
