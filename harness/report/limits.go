@@ -24,6 +24,9 @@ func limits(r *result.Result) []string {
 			list = append(list, ofWorkload(&w, several, says))
 		}
 	}
+	if says := generatorLimit(r); says != "" {
+		list = append(list, says)
+	}
 	if ofScript(r) {
 		list = append(list, "What the server does for a client of less cost. JavaScript makes each call, in one process: the throughput is that of both"+
 			" together, and a generator that spends less on a call may reach more.")
