@@ -1,0 +1,19 @@
+# Limits of scenarios/mixed.hcl: tripwires for two shared cores.
+
+baseline "mixed" {
+  configuration = "d6d514f4b27e"
+
+  floor "cycles_per_s" {
+    min      = 1500
+    observed = 7997
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of what two shared cores did: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 250
+    observed = 85.66
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
