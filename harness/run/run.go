@@ -48,8 +48,8 @@ type Options struct {
 	Columns  func() int // how wide the terminal is now; nil: 80
 	// Place is where the run stands among those that a command makes one after the other; nil: it is the only one.
 	Place *Place
-	// RepeatInvalid has Execute measure invalid rounds once more, at the end of the run: scenario.RepeatsMax of them, and none if more are
-	// invalid. The second figures stand, whatever they are; the first are in Result.Repeated.
+	// RepeatInvalid has Execute measure invalid rounds again, at the end of the run, each at most twice: scenario.RepeatsMax of them in all, and none
+	// if more are invalid. The last figures stand, whatever they are; the others are in Result.Repeated.
 	RepeatInvalid bool
 
 	// Describe, if not nil, fills in where the time of a result goes and what limits its rate: package gate has Describe, and this one
@@ -206,7 +206,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	}
 	if whole && r.options.RepeatInvalid {
-		if err := r.repeat(ctx, r.invalidRounds(plan, failed)); err != nil {
+		if err := r.repeatInvalid(ctx, plan, failed); err != nil {
 			return err
 		}
 	}

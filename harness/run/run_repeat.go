@@ -13,8 +13,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// invalidRounds returns the timed rounds of a whole run that are invalid, but for those of points whose servers failed, and nil if they are too many
-// to measure them once more.
+// repeatsOfARound is how often an invalid round is measured again at most.
+const repeatsOfARound = 2
+
+// invalidRounds returns the timed rounds of a plan that are invalid, but for those of points whose servers failed.
 func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invalid []plannedRound) {
 	verdicts := map[int]result.Verdict{}
 	for i := range r.result.Rounds {
@@ -25,56 +27,78 @@ func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invali
 			invalid = append(invalid, p)
 		}
 	}
-	if len(invalid) > r.scenario.RepeatsMax() {
-		return nil
-	}
 	return invalid
 }
 
-// repeat measures invalid rounds once more, after all others. The second figures stand, whatever they are.
-func (r *runner) repeat(ctx context.Context, invalid []plannedRound) error {
-	if len(invalid) == 0 {
-		return nil
-	}
-	r.progress.repeat(invalid)
-	for i, p := range invalid {
-		m := r.round(ctx, p)
-		if ctx.Err() != nil {
-			return errors.Join(fmt.Errorf("interrupted in repetition %d of %d: %w", i+1, len(invalid), ctx.Err()), m.stopErr)
-		}
-		r.setAside(p.number)
-		if err := r.keep(&m); err != nil {
-			return err
-		}
-		r.progress.round(&m.round)
-		if m.broken && r.points[p.point].Topology.Kind != scenario.ByProgram {
+// repeatInvalid measures invalid rounds of a whole run again, after all others, and those that are invalid then once more. It begins no pass that would
+// take the repetitions above scenario.RepeatsMax. The last figures of a round stand, whatever they are.
+func (r *runner) repeatInvalid(ctx context.Context, plan []plannedRound, failed map[int]bool) error {
+	for range repeatsOfARound {
+		plan = r.invalidRounds(plan, failed)
+		if len(plan) == 0 || len(r.result.Repeated)+len(plan) > r.scenario.RepeatsMax() {
 			return nil
 		}
-		r.references.sample(ctx)
-		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted after repetition %d of %d: %w", i+1, len(invalid), ctx.Err())
+		r.progress.repeat(plan)
+		for i, p := range plan {
+			if broken, err := r.repeat(ctx, p); broken || err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("interrupted after repetition %d of %d: %w", i+1, len(plan), ctx.Err())
+			}
 		}
 	}
 	return nil
 }
 
-// setAside takes a round that is measured once more out of what the run's figures are made from. What it was stays in the result.
+// repeat measures an invalid round again, and sets what it was aside. broken is set if a server failed, so that nothing can follow.
+func (r *runner) repeat(ctx context.Context, p plannedRound) (broken bool, err error) {
+	m := r.round(ctx, p)
+	if ctx.Err() != nil {
+		return false, errors.Join(fmt.Errorf("interrupted in the repetition of round %d: %w", p.number, ctx.Err()), m.stopErr)
+	}
+	r.setAside(p.number)
+	if err := r.keep(&m); err != nil {
+		return false, err
+	}
+	r.progress.round(&m.round)
+	if m.broken && r.points[p.point].Topology.Kind != scenario.ByProgram {
+		return true, nil
+	}
+	r.references.sample(ctx)
+	return false, nil
+}
+
+// setAside takes a round that is measured again out of what the run's figures are made from. What it was stays in the result.
 func (r *runner) setAside(number int) {
 	res := &r.result
 	i := slices.IndexFunc(res.Rounds, func(round result.Round) bool { return round.Number == number })
-	first := res.Rounds[i]
-	res.Repeated = append(res.Repeated, first)
+	res.Repeated = append(res.Repeated, res.Rounds[i])
 	res.Rounds = slices.Delete(res.Rounds, i, i+1)
 	r.histograms = slices.DeleteFunc(r.histograms, func(h result.RoundHistograms) bool { return h.Round == number })
 	r.captured = slices.DeleteFunc(r.captured, func(c profile.Captured) bool { return c.Round == number })
 	of := fmt.Sprintf("round %d: ", number)
 	res.Warnings = slices.DeleteFunc(res.Warnings, func(w string) bool { return strings.HasPrefix(w, of) })
-	res.Warnings = append(res.Warnings, of+"it was measured once more at the end of the run, since it was invalid at first: "+strings.Join(first.Reasons, "; "))
+	res.Warnings = append(res.Warnings, of+repetitions(res.Repeated, number))
 }
 
-// repeat says which rounds are measured once more.
+// repetitions says how often a round was measured again, and why.
+func repetitions(repeated []result.Round, number int) string {
+	var reasons []string
+	for i := range repeated {
+		if repeated[i].Number == number {
+			reasons = append(reasons, strings.Join(repeated[i].Reasons, "; "))
+		}
+	}
+	if len(reasons) == 1 {
+		return "it was measured once more at the end of the run, since it was invalid at first: " + reasons[0]
+	}
+	return "it was measured twice more at the end of the run, since it was invalid at first: " + reasons[0] + "; and then: " + reasons[1]
+}
+
+// repeat says which rounds are measured again.
 func (p *progress) repeat(invalid []plannedRound) {
-	p.line("%s: measuring once more what was invalid: %s", p.scenario.Name, render.Plural(len(invalid), "round"))
+	p.line("%s: measuring again what was invalid: %s", p.scenario.Name, render.Plural(len(invalid), "round"))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pace.rounds += len(invalid)

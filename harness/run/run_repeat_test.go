@@ -55,14 +55,35 @@ func TestAnInvalidRoundIsMeasuredOnceMore(t *testing.T) {
 	assert.Equal(t, 2, r.Metrics[result.Lost].N)
 	require.NotEmpty(t, r.Warnings)
 	assert.Contains(t, r.Warnings, "round 1: it was measured once more at the end of the run, since it was invalid at first: "+first.Reasons[0])
-	assert.Contains(t, e.shown.String(), "small: measuring once more what was invalid: 1 round\n")
+	assert.Contains(t, e.shown.String(), "small: measuring again what was invalid: 1 round\n")
 	stored, histograms, err := result.Read(e.folder)
 	require.NoError(t, err)
 	assert.Len(t, stored.Repeated, 1)
 	assert.Len(t, histograms, 2)
 }
 
-func TestTheSecondFiguresOfARoundStand(t *testing.T) {
+func TestARoundThatIsInvalidAgainIsMeasuredASecondTime(t *testing.T) {
+	t.Parallel()
+	e := executeAs(t, hoarded(5), hoardsAtStarts(t, "1|6"), Options{RepeatInvalid: true})
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Len(t, e.server.started(t), 7)
+	require.Len(t, r.Rounds, 5)
+	require.Len(t, r.Repeated, 2, "a quarter of five, rounded up")
+	assert.Equal(t, []int{1, 1}, []int{r.Repeated[0].Number, r.Repeated[1].Number})
+	assert.Contains(t, r.Warnings, "round 1: it was measured twice more at the end of the run, since it was invalid at first: "+
+		r.Repeated[0].Reasons[0]+"; and then: "+r.Repeated[1].Reasons[0])
+}
+
+func TestARoundIsMeasuredAgainTwiceAtMost(t *testing.T) {
+	t.Parallel()
+	e := executeAs(t, hoarded(9), hoardsAtStarts(t, "1|10|11"), Options{RepeatInvalid: true})
+	assert.Equal(t, result.Invalid, e.result.Verdict)
+	assert.Len(t, e.server.started(t), 11, "one repetition of the three that nine rounds may have is left")
+	assert.Len(t, e.result.Repeated, 2)
+}
+
+func TestTheLastFiguresOfARoundStand(t *testing.T) {
 	t.Parallel()
 	e := executeAs(t, hoarded(1), hoardsAtStarts(t, "*"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
@@ -101,7 +122,7 @@ func TestInvalidRoundsOfARun(t *testing.T) {
 	}
 	const pass, invalid = result.Pass, result.Invalid
 	assert.Equal(t, plan[2:3], verdicts(invalid, pass, invalid, invalid).invalidRounds(plan, nil))
-	assert.Empty(t, verdicts(pass, invalid, invalid, pass).invalidRounds(plan, nil))
+	assert.Equal(t, plan[1:3], verdicts(pass, invalid, invalid, pass).invalidRounds(plan, nil))
 	assert.Empty(t, verdicts(pass, invalid, pass, pass).invalidRounds(plan, map[int]bool{0: true}), "its servers failed")
 	assert.Empty(t, verdicts(pass).invalidRounds(plan, nil), "rounds that were not measured")
 	assert.Empty(t, verdicts(pass, result.Incorrect, result.Regressed, pass).invalidRounds(plan, nil))

@@ -31,7 +31,7 @@ func (s *Scenario) PlannedRounds() Rounds {
 	return r
 }
 
-// RepeatsMax is how many invalid rounds a run measures once more at most: a quarter of the timed ones. A host that was unfit in more of them
+// RepeatsMax is how many repetitions of invalid rounds a run has at most: a quarter of the timed ones. A host that was unfit in more of them
 // was unfit for the run. A soak repeats none.
 func (s *Scenario) RepeatsMax() int {
 	if s.Soak != nil {
@@ -42,7 +42,7 @@ func (s *Scenario) RepeatsMax() int {
 
 // Duration is how long all rounds of all points take at most, those that are profiled or calibrate included: each
 // its warm-up, its window and its whole drain, and the timed ones their backlog. Starting and stopping the topology
-// comes on top, and so do rounds that are measured once more. A soak has one warm-up, and its windows.
+// comes on top, and so do repetitions of invalid rounds. A soak has one warm-up, and its windows.
 func (s *Scenario) Duration() time.Duration {
 	if s.Soak != nil {
 		return s.soakLasts(s.Phases.LongestWarmup(), s.Phases.Drain)

@@ -28,7 +28,7 @@ type explained struct {
 	RoundsTimed     int                `json:"rounds_timed"`
 	RoundsProfiled  int                `json:"rounds_profiled"`
 	RoundsCalibrate int                `json:"rounds_calibrating"`
-	// RoundsRepeatedMax is how many invalid rounds are measured once more at most.
+	// RoundsRepeatedMax is how many repetitions of invalid rounds there are at most.
 	RoundsRepeatedMax int          `json:"rounds_repeated_max"`
 	SecondsExpected   float64      `json:"seconds_expected"`
 	SecondsAtMost     float64      `json:"seconds_at_most"` // starting and stopping the topology comes on top

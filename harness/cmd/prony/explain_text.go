@@ -91,7 +91,7 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	line("rounds", "%s", roundsInWords(s))
 	line("time", "about %s, at most %s and the starts: a start and a stop of %s, and a drain of %s, are assumed of each round", roughly(s.Expected()),
 		roughly(s.Duration()), hclfile.FormatDuration(s.StartExpected()), hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
-	line("repeat", "invalid rounds are measured once more at the end, unless they are more than %d", s.RepeatsMax())
+	line("repeat", "invalid rounds are measured again at the end, each at most twice, unless they are more than %d", s.RepeatsMax())
 	writeLimits(b, s, e)
 }
 

@@ -93,7 +93,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	return result.NewDocument(outcomes...), nil
 }
 
-// measureScenario runs a scenario on its servers. The options say the rest. A round that is invalid is measured once more.
+// measureScenario runs a scenario on its servers. The options say the rest. An invalid round is measured again.
 func measureScenario(ctx context.Context, s *scenario.Scenario, on *servers, o run.Options, stderr io.Writer) (*result.Result, string, error) {
 	o.Server, o.ServerOf = on.first(s), on.of
 	o.Progress, o.Terminal, o.Columns = stderr, isTerminal(stderr), columns(stderr)
