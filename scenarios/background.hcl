@@ -1,8 +1,8 @@
 # What the background takes from the hot path: flushes and compactions of payloads of 4 KiB, with memtables that are flushed several times a second,
-# with those of the default, and with memtables that the window does not fill, so that flush and compaction wait until it is over.
+# with those of the default, and with memtables of which a window fills one or two, so that most of flush and compaction is deferred.
 
 scenario "background" {
-  title = "Flush and compaction in the window: small memtables, the default, and none that is full"
+  title = "Flush and compaction in the window: small memtables, the default, and large ones"
   tags  = ["single-node", "tuning"]
 
   include "shared/sweep.hcl" {}
@@ -10,6 +10,10 @@ scenario "background" {
   topology "single" {
     durability = "none"
     procs      = 1
+
+    settings {
+      memory = "50%" # room for the largest memtables: a server holds up to four
+    }
   }
 
   workload "main" {
