@@ -25,8 +25,9 @@ scenario "retries" {
   }
 
   phases {
-    warmup = "1s"
-    window = "6s"
+    warmup     = "1s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "6s"
   }
 
   rounds = 6

@@ -22,8 +22,9 @@ scenario "roles-enqueue-only" {
   }
 
   phases {
-    warmup = "2s"
-    window = "10s"
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "10s"
   }
 
   rounds = 6

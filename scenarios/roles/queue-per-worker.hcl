@@ -23,8 +23,9 @@ scenario "roles-queue-per-worker" {
   sweep "workload.main.queue_per_worker" { values = [false, true] }
 
   phases {
-    warmup = "1s"
-    window = "5s"
+    warmup     = "1s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "5s"
   }
 
   rounds = 6

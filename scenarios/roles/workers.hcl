@@ -20,8 +20,9 @@ scenario "roles-workers" {
   }
 
   phases {
-    warmup = "1s"
-    window = "5s"
+    warmup     = "1s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "5s"
   }
 
   rounds = 6
