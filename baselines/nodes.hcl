@@ -1,0 +1,19 @@
+# Limits of scenarios/nodes.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "nodes" {
+  configuration = "4a5f71b4d1b0"
+
+  floor "cycles_per_s" {
+    min      = 40000
+    observed = 197900
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of five nodes, which share two CPUs"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 6000
+    observed = 2205
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}

@@ -1,0 +1,19 @@
+# Limits of scenarios/roles/both.hcl: tripwires for two shared cores.
+
+baseline "roles-both" {
+  configuration = "9daea397ba97"
+
+  floor "cycles_per_s" {
+    min      = 60000
+    observed = 256700
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of what two shared cores did: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 200
+    observed = 77.94
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
