@@ -19,7 +19,7 @@ scenario "roles-claim-complete-only" {
   }
 
   backlog {
-    tasks = 2000000
+    tasks = 8000000
     fill  = "5m"
   }
 
