@@ -236,6 +236,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	readBatches(b, &w)
 	readSides(b, &w)
 	readQueuePerWorker(b, &w)
+	checkSessions(b, w)
 	w.Keys = readKeys(b, w.Tenants, w.QueuesOfTenant())
 	readThink(b, &w)
 	readInFlight(b, &w)
