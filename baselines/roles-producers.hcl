@@ -1,0 +1,19 @@
+# Limits of scenarios/roles/producers.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "roles-producers" {
+  configuration = "e5d954ab5fe4"
+
+  floor "cycles_per_s" {
+    min      = 2500
+    observed = 10160
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 250
+    observed = 96.9
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
