@@ -88,9 +88,7 @@ readme: ## Copy the files and published runs that the READMEs show again; `go ru
 	go run ./harness/cmd/readme -files
 
 pages: build ## Render the pages under reports/ again from the data there
-	@set -e; for data in reports/data/*/; do \
-		[ ! -d "$$data" ] || bin/prony report "$${data%/}" --out reports; \
-	done
+	@[ ! -d reports/data ] || bin/prony report reports/data/* --out reports/scenarios
 	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
 	bin/prony ratchet page
 

@@ -90,7 +90,7 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 // Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, without the slow commits that no
 // page shows,
 // keeps a summary of the run that was published before, for the repeatability of the figures,
-// renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
+// renders the page from the copy into reportsDir/scenarios, and returns the paths of the page and its plots. The data of a
 // comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
 // has fewer rounds than its scenario's file wants or was measured from a tree with uncommitted changes.
 func Publish(run, reportsDir string) ([]string, error) {
@@ -133,8 +133,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 			return nil, fmt.Errorf("publish: %w", err)
 		}
 	}
-	return Render(data, reportsDir)
+	return Render(data, PagesFolder(reportsDir))
 }
+
+// PagesFolder returns the folder with the pages that are made from data alone, one for each folder of the data, and with their plots.
+func PagesFolder(reportsDir string) string { return filepath.Join(reportsDir, pagesDir) }
 
 // DataFolder returns the folder with the data of a scenario's published page.
 func DataFolder(reportsDir, scenario string) string {

@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	// dataDir holds a folder for each page, below that of the pages.
+	// dataDir holds a folder for each page, below the folder of all reports.
 	dataDir = "data"
+	// pagesDir holds these pages, below the same folder.
+	pagesDir = "scenarios"
 	// earlierDir holds, in the folder of a page's data, the results of runs that a later one has replaced: <run>.json, without rounds,
 	// profiles, locks and causes.
 	earlierDir = "earlier"

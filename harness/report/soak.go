@@ -50,7 +50,7 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 	if err := copyFiles(dir, data, []string{result.SoakFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	return renderSoak(data, reportsDir)
+	return renderSoak(data, PagesFolder(reportsDir))
 }
 
 // soakUnpublishable says why a soak is below the standard of published figures.

@@ -19,8 +19,8 @@ func reportCommand() *cobra.Command {
 		Use:   "report [RUN...]",
 		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
 		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
---publish DIR also copies the data that the page is made from to DIR/data, so that the page can be rendered again
-from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
+--publish DIR writes the page into DIR/scenarios, and copies the data that the page is made from to DIR/data, so that the page
+can be rendered again from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
 
 --format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
 csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert

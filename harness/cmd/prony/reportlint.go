@@ -37,7 +37,8 @@ func reportLintCommand() *cobra.Command {
   praise      a word such as "fast" or "scalable" without a figure in its sentence
   provenance  a rate in a section without code or a link, which say what was measured, or a page without the data that it was made from
   link        a link within the repository that leads to no file or no heading
-  stale       (a warning) a page that is more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout
+  stale       (a warning) pages that are more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout, or of a commit
+              that the repository does not have: a line for each of the two
 
 Without FILE or DIR it looks at all below the working directory, but for folders named testdata, runs and node_modules and those whose names
 begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCode()) + `, warnings alone with 0.`,

@@ -13,12 +13,12 @@ import (
 
 func TestReportLint(t *testing.T) {
 	inRepository(t, "README.md", "It is robust.\n", "docs/a.md", "See [b](b.md).\n", "docs/b.md", "`x` does 5 cycles/s.\n",
-		"testdata/golden.md", "It is robust.\n", ".hidden/a.md", "It is robust.\n", "reports/made-up.md", "5 tasks\n")
+		"testdata/golden.md", "It is robust.\n", ".hidden/a.md", "It is robust.\n", "reports/scenarios/made-up.md", "5 tasks\n")
 	write(t, "runs/latest/report.md", "It is robust.\n")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
 	assert.Equal(t, `README.md:1: praise: "robust" stands without a figure in its sentence "It is robust.": give the figure, or leave the word out
-reports/made-up.md:1: provenance: the page has no data that it was made from: publish it with prony report --publish, so that reports/data/made-up has it, or remove the page
+reports/scenarios/made-up.md:1: provenance: the page has no data that it was made from: publish it with prony report --publish, so that reports/data/made-up has it, or remove the page
 lint: 4 files, 2 findings, 0 warnings
 `, ran.stdout)
 
@@ -42,7 +42,7 @@ lint: 4 files, 2 findings, 0 warnings
 
 // A page is stale by the commits to what is measured since its own.
 func TestReportLintWarnsOfStalePages(t *testing.T) {
-	inRepository(t, "engine/code.go", "package engine\n", "reports/tiny.md", "5 tasks\n")
+	inRepository(t, "engine/code.go", "package engine\n", "reports/scenarios/tiny.md", "5 tasks\n")
 	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
 	require.NoError(t, err)
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = head })
@@ -70,11 +70,11 @@ func TestReportLintWarnsOfStalePages(t *testing.T) {
 }
 
 func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
-	inRepository(t, "reports/tiny.md", "5 tasks\n")
+	inRepository(t, "reports/scenarios/tiny.md", "5 tasks\n")
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = "0123456789abcdef" })
 	require.NoError(t, os.CopyFS("reports/data/tiny", os.DirFS(dir)))
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, 0, ran.code, ran.stderr)
-	assert.Contains(t, ran.stdout, "reports/tiny.md:1: stale: the page measured commit 0123456789abcdef, which this repository does not have: measure it again (a warning)\n")
+	assert.Contains(t, ran.stdout, "reports/scenarios:1: stale: 1 page measured a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
 }

@@ -24,7 +24,7 @@ const (
 	Praise     Rule = "praise"     // a word of praise without a figure in its sentence
 	Provenance Rule = "provenance" // a rate beside which nothing says what was measured, or a page without the data that it was made from
 	Link       Rule = "link"       // a link within the repository that leads nowhere
-	Stale      Rule = "stale"      // a page that is older than the code it measured
+	Stale      Rule = "stale"      // pages that are older than the code that they measured
 )
 
 // Finding is something that a document must not have.
