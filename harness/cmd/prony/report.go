@@ -66,7 +66,7 @@ reads these formats, of other tools too.`,
 	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
 	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
 	completeFlag(c, "format", oneOf("bench", "csv", "k6"))
-	c.AddCommand(reportLintCommand())
+	c.AddCommand(reportLintCommand(), reportSetCommand())
 	return c
 }
 

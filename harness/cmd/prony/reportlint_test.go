@@ -78,3 +78,38 @@ func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
 	assert.Contains(t, ran.stdout, "reports/scenarios:1: stale: 1 page measured a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
 }
+
+// The sources of pages are no documents: a figure that is typed into one is a finding, and so is a page that is not what its source makes.
+func TestReportLintOfSources(t *testing.T) {
+	inRepository(t, "reports/pages/pages.hcl", `group "All" {
+  page "one" { title = "One" }
+}
+`, "reports/pages/one.md", "## Question\n\nIs it 5 ms, see [there](scenarios/no.md)?\n", "reports/pages/README.md", "It is robust.\n", "reports/data/none", "")
+	ran := prony(t, "report", "lint")
+	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
+	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" stands`)
+	assert.Contains(t, ran.stdout, `reports/pages/one.md:3: typed: "5 ms" is typed by hand`)
+	assert.Contains(t, ran.stdout, `reports/pages/one.md:1: generated: the sections are Question: every page has these`)
+	assert.NotContains(t, ran.stdout, "link:")
+
+	ran = prony(t, "report", "set")
+	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
+	assert.Contains(t, ran.stderr, "reports/pages/one.md:1: the page has no plot")
+	assert.NoFileExists(t, "reports/one.md")
+	ran = prony(t, "report", "set", "--json")
+	assert.Contains(t, ran.document(t).Error, "reports/pages/one.md:1: the page has no plot")
+}
+
+// What is written is what lint wants, and a page that was changed by hand is a finding.
+func TestReportSet(t *testing.T) {
+	inRepository(t, "reports/pages/pages.hcl", "", "reports/data/none", "", "reports/experiments.md", "# Experiments\n", "reports/experiments.hcl", "")
+	ran := prony(t, "report", "set")
+	require.Equal(t, 0, ran.code, ran.stderr)
+	assert.Equal(t, "reports/README.md\n", ran.stdout)
+	index, err := os.ReadFile("reports/README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(index), "- [Experiments](experiments.md)\n")
+	ran = prony(t, "report", "set", "--json")
+	require.Equal(t, 0, ran.code, ran.stderr)
+	assert.Equal(t, []result.Page{{Of: "reports/pages", Page: "reports/README.md", Files: []string{}}}, ran.document(t).Pages)
+}

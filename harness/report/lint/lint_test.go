@@ -181,3 +181,41 @@ func TestPages(t *testing.T) {
 	_, err = Pages(dir, func(string) (string, error) { return "", errors.New("it is damaged") }, behind)
 	assert.EqualError(t, err, "it is damaged")
 }
+
+// A figure that was typed by hand into a source is found, with its line. What is code, an action or a count is none.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.md")
+	for text, typed := range map[string]string{
+		"It does 40,400 cycles/s.":    "40,400 cycles/s",
+		"It took 12 ms.":              "12 ms",
+		"It took 12ms, as it should.": "12ms",
+		"It is 3.2 times as fast.":    "3.2 times",
+		"It is 2x.":                   "2x",
+		"Half: 50 % of it.":           "50 %",
+		"Half: 50% of it.":            "50%",
+		"It needs 16.7 µs/cycle.":     "16.7 µs/cycle",
+		"On 2 cores":                  "2 cores",
+		"1.5 seconds\nof":             "1.5 seconds",
+		"Tasks of `64 B` over `10 s`, by {{at \"a\" \"b\" \"10 ms\"}}": "",
+		"```\n12 ms\n```\n": "",
+		"Three nodes, 64 tasks a batch, 7 rounds of 2026-11-25.":       "",
+		"See [the run](a-12-ms.md), version v1.2 s, p99 in section 3.": "",
+		"{{figure \"a\"\n\"5 ms\"}} s":                                 "",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte("# Page\n\n"+text), 0o600))
+		found, err := Sources(path)
+		require.NoError(t, err)
+		if typed == "" {
+			assert.Empty(t, found, text)
+			continue
+		}
+		if assert.Len(t, found, 1, text) {
+			assert.Equal(t, 3, found[0].Line)
+			assert.Equal(t, Typed, found[0].Rule)
+			assert.Contains(t, found[0].Text, "\""+typed+"\" is typed by hand: write {{figure \"SCENARIO\" \"METRIC\"}} in its place, or `"+typed+"`", text)
+		}
+	}
+	_, err := Sources(path + "no")
+	assert.ErrorContains(t, err, "lint: open")
+}
