@@ -2,7 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ func (w *writer) measured(names ...string) (string, error) {
 	return strings.Join([]string{
 		"- Command: " + commands(all),
 		"- Code: " + grouped(all, func(d *dataset) string {
-			return fmt.Sprintf("commit `%s`, measured %s (UTC)", revision(d.manifest.Build), d.started.UTC().Format(time.DateOnly))
+			return fmt.Sprintf("commit `%s`, measured on %s UTC", revision(d.manifest.Build), d.started.UTC().Format(time.DateOnly))
 		}),
 		"- Host: " + grouped(all, func(d *dataset) string { return report.HostWords(d.manifest.Host) }),
 		"- Durability: " + grouped(all, func(d *dataset) string { return "`" + d.manifest.Durability() + "`" }) + " " + settings(all),
@@ -52,7 +51,7 @@ func grouped(all []*dataset, say func(*dataset) string) string {
 		return texts[0] + "."
 	}
 	for i, text := range texts {
-		texts[i] += " of " + of[text]
+		texts[i] = of[text] + ": " + text
 	}
 	return strings.Join(texts, "; ") + "."
 }
@@ -72,44 +71,47 @@ func byText(all []*dataset, say func(*dataset) string) (texts []string, names ma
 	return texts, names
 }
 
-// settings lists the settings that differ from their defaults: those that all data share, and then those of each. The settings of a sweep are
-// those of its points, which stand beside each figure.
+// settings lists the settings that differ from their defaults, each once with the data that have it. The settings of a sweep are those of its
+// points, which stand beside each figure.
 func settings(all []*dataset) string {
-	differ := map[*dataset][]string{}
-	count := map[string]int{}
+	having := map[string][]string{} // the names of the data, by setting
+	var names, order []string
 	unknown := 0
 	for _, d := range all {
+		names = append(names, "`"+d.name+"`")
 		for _, setting := range report.TimedSettings(&d.manifest.Scenario) {
 			text := fmt.Sprintf("`%s = %s`", setting.Path, setting.Value)
 			switch {
 			case setting.Value == scenario.NotRecorded:
 				unknown++
-			case !strings.HasPrefix(setting.Path, "sweeps."):
-				differ[d] = append(differ[d], text)
-				count[text]++
+				continue
+			case strings.HasPrefix(setting.Path, "sweeps."):
+				continue
+			case having[text] == nil:
+				order = append(order, text)
 			}
+			having[text] = append(having[text], "`"+d.name+"`")
 		}
 	}
-	var parts, shared []string
-	for _, text := range differ[all[0]] {
-		if count[text] == len(all) {
-			shared = append(shared, text)
+	var groups []string
+	of := map[string][]string{} // the settings, by the names of the data
+	for _, text := range order {
+		who := strings.Join(having[text], ", ")
+		if of[who] == nil {
+			groups = append(groups, who)
 		}
+		of[who] = append(of[who], text)
 	}
-	if len(shared) > 0 {
-		parts = append(parts, strings.Join(shared, ", "))
-	}
-	texts, names := byText(all, func(d *dataset) string {
-		return strings.Join(slices.DeleteFunc(differ[d], func(text string) bool { return count[text] == len(all) }), ", ")
-	})
-	for _, text := range texts {
-		if text != "" {
-			parts = append(parts, text+" of "+names[text])
-		}
-	}
+	everyone := strings.Join(names, ", ")
 	text := "All settings have their defaults"
-	if len(parts) > 0 {
-		text = "Not at the default: " + strings.Join(parts, "; ")
+	for i, who := range groups {
+		groups[i] = strings.Join(of[who], ", ")
+		if who != everyone {
+			groups[i] = who + ": " + groups[i]
+		}
+	}
+	if len(groups) > 0 {
+		text = "Not at the default: " + strings.Join(groups, "; ")
 	}
 	if unknown > 0 {
 		text += fmt.Sprintf(" (%s not recorded)", render.Plural(unknown, "setting"))

@@ -72,7 +72,8 @@ func TimedSettings(s *scenario.Scenario) (all []scenario.Setting) {
 
 // Value writes a value of a metric with a unit: counts exactly, all else with three digits.
 func Value(unit string, v float64) string {
-	if unit == "tasks" || unit == "items" || unit == "reads" {
+	switch unit {
+	case "tasks", "items", "reads", "calls", "faults":
 		return render.Whole(v)
 	}
 	return render.Number(v)
