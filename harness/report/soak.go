@@ -147,6 +147,7 @@ func soakP(p float64) string {
 	return render.Digits(p, 2)
 }
 
+// SoakPercent writes a change of a soak in percent, with two decimals.
 func SoakPercent(v float64) string {
 	if text := fmt.Sprintf("%.2f", v); text != "-0.00" {
 		return text

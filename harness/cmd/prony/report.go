@@ -41,10 +41,11 @@ reads these formats, of other tools too.`,
 				return printFormat(c.OutOrStdout(), format, runs)
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
+			var renderer report.Renderer
 			for _, run := range runs {
 				var files []string
 				err := during(c.ErrOrStderr(), "writing the page of "+run, func(*activity) (err error) {
-					files, err = writePage(run, out, publish)
+					files, err = writePage(&renderer, run, out, publish)
 					return err
 				})
 				if err != nil {
@@ -89,13 +90,13 @@ func printFormat(w io.Writer, format string, runs []string) error {
 	return write(w, r)
 }
 
-func writePage(run, out, publish string) ([]string, error) {
+func writePage(renderer *report.Renderer, run, out, publish string) ([]string, error) {
 	run = filepath.Clean(run)
 	switch {
 	case publish != "":
 		return report.Publish(run, publish)
 	case out != "":
-		return report.Render(run, out)
+		return renderer.Render(run, out)
 	}
-	return report.Render(run, run)
+	return renderer.Render(run, run)
 }
