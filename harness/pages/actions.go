@@ -73,9 +73,9 @@ func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign str
 	if err != nil {
 		return "", err
 	}
-	how := "by their intervals"
+	how, noun := "by their intervals", "round"
 	if q.turns {
-		how = "turn by turn"
+		how, noun = "turn by turn", "turn"
 	}
 	r := &row{
 		key:  fmt.Sprint(sign, unit, a.key(), b.key()),
@@ -83,7 +83,7 @@ func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign str
 	}
 	text := r.value + " " + unit
 	if !a.single || !b.single {
-		r.interval = form(q.Low) + " to " + form(q.High)
+		r.interval = form(q.Low) + " to " + form(q.High) + few(q.N, noun)
 		text += " (" + r.interval + ")"
 	}
 	w.add(r)

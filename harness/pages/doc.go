@@ -33,8 +33,8 @@
 //
 // # Comparisons
 //
-// less and greater hold if the whole interval of the ratio is below 1 or above 1. If both are counts or either is 0, their intervals must not overlap.
-// within compares the two medians.
+// less and greater hold, where the two have a ratio of turns, if its whole interval is below 1, or above 1. Of all other figures, the intervals
+// must not overlap; a figure without an interval stands for itself. unclear holds if neither less nor greater does. within compares the two medians.
 //
 // # What is checked
 //

@@ -46,8 +46,19 @@ func (v *value) interval() string {
 	case v.single:
 		return ""
 	}
-	return v.in(v.Low) + " to " + v.in(v.High)
+	return v.in(v.Low) + " to " + v.in(v.High) + few(v.N, "round")
 }
+
+// few says how many rounds an interval is of, if they are too few for one of 95 %: it is their range then.
+func few(n int, noun string) string {
+	if n < 2 || n >= roundsMin {
+		return ""
+	}
+	return fmt.Sprintf(", %d %ss", n, noun)
+}
+
+// roundsMin is from how many rounds on a median has an interval of 95 %.
+const roundsMin = 6
 
 // String is the figure with its unit, and with its interval where that shows another number.
 func (v *value) String() string {

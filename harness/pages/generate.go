@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -94,20 +95,14 @@ func Altered(reports string) (altered []*Problem, err error) {
 		return nil, err
 	}
 	for _, p := range generated {
-		has, err := os.ReadFile(p.Path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		line, err := lint.Differs(p.Path, p.Text)
+		if err != nil {
 			return nil, fmt.Errorf("pages: %w", err)
 		}
-		if string(has) == p.Text {
-			continue
+		if line > 0 {
+			altered = append(altered, &Problem{p.Path, line, fmt.Sprintf(
+				"the page is not what %s and the data make: change the source, and run make pages", p.Source)})
 		}
-		is, should := strings.Split(string(has), "\n"), strings.Split(p.Text, "\n")
-		line := 0
-		for line < min(len(is), len(should))-1 && is[line] == should[line] {
-			line++
-		}
-		altered = append(altered, &Problem{p.Path, line + 1, fmt.Sprintf(
-			"the page is not what %s and the data make: change the source, and run make pages", p.Source)})
 	}
 	return altered, nil
 }

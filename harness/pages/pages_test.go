@@ -196,6 +196,19 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 	}
 }
 
+// A figure and a ratio of too few rounds for an interval of 95 % say how many there were.
+func TestFewRoundsAreSaid(t *testing.T) {
+	reports := repository(t)
+	r, hists := made(t, "few", []float64{300, 600, 100, 200, 200, 400}, batches()...)
+	publish(t, reports, r, hists)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{figure "few" "cycles_per_s" "batch=64"}}, {{ratio (at "few" "cycles_per_s" "batch=64") (at "few" "cycles_per_s" "batch=1")}}`))
+	generated, err := pages.Generate(reports)
+	require.NoError(t, err)
+	assert.Contains(t, generated[0].Text, "[400 cycles/s (200 to 600, 3 rounds)](")
+	assert.Contains(t, generated[0].Text, "[2.00 times (2.00 to 2.00, 3 turns)](")
+}
+
 // What is wrong with several pages is said at once.
 func TestAllPagesAreChecked(t *testing.T) {
 	reports := repository(t)

@@ -40,7 +40,7 @@ func reportLintCommand() *cobra.Command {
   link        a link within the repository that leads to no file or no heading
   typed       a number with a unit of measurement in the source of a page (prony report set), whose figures come from data; sizes and
               settings stand in code spans there
-  generated   a page that is not what its source and the data make, or a source that names or says what the data do not have
+  generated   a page or a plot that is not what its source and the data make, or a source that names or says what the data do not have
   stale       (a warning) pages that are more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout, or of a commit
               that the repository does not have: a line for each of the two
 
@@ -96,7 +96,11 @@ func lintFiles(ctx context.Context, reports string, paths []string) (*linted, er
 	if err != nil {
 		return nil, err
 	}
-	findings = slices.Concat(findings, typed, made)
+	ofData, err := generatedDataPages(reports)
+	if err != nil {
+		return nil, err
+	}
+	findings = slices.Concat(findings, typed, made, ofData)
 	if info, err := os.Stat(reports); err == nil && info.IsDir() {
 		published, err := lint.Pages(reports, measuredCommit, func(commit string) (int, error) { return commitsBehind(ctx, commit) })
 		if err != nil {
@@ -114,19 +118,6 @@ func lintFiles(ctx context.Context, reports string, paths []string) (*linted, er
 		found.Verdict = result.Regressed
 	}
 	return found, nil
-}
-
-// generatedPages finds what keeps the sources of pages from making pages, and the pages that are not what their sources and the data make.
-func generatedPages(reports string, sources []string) (all []lint.Finding, err error) {
-	if len(sources) == 0 {
-		return nil, nil
-	}
-	found, err := pages.Altered(reports)
-	wrong, err := pages.Problems(err)
-	for _, p := range slices.Concat(found, wrong) {
-		all = append(all, lint.Finding{File: p.File, Line: p.Line, Rule: lint.Generated, Text: p.Text})
-	}
-	return all, err
 }
 
 // lintedFilesMax bounds how many files are looked at.

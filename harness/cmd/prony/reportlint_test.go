@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,8 +75,9 @@ func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
 	inRepository(t, "reports/scenarios/tiny.md", "5 tasks\n")
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = "0123456789abcdef" })
 	require.NoError(t, os.CopyFS("reports/data/tiny", os.DirFS(dir)))
+	require.Equal(t, 0, prony(t, "report", "reports/data/tiny", "--out", "reports/scenarios").code)
 	ran := prony(t, "report", "lint")
-	assert.Equal(t, 0, ran.code, ran.stderr)
+	assert.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
 	assert.Contains(t, ran.stdout, "reports/scenarios:1: stale: 1 page measured a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
 }
@@ -112,4 +115,23 @@ func TestReportSet(t *testing.T) {
 	ran = prony(t, "report", "set", "--json")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	assert.Equal(t, []result.Page{{Of: "reports/pages", Page: "reports/README.md", Files: []string{}}}, ran.document(t).Pages)
+}
+
+// A figure that was changed by hand on the page of a scenario is a finding, and so is a page that is missing.
+func TestReportLintOfDataPages(t *testing.T) {
+	inRepository(t, "README.md", "A queue.\n")
+	require.Equal(t, 0, prony(t, "report", "--publish", "reports", stored(t, t.TempDir(), "a-run", nil)).code)
+	ran := prony(t, "report", "lint")
+	require.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
+	page, err := os.ReadFile("reports/scenarios/tiny.md")
+	require.NoError(t, err)
+	before, after, found := strings.Cut(string(page), "| `cycles_per_s` | ")
+	require.True(t, found)
+	write(t, "reports/scenarios/tiny.md", before+"| `cycles_per_s` | 9"+after)
+	says := fmt.Sprintf("reports/scenarios/tiny.md:%d: generated: the file is not what reports/data/tiny makes: run make pages\n", 1+strings.Count(before, "\n"))
+	ran = prony(t, "report", "lint")
+	assert.Equal(t, result.Regressed.ExitCode(), ran.code)
+	assert.Contains(t, ran.stdout, says)
+	require.NoError(t, os.Remove("reports/scenarios/tiny-latency.svg"))
+	assert.Contains(t, prony(t, "report", "lint").stdout, "reports/scenarios/tiny-latency.svg:1: generated: ")
 }

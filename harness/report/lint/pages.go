@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,6 +113,25 @@ func stalePages(reports string, measured Measured, behind Behind) (all []Finding
 
 // shortCommit is how much of a commit's name a warning shows.
 const shortCommit = 12
+
+// Differs returns the first line, from 1, in which a file is not the text that it should be: 0 if it is that text, and 1 if there is no file.
+func Differs(path, want string) (int, error) {
+	has, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return 1, nil
+	case err != nil:
+		return 0, fmt.Errorf("lint: %w", err)
+	case string(has) == want:
+		return 0, nil
+	}
+	is, should := strings.Split(string(has), "\n"), strings.Split(want, "\n")
+	line := 0
+	for line < min(len(is), len(should))-1 && is[line] == should[line] {
+		line++
+	}
+	return line + 1, nil
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
