@@ -87,12 +87,11 @@ schema: ## Write the JSON schemas of results again from their Go types
 readme: ## Copy the files and published runs that the READMEs show again; `go run ./harness/cmd/readme` measures the rest
 	go run ./harness/cmd/readme -files
 
-pages: build ## Render the pages under reports/ again from the data there
-	@set -e; for data in reports/data/*/; do \
-		[ ! -d "$$data" ] || bin/prony report "$${data%/}" --out reports; \
-	done
+pages: build ## Render the pages under reports/ again from the data and the sources there
+	@[ ! -d reports/data ] || bin/prony report reports/data/* --out reports/scenarios
 	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
 	bin/prony ratchet page
+	bin/prony report set
 
 baselines: build ## Write into baselines/ what the published runs observed, and which configurations the limits are for
 	bin/prony baseline propose --write reports/data/* scenarios/*.hcl scenarios/faults/*.hcl

@@ -119,7 +119,7 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 	if err := copyFiles(dir, data, c.files); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	return renderComparison(data, reportsDir)
+	return renderComparison(data, PagesFolder(reportsDir))
 }
 
 func comparisonMarkdown(c *comparison, ratios figure) string {

@@ -87,10 +87,8 @@ func (h *headline) settings() string {
 		h.lacks("its scenario was not recorded")
 	}
 	var differ []string
-	for _, setting := range s.Settings() {
-		if setting.Default != "" && !setting.OfPlan() {
-			differ = append(differ, fmt.Sprintf("%s = %s (default %s)", code(setting.Path), code(setting.Value), code(setting.Default)))
-		}
+	for _, setting := range TimedSettings(&s) {
+		differ = append(differ, fmt.Sprintf("%s = %s (default %s)", code(setting.Path), code(setting.Value), code(setting.Default)))
 	}
 	if len(differ) == 0 {
 		return "none"
@@ -103,9 +101,8 @@ func (h *headline) host() string {
 	if of.CPUs == 0 {
 		h.lacks("the number of its host's CPUs was not recorded")
 	}
-	return strings.Join([]string{
-		machine(of), h.recorded("host's kernel", text(strings.TrimSpace(of.OS+" "+of.Kernel))),
-		"virtualisation " + text(h.recorded("host's virtualisation", of.Virtualisation)),
-		"container " + text(h.recorded("host's container", of.Container)),
-	}, ", ")
+	h.recorded("host's kernel", strings.TrimSpace(of.OS+" "+of.Kernel))
+	h.recorded("host's virtualisation", of.Virtualisation)
+	h.recorded("host's container", of.Container)
+	return HostWords(of)
 }

@@ -73,7 +73,7 @@ func split(rounds []result.Round) (timed, profiled []result.Round) {
 
 func opening(p *page, r *result.Result) {
 	p.paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
-		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), polling(r), plan(r.Rounds)+atPoints(r))
+		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), polling(r), Plan(r))
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
 	}
@@ -147,10 +147,10 @@ func windows(rounds []result.Round) string {
 }
 
 func summarySection(p *page, r *result.Result) {
-	p.heading(2, "Summary, durability %s%s", code(r.Manifest.Durability()), polling(r))
+	p.heading(2, "%s", SummaryHeading(r))
 	metricsTable(p, result.Published(r))
 	for _, point := range result.PublishedPoints(r) {
-		p.heading(3, "%s, durability %s", code(point.Name), code(pointDurability(r, point)))
+		p.heading(3, "%s", PointHeading(r, point))
 		metricsTable(p, point.Metrics)
 	}
 	if len(r.Metrics) > 0 {
@@ -167,12 +167,8 @@ func metricsTable(p *page, metrics map[string]result.Metric) {
 		if !found || spec.Unit == "samples" {
 			continue
 		}
-		format := render.Number
-		if spec.Unit == "tasks" || spec.Unit == "items" || spec.Unit == "reads" {
-			format = render.Whole
-		}
 		rows = append(rows, []string{
-			code(spec.Name), format(m.Median), format(m.Low), format(m.High), fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics),
+			code(spec.Name), Value(spec.Unit, m.Median), Value(spec.Unit, m.Low), Value(spec.Unit, m.High), fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics),
 		})
 	}
 	if len(rows) == 0 {
@@ -199,7 +195,7 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "highest of all peaks of the timed rounds; lowest and highest round"
 	case spec.Part == result.OfLoss:
 		return "percentile of all peaks of the timed rounds; lowest and highest round"
-	case spec.Name == result.FaultsNotRecovered, spec.Name == result.FaultsBackSoon, spec.Name == result.FailedCalls:
+	case spec.Sum():
 		return "sum over the timed rounds; lowest and highest round"
 	case spec.Part == result.OfFaults && spec.Partial && spec.Merged():
 		return "of the faults that the load recovered from, all timed rounds together; lowest and highest round"

@@ -111,8 +111,8 @@ func roundName(r *result.Result, round result.Round) string {
 	return fmt.Sprintf("%d, %s", round.Number, code(pointName(r, round.Point)))
 }
 
-// pointDurability is the durability of one point: its own where it is swept.
-func pointDurability(r *result.Result, point result.Point) string {
+// PointDurability is the durability of one point: its own where it is swept.
+func PointDurability(r *result.Result, point result.Point) string {
 	for _, v := range point.Values {
 		if v.Path == "topology.durability" {
 			return v.Text

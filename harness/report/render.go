@@ -14,6 +14,15 @@ import (
 // RunPage is the name of the page of a run that is rendered into its own folder.
 const RunPage = "report.md"
 
+// Renderer renders several pages. It reads the runs that are published beside them once, so that the data must not change meanwhile. The zero
+// value is ready. It is not safe for concurrent use.
+type Renderer struct {
+	published map[string][]measurement // by the folder of all data
+}
+
+// Render renders one page: see Renderer.Render.
+func Render(in, out string) ([]string, error) { return new(Renderer).Render(in, out) }
+
 // Render writes the page and the plots of the run stored in the folder in, which is a run folder or a folder
 // under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
 // where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
@@ -21,7 +30,7 @@ const RunPage = "report.md"
 // and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
 // figures tell. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
 // page of a soak's folder has the name of a run's, and that of a serial budget is serial.md.
-func Render(in, out string) ([]string, error) {
+func (x *Renderer) Render(in, out string) ([]string, error) {
 	if compared, err := isComparison(in); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	} else if compared {
@@ -58,7 +67,7 @@ func Render(in, out string) ([]string, error) {
 	if same {
 		pageName = RunPage
 	}
-	published, err := publishedMeasurements(in)
+	published, err := x.measurementsBeside(in)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -90,7 +99,7 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 // Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, without the slow commits that no
 // page shows,
 // keeps a summary of the run that was published before, for the repeatability of the figures,
-// renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
+// renders the page from the copy into reportsDir/scenarios, and returns the paths of the page and its plots. The data of a
 // comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
 // has fewer rounds than its scenario's file wants or was measured from a tree with uncommitted changes.
 func Publish(run, reportsDir string) ([]string, error) {
@@ -133,8 +142,11 @@ func Publish(run, reportsDir string) ([]string, error) {
 			return nil, fmt.Errorf("publish: %w", err)
 		}
 	}
-	return Render(data, reportsDir)
+	return Render(data, PagesFolder(reportsDir))
 }
+
+// PagesFolder returns the folder with the pages that are made from data alone, one for each folder of the data, and with their plots.
+func PagesFolder(reportsDir string) string { return filepath.Join(reportsDir, pagesDir) }
 
 // DataFolder returns the folder with the data of a scenario's published page.
 func DataFolder(reportsDir, scenario string) string {

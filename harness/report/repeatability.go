@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	// dataDir holds a folder for each page, below that of the pages.
+	// dataDir holds a folder for each page, below the folder of all reports.
 	dataDir = "data"
+	// pagesDir holds these pages, below the same folder.
+	pagesDir = "scenarios"
 	// earlierDir holds, in the folder of a page's data, the results of runs that a later one has replaced: <run>.json, without rounds,
 	// profiles, locks and causes.
 	earlierDir = "earlier"
@@ -53,9 +55,9 @@ func measurements(r *result.Result) (all []measurement) {
 	return all
 }
 
-// publishedMeasurements returns the measurements of all runs that are published beside the one in the folder in, by time. It returns
+// measurementsBeside returns the measurements of all runs that are published beside the one in the folder in, by time. It returns
 // nothing for a run folder, which has no other runs beside it.
-func publishedMeasurements(in string) ([]measurement, error) {
+func (x *Renderer) measurementsBeside(in string) ([]measurement, error) {
 	folder, err := filepath.Abs(in)
 	if err != nil {
 		return nil, fmt.Errorf("find the data beside %s: %w", in, err)
@@ -63,9 +65,13 @@ func publishedMeasurements(in string) ([]measurement, error) {
 	if filepath.Base(filepath.Dir(folder)) != dataDir {
 		return nil, nil
 	}
+	folder = filepath.Dir(folder)
+	if known, has := x.published[folder]; has {
+		return known, nil
+	}
 	var files []string
 	for _, pattern := range []string{filepath.Join("*", result.ResultFile), filepath.Join("*", earlierDir, "*.json")} {
-		found, err := filepath.Glob(filepath.Join(filepath.Dir(folder), pattern))
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
 		if err != nil {
 			return nil, fmt.Errorf("find the data beside %s: %w", in, err)
 		}
@@ -77,12 +83,22 @@ func publishedMeasurements(in string) ([]measurement, error) {
 		if err != nil {
 			return nil, err
 		}
+		withoutParts(r)
 		all = append(all, measurements(r)...)
 	}
 	slices.SortStableFunc(all, func(a, b measurement) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run))
 	})
+	if x.published == nil {
+		x.published = map[string][]measurement{}
+	}
+	x.published[folder] = all
 	return all, nil
+}
+
+// withoutParts leaves of a result what other runs are compared by: its metrics and its manifest.
+func withoutParts(r *result.Result) {
+	r.Rounds, r.Repeated, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil, nil
 }
 
 // keepEarlier stores the result that another run's is about to replace in the folder data, if there is one.
@@ -94,7 +110,7 @@ func keepEarlier(data, run string) error {
 	if err != nil || r.Run == run {
 		return err
 	}
-	r.Rounds, r.Repeated, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil, nil
+	withoutParts(r)
 	if err := os.MkdirAll(filepath.Join(data, earlierDir), 0o755); err != nil {
 		return err
 	}

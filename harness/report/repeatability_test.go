@@ -73,7 +73,7 @@ func TestRepeatabilityOverScenarios(t *testing.T) {
 	assert.NotContains(t, page, "do not overlap")
 
 	data := filepath.Join(reports, "data", "fixture")
-	written, err := report.Render(data, reports)
+	written, err := report.Render(data, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page = contents(t, written)["fixture.md"]
 	assert.Contains(t, page, "| `"+other.Run+"` |", "the page of the first run has the second one, too")

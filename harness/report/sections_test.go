@@ -249,7 +249,7 @@ func TestPublishedPagesStayAsTheyAre(t *testing.T) {
 		written, err := report.Render(data, out)
 		require.NoError(t, err)
 		for name, got := range contents(t, written) {
-			want, err := os.ReadFile(filepath.Join(reports, name))
+			want, err := os.ReadFile(filepath.Join(report.PagesFolder(reports), name))
 			require.NoError(t, err)
 			assert.True(t, string(want) == got, "%s is not what reports/data makes: run 'make generate'", name)
 		}

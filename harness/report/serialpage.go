@@ -50,7 +50,7 @@ func publishSerial(dir, reportsDir string) ([]string, error) {
 	if err := copyFiles(dir, data, []string{result.SerialFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	return renderSerial(data, reportsDir)
+	return renderSerial(data, PagesFolder(reportsDir))
 }
 
 func serialMarkdown(s *result.Serial, plot figure) string {

@@ -50,7 +50,7 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 	if err := copyFiles(dir, data, []string{result.SoakFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	return renderSoak(data, reportsDir)
+	return renderSoak(data, PagesFolder(reportsDir))
 }
 
 // soakUnpublishable says why a soak is below the standard of published figures.
@@ -112,7 +112,7 @@ func soakSummary(p *page, s *result.Soak, durability string) {
 	if len(rows) == 0 {
 		return
 	}
-	p.heading(2, "Summary, durability %s", code(durability))
+	p.heading(2, soakSummaryHeading, code(durability))
 	p.table([]string{"metric", ">value", "unit"}, rows)
 	p.paragraph("Over all %s that are judged, together: the percentiles are those of their merged latencies. All values: durability %s, revision %s, %s.",
 		render.Plural(s.Totals.Judged, "window"), code(durability), code(s.Manifest.Build.Revision()), machine(s.Manifest.Host))
@@ -122,12 +122,12 @@ func soakDrifts(p *page, s *result.Soak, durability string) {
 	if len(s.Drifts) == 0 {
 		return
 	}
-	p.heading(2, "Drift, durability %s", code(durability))
+	p.heading(2, soakDriftHeading, code(durability))
 	var rows [][]string
 	for _, d := range s.Drifts {
 		change := []string{"", "", "", ""}
 		if d.WorsePercent != nil {
-			change = []string{soakPercent(*d.WorsePercent), soakPercent(*d.LowPercent), soakPercent(*d.HighPercent), soakP(*d.P)}
+			change = []string{SoakPercent(*d.WorsePercent), SoakPercent(*d.LowPercent), SoakPercent(*d.HighPercent), soakP(*d.P)}
 		}
 		row := []string{code(d.Figure), unit(d.Unit), render.Number(d.Mean), render.Number(d.First), render.Number(d.Last)}
 		rows = append(rows, append(append(row, change...), render.Digits(d.LimitPercent, 3), text(string(d.Verdict))))
@@ -147,7 +147,8 @@ func soakP(p float64) string {
 	return render.Digits(p, 2)
 }
 
-func soakPercent(v float64) string {
+// SoakPercent writes a change of a soak in percent, with two decimals.
+func SoakPercent(v float64) string {
 	if text := fmt.Sprintf("%.2f", v); text != "-0.00" {
 		return text
 	}
@@ -222,7 +223,7 @@ func soakWindows(p *page, s *result.Soak) {
 
 func soakLedger(p *page, s *result.Soak, durability string) {
 	l := s.Totals.Ledger
-	p.heading(2, "Ledger of all windows, durability %s", code(durability))
+	p.heading(2, soakLedgerHeading, code(durability))
 	rows := [][]string{}
 	for _, of := range []struct {
 		name  string

@@ -45,7 +45,7 @@ func TestRateCostsAreOfEachTurn(t *testing.T) {
 
 func TestRateCostsThatThereAreNot(t *testing.T) {
 	costs, err := result.RateCosts(turns([]float64{300, 300}, []float64{100, 0}), []int{1, 1, 1})
-	require.ErrorContains(t, err, "rate_cost of point 2: in turn 2 one of the two completed nothing")
+	require.ErrorContains(t, err, "rate_cost of point 2: in turn 2 one of the two has no value above 0")
 	require.ErrorContains(t, err, "rate_cost of point 3: it has no timed round")
 	assert.Len(t, costs, 1)
 }
@@ -65,4 +65,18 @@ func TestRateCostsProperty(t *testing.T) {
 			require.InEpsilon(t, 1/part, v, 1e-9)
 		}
 	})
+}
+
+// Any metric of two points has a ratio, and a metric that a round lacks has none.
+func TestTurnRatio(t *testing.T) {
+	rounds := turns([]float64{300, 30, 300}, []float64{100, 10, 50})
+	m, err := result.TurnRatio(rounds, result.CyclesPerS, 2, 1)
+	require.NoError(t, err)
+	assert.Equal(t, 3, m.N)
+	assert.InDelta(t, 1./3, m.Median, 1e-9)
+	assert.InDelta(t, 1./6, m.Low, 1e-9)
+	_, err = result.TurnRatio(rounds, result.ServerCPUUsPerCycle, 1, 2)
+	require.ErrorContains(t, err, "the ratio of server_cpu_us_per_cycle of points 1 and 2: in turn 1 one of the two has no value above 0")
+	_, err = result.TurnRatio(rounds, result.CyclesPerS, 1, 3)
+	require.ErrorContains(t, err, "it has no timed round")
 }

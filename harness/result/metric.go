@@ -354,6 +354,11 @@ func (s Spec) OfLedger() bool {
 	return s.Name == Lost || s.Name == Duplicated || s.Name == Corrupted || s.Name == ReadMismatches
 }
 
+// Sum reports whether a run's value is the sum over its rounds.
+func (s Spec) Sum() bool {
+	return s.OfLedger() || s.Name == FaultsNotRecovered || s.Name == FaultsBackSoon || s.Name == FailedCalls
+}
+
 // OfWorkload reports whether each workload of several has the metric, beside that of all together.
 func (s Spec) OfWorkload() bool {
 	switch s.Part {

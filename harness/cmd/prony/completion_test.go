@@ -47,7 +47,7 @@ func TestCompletion(t *testing.T) {
 	assert.Equal(t, []string{"large"}, completed(t, "list", "scenarios/deep", "--tag", ""))
 	assert.Equal(t, []string{"bench", "csv", "k6"}, completed(t, "report", "--format", ""))
 	newest := filepath.Join(defaultOut, result.LatestLink)
-	assert.Equal(t, []string{"lint", comparison, run, newest}, completed(t, "report", ""))
+	assert.Equal(t, []string{"lint", "set", comparison, run, newest}, completed(t, "report", ""))
 	assert.Equal(t, []string{run, newest}, completed(t, "compare", comparison, "ru"), "a folder is given once")
 	assert.Equal(t, []string{"cpu", "mutex", "block", "allocs", "goroutine"}, completed(t, "profile", "top", "--kind", ""))
 	assert.Equal(t, []string{"two", "one"}, completed(t, "baseline", "explain", ""))

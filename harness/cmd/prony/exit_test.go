@@ -48,6 +48,7 @@ var exits = map[string]outcomes{
 	"prony publish":          {never, "nowhere", "fit.hcl"},
 	"prony report":           {"runs/one", "none", never},
 	"prony report lint":      {"fine.md", "nowhere", never},
+	"prony report set":       {"--reports pages", "--reports nowhere", never},
 	"prony convert":          {"figures.txt --to csv", alone, never},
 	"prony baseline":         {alone, "nonsense", never},
 	"prony baseline explain": {"--scenarios more tiny", "--baselines nowhere", never},
@@ -78,6 +79,8 @@ func exitBench(t *testing.T) {
 	write(t, "tiny.hcl", tiny("tiny", "100ms", ""))
 	write(t, "fit.hcl", unlimited(""))
 	write(t, "fine.md", "A queue of tasks.\n")
+	write(t, "pages/pages/pages.hcl", "")
+	write(t, "pages/data/none", "")
 	write(t, "more/tiny.hcl", tiny("tiny", "100ms", ""))
 	write(t, "soaked.hcl", soaked)
 	write(t, "baselines/tiny.hcl", baseline)

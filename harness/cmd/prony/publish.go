@@ -30,7 +30,7 @@ func publishCommand(args []string) *cobra.Command {
 		Use:   "publish [FILE|DIR...]",
 		Short: "Measure scenarios whose pages are not of the present code, and publish what passes",
 		Long: `Runs scenarios one after the other, as prony run does, and publishes each result that passes: its data goes to
-DIR/data and its page to DIR, as with prony report --publish DIR. Without FILE or DIR it takes the scenarios of scenarios/.
+DIR/data and its page to DIR/scenarios, as with prony report --publish DIR. Without FILE or DIR it takes the scenarios of scenarios/.
 
 A scenario is left out if its page is of the present code: the published run had the same configuration and rounds, and no file that
 is measured (those of engine/ and harness/ but for tests and documents) has changed since its commit. So a command that was

@@ -57,9 +57,9 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	require.Equal(t, 0, ran.code, ran.stderr)
 	d := ran.document(t)
 	require.Len(t, d.Scenarios, 1, "one for which an unfit host is a warning is left out")
-	assert.Equal(t, "reports/one.md", d.Scenarios[0].Page)
-	assert.FileExists(t, "reports/one.md")
-	assert.Contains(t, ran.stderr, "one: published as reports/one.md\npublish: 1 published, 0 not fit to be published, 0 not begun\n")
+	assert.Equal(t, "reports/scenarios/one.md", d.Scenarios[0].Page)
+	assert.FileExists(t, "reports/scenarios/one.md")
+	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not fit to be published, 0 not begun\n")
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestOnlyWhatPassesIsPublished(t *testing.T) {
 		pages = append(pages, filepath.Base(o.Page))
 	}
 	assert.Equal(t, []string{"a.md", ".", ".", "d.md"}, pages)
-	assert.NoFileExists(t, filepath.Join(p.reports, "b.md"))
+	assert.NoFileExists(t, filepath.Join(p.reports, "scenarios", "b.md"))
 	assert.NoDirExists(t, filepath.Join(p.reports, "data", "c"))
 	assert.Contains(t, said, "b: invalid, and not published: its figures are in ")
 	assert.Contains(t, said, "publish: 2 published, 2 not fit to be published, 0 not begun")
@@ -196,5 +196,5 @@ func TestWhatWasPublishedBeforeAnErrorStays(t *testing.T) {
 	p, _, err := published(t, 0, "b", result.Pass, result.Pass, result.Pass)
 	require.EqualError(t, err, "the disk is full")
 	assert.Len(t, p.outcomes, 1)
-	assert.FileExists(t, filepath.Join(p.reports, "a.md"))
+	assert.FileExists(t, filepath.Join(p.reports, "scenarios", "a.md"))
 }

@@ -19,8 +19,8 @@ func reportCommand() *cobra.Command {
 		Use:   "report [RUN...]",
 		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
 		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
---publish DIR also copies the data that the page is made from to DIR/data, so that the page can be rendered again
-from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
+--publish DIR writes the page into DIR/scenarios, and copies the data that the page is made from to DIR/data, so that the page
+can be rendered again from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
 
 --format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
 csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert
@@ -41,10 +41,11 @@ reads these formats, of other tools too.`,
 				return printFormat(c.OutOrStdout(), format, runs)
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
+			var renderer report.Renderer
 			for _, run := range runs {
 				var files []string
 				err := during(c.ErrOrStderr(), "writing the page of "+run, func(*activity) (err error) {
-					files, err = writePage(run, out, publish)
+					files, err = writePage(&renderer, run, out, publish)
 					return err
 				})
 				if err != nil {
@@ -66,7 +67,7 @@ reads these formats, of other tools too.`,
 	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
 	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
 	completeFlag(c, "format", oneOf("bench", "csv", "k6"))
-	c.AddCommand(reportLintCommand())
+	c.AddCommand(reportLintCommand(), reportSetCommand())
 	return c
 }
 
@@ -89,13 +90,13 @@ func printFormat(w io.Writer, format string, runs []string) error {
 	return write(w, r)
 }
 
-func writePage(run, out, publish string) ([]string, error) {
+func writePage(renderer *report.Renderer, run, out, publish string) ([]string, error) {
 	run = filepath.Clean(run)
 	switch {
 	case publish != "":
 		return report.Publish(run, publish)
 	case out != "":
-		return report.Render(run, out)
+		return renderer.Render(run, out)
 	}
-	return report.Render(run, run)
+	return renderer.Render(run, run)
 }

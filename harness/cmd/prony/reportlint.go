@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/pages"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
@@ -37,7 +38,11 @@ func reportLintCommand() *cobra.Command {
   praise      a word such as "fast" or "scalable" without a figure in its sentence
   provenance  a rate in a section without code or a link, which say what was measured, or a page without the data that it was made from
   link        a link within the repository that leads to no file or no heading
-  stale       (a warning) a page that is more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout
+  typed       a number with a unit of measurement in the source of a page (prony report set), whose figures come from data; sizes and
+              settings stand in code spans there
+  generated   a page or a plot that is not what its source and the data make, or a source that names or says what the data do not have
+  stale       (a warning) pages that are more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout, or of a commit
+              that the repository does not have: a line for each of the two
 
 Without FILE or DIR it looks at all below the working directory, but for folders named testdata, runs and node_modules and those whose names
 begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCode()) + `, warnings alone with 0.`,
@@ -73,16 +78,35 @@ func lintFiles(ctx context.Context, reports string, paths []string) (*linted, er
 	if err != nil {
 		return nil, err
 	}
-	findings, err := lint.Files(files...)
+	sources, err := pages.Sources(reports)
 	if err != nil {
 		return nil, err
 	}
+	// A source has links of the page that is made from it, and no figures: it is no document.
+	documents := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(sources, filepath.Clean(file)) })
+	findings, err := lint.Files(documents...)
+	if err != nil {
+		return nil, err
+	}
+	typed, err := lint.Sources(sources...)
+	if err != nil {
+		return nil, err
+	}
+	made, err := generatedPages(reports, sources)
+	if err != nil {
+		return nil, err
+	}
+	ofData, err := generatedDataPages(reports)
+	if err != nil {
+		return nil, err
+	}
+	findings = slices.Concat(findings, typed, made, ofData)
 	if info, err := os.Stat(reports); err == nil && info.IsDir() {
-		pages, err := lint.Pages(reports, measuredCommit, func(commit string) (int, error) { return commitsBehind(ctx, commit) })
+		published, err := lint.Pages(reports, measuredCommit, func(commit string) (int, error) { return commitsBehind(ctx, commit) })
 		if err != nil {
 			return nil, err
 		}
-		findings = append(findings, pages...)
+		findings = append(findings, published...)
 	}
 	found := &linted{Verdict: result.Pass, Files: len(files), Findings: []lint.Finding{}, Warnings: []lint.Finding{}}
 	for _, f := range findings {

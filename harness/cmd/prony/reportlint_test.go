@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,12 +15,12 @@ import (
 
 func TestReportLint(t *testing.T) {
 	inRepository(t, "README.md", "It is robust.\n", "docs/a.md", "See [b](b.md).\n", "docs/b.md", "`x` does 5 cycles/s.\n",
-		"testdata/golden.md", "It is robust.\n", ".hidden/a.md", "It is robust.\n", "reports/made-up.md", "5 tasks\n")
+		"testdata/golden.md", "It is robust.\n", ".hidden/a.md", "It is robust.\n", "reports/scenarios/made-up.md", "5 tasks\n")
 	write(t, "runs/latest/report.md", "It is robust.\n")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
 	assert.Equal(t, `README.md:1: praise: "robust" stands without a figure in its sentence "It is robust.": give the figure, or leave the word out
-reports/made-up.md:1: provenance: the page has no data that it was made from: publish it with prony report --publish, so that reports/data/made-up has it, or remove the page
+reports/scenarios/made-up.md:1: provenance: the page has no data that it was made from: publish it with prony report --publish, so that reports/data/made-up has it, or remove the page
 lint: 4 files, 2 findings, 0 warnings
 `, ran.stdout)
 
@@ -42,7 +44,7 @@ lint: 4 files, 2 findings, 0 warnings
 
 // A page is stale by the commits to what is measured since its own.
 func TestReportLintWarnsOfStalePages(t *testing.T) {
-	inRepository(t, "engine/code.go", "package engine\n", "reports/tiny.md", "5 tasks\n")
+	inRepository(t, "engine/code.go", "package engine\n", "reports/scenarios/tiny.md", "5 tasks\n")
 	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
 	require.NoError(t, err)
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = head })
@@ -70,11 +72,66 @@ func TestReportLintWarnsOfStalePages(t *testing.T) {
 }
 
 func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
-	inRepository(t, "reports/tiny.md", "5 tasks\n")
+	inRepository(t, "reports/scenarios/tiny.md", "5 tasks\n")
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = "0123456789abcdef" })
 	require.NoError(t, os.CopyFS("reports/data/tiny", os.DirFS(dir)))
+	require.Equal(t, 0, prony(t, "report", "reports/data/tiny", "--out", "reports/scenarios").code)
 	ran := prony(t, "report", "lint")
-	assert.Equal(t, 0, ran.code, ran.stderr)
-	assert.Contains(t, ran.stdout, "reports/tiny.md:1: stale: the page measured commit 0123456789abcdef, which this repository does not have: measure it again (a warning)\n")
+	assert.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
+	assert.Contains(t, ran.stdout, "reports/scenarios:1: stale: 1 page measured a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
+}
+
+// The sources of pages are no documents: a figure that is typed into one is a finding, and so is a page that is not what its source makes.
+func TestReportLintOfSources(t *testing.T) {
+	inRepository(t, "reports/pages/pages.hcl", `group "All" {
+  page "one" { title = "One" }
+}
+`, "reports/pages/one.md", "## Question\n\nIs it 5 ms, see [there](scenarios/no.md)?\n", "reports/pages/README.md", "It is robust.\n", "reports/data/none", "")
+	ran := prony(t, "report", "lint")
+	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
+	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" stands`)
+	assert.Contains(t, ran.stdout, `reports/pages/one.md:3: typed: "5 ms" is typed by hand`)
+	assert.Contains(t, ran.stdout, `reports/pages/one.md:1: generated: the sections are Question: every page has these`)
+	assert.NotContains(t, ran.stdout, "link:")
+
+	ran = prony(t, "report", "set")
+	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
+	assert.Contains(t, ran.stderr, "reports/pages/one.md:1: the page has no plot")
+	assert.NoFileExists(t, "reports/one.md")
+	ran = prony(t, "report", "set", "--json")
+	assert.Contains(t, ran.document(t).Error, "reports/pages/one.md:1: the page has no plot")
+}
+
+// What is written is what lint wants, and a page that was changed by hand is a finding.
+func TestReportSet(t *testing.T) {
+	inRepository(t, "reports/pages/pages.hcl", "", "reports/data/none", "", "reports/experiments.md", "# Experiments\n", "reports/experiments.hcl", "")
+	ran := prony(t, "report", "set")
+	require.Equal(t, 0, ran.code, ran.stderr)
+	assert.Equal(t, "reports/README.md\n", ran.stdout)
+	index, err := os.ReadFile("reports/README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(index), "- [Experiments](experiments.md)\n")
+	ran = prony(t, "report", "set", "--json")
+	require.Equal(t, 0, ran.code, ran.stderr)
+	assert.Equal(t, []result.Page{{Of: "reports/pages", Page: "reports/README.md", Files: []string{}}}, ran.document(t).Pages)
+}
+
+// A figure that was changed by hand on the page of a scenario is a finding, and so is a page that is missing.
+func TestReportLintOfDataPages(t *testing.T) {
+	inRepository(t, "README.md", "A queue.\n")
+	require.Equal(t, 0, prony(t, "report", "--publish", "reports", stored(t, t.TempDir(), "a-run", nil)).code)
+	ran := prony(t, "report", "lint")
+	require.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
+	page, err := os.ReadFile("reports/scenarios/tiny.md")
+	require.NoError(t, err)
+	before, after, found := strings.Cut(string(page), "| `cycles_per_s` | ")
+	require.True(t, found)
+	write(t, "reports/scenarios/tiny.md", before+"| `cycles_per_s` | 9"+after)
+	says := fmt.Sprintf("reports/scenarios/tiny.md:%d: generated: the file is not what reports/data/tiny makes: run make pages\n", 1+strings.Count(before, "\n"))
+	ran = prony(t, "report", "lint")
+	assert.Equal(t, result.Regressed.ExitCode(), ran.code)
+	assert.Contains(t, ran.stdout, says)
+	require.NoError(t, os.Remove("reports/scenarios/tiny-latency.svg"))
+	assert.Contains(t, prony(t, "report", "lint").stdout, "reports/scenarios/tiny-latency.svg:1: generated: ")
 }

@@ -93,7 +93,7 @@ func TestSerialPage(t *testing.T) {
 	require.Equal(t, 0, prony(t, "report", "--publish", "reports", ".").code)
 	require.Equal(t, 0, prony(t, "report", "--out", "again", "reports/data/serial").code)
 	for _, file := range []string{"serial.md", "serial.svg"} {
-		published, err := os.ReadFile(filepath.Join("reports", file))
+		published, err := os.ReadFile(filepath.Join("reports", "scenarios", file))
 		require.NoError(t, err)
 		again, err := os.ReadFile(filepath.Join("again", file))
 		require.NoError(t, err)

@@ -81,7 +81,7 @@ func (l *linter) anchorsOf(path string) (map[string]bool, error) {
 	anchors := map[string]bool{}
 	d.walk(func(n ast.Node) bool {
 		if h, is := n.(*ast.Heading); is {
-			name := anchor(headingText(h, d.source))
+			name := Anchor(headingText(h, d.source))
 			for i, free := 1, name; ; i++ {
 				if !anchors[free] {
 					anchors[free] = true
@@ -112,8 +112,8 @@ func headingText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// anchor is a heading's name in links: in small letters, with dashes for spaces and without punctuation, as GitHub makes it.
-func anchor(heading string) string {
+// Anchor is a heading's name in links: in small letters, with dashes for spaces and without punctuation, as GitHub makes it.
+func Anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':

@@ -1,5 +1,5 @@
 // Package lint finds what documents and pages must not have: praise without a figure beside it, rates that do not say what was measured, links that
-// lead nowhere, and published pages without their data. It warns of pages that are older than the code that they measured.
+// lead nowhere, published pages without their data, and figures typed by hand into the sources of pages. It warns of pages that are older than the code that they measured.
 package lint
 
 import (
@@ -24,7 +24,9 @@ const (
 	Praise     Rule = "praise"     // a word of praise without a figure in its sentence
 	Provenance Rule = "provenance" // a rate beside which nothing says what was measured, or a page without the data that it was made from
 	Link       Rule = "link"       // a link within the repository that leads nowhere
-	Stale      Rule = "stale"      // a page that is older than the code it measured
+	Typed      Rule = "typed"      // a figure in the source of a page that was typed by hand
+	Generated  Rule = "generated"  // a generated page that is not what its source and the data make, or a source that makes no page
+	Stale      Rule = "stale"      // pages that are older than the code that they measured
 )
 
 // Finding is something that a document must not have.

@@ -139,21 +139,24 @@ func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"data/new", "data/old", "data/gone", "data/soak"} {
+	for _, name := range []string{"scenarios", "selftest", "data/new", "data/old", "data/older", "data/gone", "data/soak"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
-	for _, name := range []string{"new.md", "old.md", "gone.md", "soak.md", "made-up.md", "experiments.md", "experiments.hcl", "README.md", "new.svg"} {
+	for _, name := range []string{
+		"README.md", "experiments.md", "experiments.hcl", "selftest.md", "by-hand.md", "scenarios/new.md", "scenarios/old.md", "scenarios/older.md",
+		"scenarios/gone.md", "scenarios/soak.md", "scenarios/made-up.md", "scenarios/new.svg",
+	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	measured := func(data string) (string, error) {
 		name := filepath.Base(data)
-		if name == "soak" || name == "experiments" {
+		if name == "soak" {
 			return "", nil
 		}
 		return name, nil
 	}
 	behind := func(commit string) (int, error) {
-		n, known := map[string]int{"new": BehindMax, "old": BehindMax + 1}[commit]
+		n, known := map[string]int{"new": BehindMax, "old": BehindMax + 1, "older": BehindMax + 2}[commit]
 		if !known {
 			return 0, errors.New("bad revision")
 		}
@@ -163,14 +166,56 @@ func TestPages(t *testing.T) {
 	require.NoError(t, err)
 	var said []string
 	for _, f := range found {
-		said = append(said, filepath.Base(f.File)+" "+string(f.Rule))
+		file, err := filepath.Rel(dir, f.File)
+		require.NoError(t, err)
+		said = append(said, file+" "+string(f.Rule))
 	}
-	assert.Equal(t, []string{"gone.md stale", "made-up.md provenance", "old.md stale"}, said)
-	assert.Contains(t, found[0].Text, "commit gone, which this repository does not have")
-	assert.Contains(t, found[2].Text, "101 commits have changed what is measured since the page's commit old: measure it again")
-	assert.True(t, found[0].Warning())
-	assert.False(t, found[1].Warning())
+	assert.Equal(t, []string{"by-hand.md provenance", "scenarios/made-up.md provenance", "scenarios stale", "scenarios stale"}, said)
+	assert.Contains(t, found[0].Text, filepath.Join(dir, "by-hand.hcl"))
+	assert.Contains(t, found[1].Text, "publish it with prony report --publish, so that "+filepath.Join(dir, "data", "made-up")+" has it")
+	assert.Equal(t, "2 pages measured a commit that this repository does not have: measure again: gone (gone), made-up (made-up)", found[2].Text)
+	assert.Equal(t, "2 pages measured code that more than 100 commits have changed since: measure again: old (101), older (102)", found[3].Text)
+	assert.False(t, found[0].Warning())
+	assert.True(t, found[2].Warning())
 
 	_, err = Pages(dir, func(string) (string, error) { return "", errors.New("it is damaged") }, behind)
 	assert.EqualError(t, err, "it is damaged")
+}
+
+// A figure that was typed by hand into a source is found, with its line. What is code, an action or a count is none.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.md")
+	for text, typed := range map[string]string{
+		"It does 40,400 cycles/s.":    "40,400 cycles/s",
+		"It took 12 ms.":              "12 ms",
+		"It took 12ms, as it should.": "12ms",
+		"It is 3.2 times as fast.":    "3.2 times",
+		"It is 2x.":                   "2x",
+		"Half: 50 % of it.":           "50 %",
+		"Half: 50% of it.":            "50%",
+		"It needs 16.7 µs/cycle.":     "16.7 µs/cycle",
+		"On 2 cores":                  "2 cores",
+		"1.5 seconds\nof":             "1.5 seconds",
+		"Tasks of `64 B` over `10 s`, by {{at \"a\" \"b\" \"10 ms\"}}": "",
+		"```\n12 ms\n```\n": "",
+		"Three nodes, 64 tasks a batch, 7 rounds of 2026-11-25.":       "",
+		"See [the run](a-12-ms.md), version v1.2 s, p99 in section 3.": "",
+		"{{figure \"a\"\n\"5 ms\"}} s":                                 "",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte("# Page\n\n"+text), 0o600))
+		found, err := Sources(path)
+		require.NoError(t, err)
+		if typed == "" {
+			assert.Empty(t, found, text)
+			continue
+		}
+		if assert.Len(t, found, 1, text) {
+			assert.Equal(t, 3, found[0].Line)
+			assert.Equal(t, Typed, found[0].Rule)
+			assert.Contains(t, found[0].Text, "\""+typed+"\" is typed by hand: write {{figure \"SCENARIO\" \"METRIC\"}} in its place, or `"+typed+"`", text)
+		}
+	}
+	_, err := Sources(path + "no")
+	assert.ErrorContains(t, err, "lint: open")
 }

@@ -1,0 +1,183 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// writer writes one page: its actions, and what the section with all figures of the page lists.
+type writer struct {
+	set  *set
+	page *page
+	rows []*row
+	// plots counts the plots of the page, or the reasons for none.
+	plots int
+}
+
+// actions are the functions of a source. The package's documentation explains them.
+func (w *writer) actions() template.FuncMap {
+	return template.FuncMap{
+		"figure": w.figure, "at": w.at, "ratio": w.ratio, "percent": w.percent, "change": w.change, "holds": holds, "less": less, "greater": greater,
+		"within": within, "unclear": unclear, "bound": w.bound, "measured": w.measured, "plot": w.plot, "noplot": w.noplot, "code": w.code, "page": w.link,
+	}
+}
+
+func (w *writer) at(name, metric string, at ...string) (*value, error) {
+	d, err := w.set.data.get(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.value(metric, at)
+}
+
+func (w *writer) figure(name, metric string, at ...string) (string, error) {
+	v, err := w.at(name, metric, at...)
+	if err != nil {
+		return "", err
+	}
+	if err := w.set.once(v, w.page); err != nil {
+		return "", err
+	}
+	w.row(v)
+	return fmt.Sprintf("[%s](%s)", v, v.link()), nil
+}
+
+func (w *writer) ratio(a, b *value) (string, error) {
+	return w.quotient(a, b, func(n float64) string { return render.Number(n) }, "times", "÷")
+}
+
+func (w *writer) percent(a, b *value) (string, error) {
+	return w.quotient(a, b, func(n float64) string { return render.Number(100 * n) }, "%", "÷")
+}
+
+func (w *writer) change(from, to *value) (string, error) {
+	return w.quotient(to, from, func(n float64) string {
+		if n > 1 {
+			return "+" + render.Number(100*(n-1))
+		}
+		return render.Number(100 * (n - 1))
+	}, "%", "against")
+}
+
+// quotient writes the ratio of two figures in a form, and lists it below both.
+func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign string) (string, error) {
+	if a == nil || b == nil {
+		return "", refuse("an operand is missing: write (at \"SCENARIO\" \"METRIC\")")
+	}
+	q, err := divided(a, b)
+	if err != nil {
+		return "", err
+	}
+	how, noun := "by their intervals", "round"
+	if q.turns {
+		how, noun = "turn by turn", "turn"
+	}
+	r := &row{
+		key:  fmt.Sprint(sign, unit, a.key(), b.key()),
+		name: fmt.Sprintf("row %d %s row %d, %s", w.row(a), sign, w.row(b), how), value: form(q.Median), unit: unit,
+	}
+	text := r.value + " " + unit
+	if !a.single || !b.single {
+		r.interval = form(q.Low) + " to " + form(q.High) + few(q.N, noun)
+		text += " (" + r.interval + ")"
+	}
+	w.add(r)
+	return fmt.Sprintf("[%s](#%s)", text, figuresAnchor), nil
+}
+
+func (w *writer) bound(name string, at ...string) (string, error) {
+	d, err := w.set.data.get(name)
+	if err != nil {
+		return "", err
+	}
+	if d.soak != nil {
+		return "", refuse("%q is a soak, which does not say what limits its rate", name)
+	}
+	point, err := d.point(at)
+	if err != nil {
+		return "", err
+	}
+	found := point.Bound
+	if point.Number == 0 {
+		found = d.run.Bound
+	}
+	if found == nil {
+		return "", refuse("%q does not say what limits its rate%s", name, placed(point))
+	}
+	return fmt.Sprintf("%s ([`%s`](%s/%s.md))", found.Sentence, name, dataPages, name), nil
+}
+
+func (w *writer) link(name string) (string, error) {
+	var names []string
+	for _, p := range w.set.pages() {
+		if p.name == name {
+			return fmt.Sprintf("[%s](%s)", p.title, p.file()), nil
+		}
+		names = append(names, p.name)
+	}
+	return "", refuse("there is no page %q: %s", name, meant(name, names))
+}
+
+func (w *writer) noplot(reason string) (string, error) {
+	if strings.TrimSpace(reason) == "" {
+		return "", refuse("noplot has no reason: say in one sentence why the page has no plot")
+	}
+	w.plots++
+	return "No plot: " + reason, nil
+}
+
+// once refuses a second figure of one workload: one page may not cite a rate of one run, and another page that of another run of the same work.
+func (s *set) once(v *value, p *page) error {
+	if v.of.run == nil {
+		return nil
+	}
+	work := v.metric + "\n" + v.work()
+	first, has := s.cited[work]
+	if !has {
+		s.cited[work] = &citation{v, p}
+		return nil
+	}
+	if first.of == v.of && first.point.Number == v.point.Number {
+		return nil
+	}
+	return refuse("%s, and %s cites %s: these are figures of one workload, and the set has one figure of each: cite that one, or write a ratio",
+		v.named(), first.page.source, first.named())
+}
+
+// citation is the first place of a figure in the set.
+type citation struct {
+	*value
+	page *page
+}
+
+// work is what was measured, with which settings.
+func (v *value) work() string {
+	var values []scenario.Value
+	for _, swept := range v.point.Values {
+		values = append(values, scenario.Value{Path: swept.Path, Text: swept.Text})
+	}
+	return v.of.manifest.Scenario.Work(values)
+}
+
+// key tells figures apart.
+func (v *value) key() string { return fmt.Sprintf("%s\n%s\n%d", v.of.name, v.metric, v.point.Number) }
+
+// revision is the commit of the data, in short.
+func revision(b result.Build) string {
+	commit := b.Commit[:min(len(b.Commit), shortCommit)]
+	if commit == "" {
+		return "unknown"
+	}
+	if b.Dirty {
+		return commit + ", with changes"
+	}
+	return commit
+}
+
+// shortCommit is how many digits of a commit a page shows.
+const shortCommit = 12

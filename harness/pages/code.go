@@ -1,0 +1,136 @@
+package pages
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// code links to the line of a declaration and names the test that holds what the page says of it. The path is from the root of the
+// repository; the declaration is the begin of its line: "func (s *Shard) run", "type Batch". The test is NAME, or FOLDER.NAME where
+// several packages have a test of that name.
+func (w *writer) code(path, declaration, test string) (string, error) {
+	if !filepath.IsLocal(path) {
+		return "", refuse("%q is no path from the root of the repository", path)
+	}
+	text, err := os.ReadFile(filepath.Join(w.set.root, path))
+	if err != nil {
+		return "", refuse("the code that the page names is not there: %v: name where it is now", err)
+	}
+	line := declared(text, declaration)
+	if line == 0 {
+		return "", refuse("%s has no line that begins with %q: name the declaration as it is now", path, declaration)
+	}
+	at, err := w.set.test(test)
+	if err != nil {
+		return "", err
+	}
+	_, name := cutTest(test)
+	return fmt.Sprintf("[`%s:%d`](../%s#L%d), held by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
+}
+
+// declared returns the number of the line that begins with a declaration, after which no other name goes on; 0 if there is none.
+func declared(text []byte, declaration string) int {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, len(text)+1)
+	for n := 1; lines.Scan(); n++ {
+		if rest, begins := strings.CutPrefix(lines.Text(), declaration); begins {
+			next, _ := utf8.DecodeRuneInString(rest)
+			if rest == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next) && next != '_' {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// place is a line of a file of the repository.
+type place struct {
+	path string
+	line int
+}
+
+// testDeclaration finds the tests of a file.
+var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// testFilesMax bounds how many files are looked at for tests.
+const testFilesMax = 20_000
+
+// cutTest parts FOLDER.NAME.
+func cutTest(test string) (folder, name string) {
+	if i := strings.LastIndexByte(test, '.'); i >= 0 {
+		return test[:i], test[i+1:]
+	}
+	return "", test
+}
+
+// test finds a test of the engine or the harness.
+func (s *set) test(test string) (place, error) {
+	if s.tests == nil {
+		tests, err := findTests(s.root)
+		if err != nil {
+			return place{}, err
+		}
+		s.tests = tests
+	}
+	folder, name := cutTest(test)
+	found := slices.Clone(s.tests[name])
+	if folder != "" {
+		found = slices.DeleteFunc(found, func(p place) bool { return filepath.ToSlash(filepath.Dir(p.path)) != folder })
+	}
+	switch len(found) {
+	case 0:
+		return place{}, refuse("there is no test %s: name the one that holds the claim now", test)
+	case 1:
+		return found[0], nil
+	}
+	var folders []string
+	for _, p := range found {
+		folders = append(folders, filepath.ToSlash(filepath.Dir(p.path))+"."+name)
+	}
+	return place{}, refuse("several packages have a test %s: write one of %s", name, strings.Join(folders, ", "))
+}
+
+// findTests finds all tests below the root of the repository, by name.
+func findTests(root string) (map[string][]place, error) {
+	tests := map[string][]place{}
+	files := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		if files++; files > testFilesMax {
+			return fmt.Errorf("there are more than %d files of tests below %s", testFilesMax, root)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		of, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		for _, found := range testDeclaration.FindAllSubmatchIndex(text, -1) {
+			name := string(text[found[2]:found[3]])
+			tests[name] = append(tests[name], place{filepath.ToSlash(of), 1 + bytes.Count(text[:found[0]], []byte("\n"))})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for tests: %w", err)
+	}
+	return tests, nil
+}

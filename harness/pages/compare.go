@@ -1,0 +1,137 @@
+package pages
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// quotient is a ratio of two figures with its bounds.
+type quotient struct {
+	result.Metric
+	turns bool // it is the median of the ratios of the turns of two points
+}
+
+// divided returns the ratio of two figures: turn by turn where both are of points of one run and of metrics that each round has, and
+// otherwise that of the figures, with the bounds that their intervals leave.
+func divided(a, b *value) (quotient, error) {
+	if !(a.Low > 0) || !(b.Low > 0) {
+		return quotient{}, refuse("no ratio of %s and %s: both must be above 0", a.named(), b.named())
+	}
+	spec, _ := result.Lookup(a.metric)
+	if a.of == b.of && a.of.run != nil && a.metric == b.metric && a.point.Number != b.point.Number && !spec.Merged() && !spec.OfLedger() {
+		if m, err := result.TurnRatio(a.of.run.Rounds, a.metric, a.point.Number, b.point.Number); err == nil {
+			return quotient{m, true}, nil
+		}
+	}
+	return quotient{Metric: result.Metric{Median: a.Median / b.Median, Low: a.Low / b.High, High: a.High / b.Low, N: min(a.N, b.N)}}, nil
+}
+
+// claim is a comparison of two operands.
+type claim struct {
+	holds bool
+	text  string // of the comparison, with both operands
+}
+
+// operand is a figure, or a number that a page compares a figure with.
+func operand(v any) (*value, error) {
+	switch v := v.(type) {
+	case *value:
+		return v, nil
+	case int:
+		return number(float64(v)), nil
+	case float64:
+		return number(v), nil
+	}
+	return nil, refuse("%v is no figure and no number: write (at \"SCENARIO\" \"METRIC\")", v)
+}
+
+func number(n float64) *value { return &value{Metric: result.Metric{Median: n, Low: n, High: n}} }
+
+// shown is an operand in an error.
+func (v *value) shown() string {
+	if v.of == nil {
+		return render.Digits(v.Median, 6)
+	}
+	return v.named()
+}
+
+func operands(a, b any) (*value, *value, error) {
+	x, err := operand(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := operand(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.of == nil && y.of == nil {
+		return nil, nil, refuse("%s and %s are both numbers: compare a figure", x.shown(), y.shown())
+	}
+	return x, y, nil
+}
+
+// less says that a is certainly less than b: by the ratio of the turns of two points, or since their intervals do not overlap.
+func less(a, b any) (claim, error) {
+	x, y, err := operands(a, b)
+	if err != nil {
+		return claim{}, err
+	}
+	c := claim{holds: x.High < y.Low, text: fmt.Sprintf("%s is certainly less than %s", x.shown(), y.shown())}
+	if x.of != nil && y.of != nil && x.Low > 0 && y.Low > 0 {
+		q, err := divided(x, y)
+		if err != nil {
+			return claim{}, err
+		}
+		if q.turns {
+			c.holds = q.High < 1
+			c.text += fmt.Sprintf(" (turn by turn the ratio is %s to %s)", render.Number(q.Low), render.Number(q.High))
+		}
+	}
+	return c, nil
+}
+
+// greater is less of the operands in the other order.
+func greater(a, b any) (claim, error) { return less(b, a) }
+
+// unclear says that neither is a certainly less than b nor b than a.
+func unclear(a, b any) (claim, error) {
+	below, err := less(a, b)
+	if err != nil {
+		return claim{}, err
+	}
+	above, err := less(b, a)
+	return claim{
+		holds: !below.holds && !above.holds, text: strings.Replace(below.text, "is certainly less than", "can't be told from", 1),
+	}, err
+}
+
+// within says that the median of a differs from that of b by no more than a percentage of b's.
+func within(a, b any, percent any) (claim, error) {
+	x, y, err := operands(a, b)
+	if err != nil {
+		return claim{}, err
+	}
+	p, err := operand(percent)
+	if err != nil || p.of != nil || p.Median < 0 {
+		return claim{}, refuse("%v is no percentage: within compares two figures and takes a number as the third", percent)
+	}
+	return claim{
+		holds: math.Abs(x.Median-y.Median) <= p.Median/100*math.Abs(y.Median),
+		text:  fmt.Sprintf("%s is within %s %% of %s", x.shown(), render.Digits(p.Median, 3), y.shown()),
+	}, nil
+}
+
+// silent marks in the text of a page what a holds wrote, so that a line with nothing else is left out.
+const silent = "\x00"
+
+// holds writes nothing, and fails if a comparison does not hold.
+func holds(c claim) (string, error) {
+	if !c.holds {
+		return "", refuse("the data do not say that %s: change the sentence and its holds", c.text)
+	}
+	return silent, nil
+}

@@ -1,0 +1,251 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// dataset is the stored data of one scenario: of a run, or of a soak.
+type dataset struct {
+	name     string // of its folder and its page
+	run      *result.Result
+	soak     *result.Soak
+	manifest result.Manifest
+	started  time.Time
+	verdict  result.Verdict
+}
+
+// value is a figure of the data.
+type value struct {
+	of     *dataset
+	metric string
+	point  result.Point // number 0 without a sweep
+	result.Metric
+	durability string
+	rounds     string // "7 × 10 s"
+	anchor     string // of its section, on the page of the data
+	// single says that a value of one round, or of all windows of a soak together, has no interval; sum that it is a sum over all rounds.
+	single, sum bool
+}
+
+// worsePercent follows the name of a soak's figure in the metric of its drift.
+const worsePercent = "_worse_percent"
+
+// store reads the data that pages cite, each once.
+type store struct {
+	reports string
+	read    map[string]*dataset
+	names   []string // of all data
+}
+
+func newStore(reports string) (*store, error) {
+	entries, err := os.ReadDir(filepath.Join(reports, "data"))
+	if err != nil {
+		return nil, fmt.Errorf("look for the data of pages: %w", err)
+	}
+	s := &store{reports: reports, read: map[string]*dataset{}}
+	for _, e := range entries {
+		if e.IsDir() {
+			s.names = append(s.names, e.Name())
+		}
+	}
+	return s, nil
+}
+
+// get returns the data of a scenario that a page cites. Figures of a run whose ledger does not balance can't be cited.
+func (s *store) get(name string) (*dataset, error) {
+	if !slices.Contains(s.names, name) {
+		return nil, refuse("there is no data of %q in %s: %s", name, filepath.Join(s.reports, "data"), meant(name, s.names))
+	}
+	d, err := s.open(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil:
+		return nil, refuse("the data of %q are not those of a run or a soak: pages can cite only these", name)
+	case d.verdict == result.Incorrect:
+		return nil, refuse("the ledger of %q does not balance, so no figure of it is published: measure it again", name)
+	}
+	return d, nil
+}
+
+// open reads the data of a scenario, or returns nil if they are not those of a run or a soak.
+func (s *store) open(name string) (*dataset, error) {
+	if d := s.read[name]; d != nil {
+		return d, nil
+	}
+	folder := filepath.Join(s.reports, "data", name)
+	d := &dataset{name: name}
+	soaked, err := result.IsSoak(folder)
+	if err != nil {
+		return nil, err
+	}
+	switch _, missing := os.Stat(filepath.Join(folder, result.ResultFile)); {
+	case soaked:
+		if d.soak, err = result.ReadSoak(folder); err != nil {
+			return nil, err
+		}
+		d.manifest, d.started, d.verdict = d.soak.Manifest, d.soak.Started, d.soak.Verdict
+	case errors.Is(missing, os.ErrNotExist):
+		return nil, nil
+	default:
+		if d.run, err = result.ReadResult(filepath.Join(folder, result.ResultFile)); err != nil {
+			return nil, err
+		}
+		gate.DescribeBound(d.run)
+		d.manifest, d.started, d.verdict = d.run.Manifest, d.run.Started, d.run.Verdict
+	}
+	s.read[name] = d
+	return d, nil
+}
+
+// value returns a figure of the data.
+func (d *dataset) value(metric string, at []string) (*value, error) {
+	if d.soak != nil {
+		return d.ofSoak(metric, at)
+	}
+	point, err := d.point(at)
+	if err != nil {
+		return nil, err
+	}
+	m, has := point.Metrics[metric]
+	if !has {
+		return nil, refuse("%q has no metric %q%s: %s", d.name, metric, placed(point), meant(metric, slices.Sorted(maps.Keys(point.Metrics))))
+	}
+	spec, known := result.Lookup(metric)
+	if !known {
+		return nil, refuse("%q is a metric of another version of Prony: measure %q again", metric, d.name)
+	}
+	v := &value{
+		of: d, metric: metric, point: *point, Metric: m, durability: d.manifest.Durability(), rounds: report.Windows(d.run, point.Number),
+		anchor: lint.Anchor(report.SummaryHeading(d.run)), single: m.N == 1 && !spec.Bounded, sum: spec.Sum(),
+	}
+	if point.Number > 0 {
+		v.durability, v.anchor = report.PointDurability(d.run, *point), lint.Anchor(report.PointHeading(d.run, *point))
+	}
+	return v, nil
+}
+
+// placed says which point is meant.
+func placed(point *result.Point) string {
+	if point.Number == 0 {
+		return ""
+	}
+	return " at " + point.Name
+}
+
+// point returns the point of a run's sweep that has all these values, and a point with the run's metrics of a run without a sweep.
+func (d *dataset) point(at []string) (*result.Point, error) {
+	points := result.PublishedPoints(d.run)
+	if len(points) == 0 {
+		if len(at) > 0 {
+			return nil, refuse("%q has no sweep: leave out %s", d.name, quoted(at))
+		}
+		return &result.Point{Metrics: result.Published(d.run)}, nil
+	}
+	var names []string
+	for i := range points {
+		var has []string
+		for _, v := range points[i].Values {
+			has = append(has, settingsOf(v)...)
+		}
+		if slices.Equal(slices.Sorted(slices.Values(has)), slices.Sorted(slices.Values(at))) {
+			return &points[i], nil
+		}
+		names = append(names, quoted(has))
+	}
+	if len(at) == 0 {
+		return nil, refuse("%q has a sweep: name one of its points: %s", d.name, strings.Join(names, ", or "))
+	}
+	return nil, refuse("%q has no point %s: name one completely: %s", d.name, quoted(at), strings.Join(names, ", or "))
+}
+
+// settingsOf returns the settings of a point that one sweep gives it, each as NAME=VALUE: several of a sweep that changes them together.
+func settingsOf(v result.Value) (all []string) {
+	keys, texts := strings.Split(v.Key, ", "), strings.Split(v.Text, ", ")
+	if len(keys) != len(texts) {
+		return []string{v.Key + "=" + v.Text}
+	}
+	for i := range keys {
+		all = append(all, keys[i]+"="+texts[i])
+	}
+	return all
+}
+
+// ofSoak returns a figure of a soak: a metric of all judged windows, the drift of a figure, or a count of tasks.
+func (d *dataset) ofSoak(metric string, at []string) (*value, error) {
+	if len(at) > 0 {
+		return nil, refuse("%q is a soak, and has no sweep: leave out %s", d.name, quoted(at))
+	}
+	summary, drift, ledger := report.SoakHeadings(d.soak)
+	values := map[string]*value{}
+	add := func(name, heading string, m result.Metric, single, sum bool) {
+		values[name] = &value{
+			of: d, metric: name, Metric: m, durability: d.manifest.Durability(), rounds: report.SoakWindows(d.soak), anchor: lint.Anchor(heading), single: single, sum: sum,
+		}
+	}
+	for name, v := range d.soak.Totals.Metrics {
+		spec, _ := result.Lookup(name)
+		add(name, summary, result.Metric{Median: v, Low: v, High: v, N: d.soak.Totals.Judged, Unit: spec.Unit}, true, false)
+	}
+	for _, f := range d.soak.Drifts {
+		if f.WorsePercent != nil {
+			add(f.Figure+worsePercent, drift, result.Metric{Median: *f.WorsePercent, Low: *f.LowPercent, High: *f.HighPercent, N: f.Values, Unit: "%"}, false, false)
+		}
+	}
+	l := d.soak.Totals.Ledger
+	for name, count := range map[string]uint64{
+		"enqueued": l.Enqueued, "completed": l.Completed, "lost": l.Lost, "duplicated": l.Duplicated, "corrupted": l.Corrupted,
+	} {
+		add(name, ledger, result.Metric{Median: float64(count), Low: float64(count), High: float64(count), N: d.soak.Totals.Windows, Unit: "tasks"}, false, true)
+	}
+	v := values[metric]
+	if v == nil {
+		return nil, refuse("the soak %q has no metric %q: %s", d.name, metric, meant(metric, slices.Sorted(maps.Keys(values))))
+	}
+	return v, nil
+}
+
+// offered bounds how many names an error lists.
+const offered = 40
+
+// meant says which name was probably meant, or which there are.
+func meant(name string, known []string) string {
+	if near := hclfile.Nearest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	var alike []string
+	for _, k := range known {
+		if strings.Contains(k, name) || strings.Contains(name, k) {
+			alike = append(alike, k)
+		}
+	}
+	if len(alike) == 0 {
+		alike = known
+	}
+	text := "there are " + strings.Join(alike[:min(len(alike), offered)], ", ")
+	if len(alike) > offered {
+		text += fmt.Sprintf(" and %d more", len(alike)-offered)
+	}
+	return text
+}
+
+func quoted(values []string) string {
+	var all []string
+	for _, v := range values {
+		all = append(all, fmt.Sprintf("%q", v))
+	}
+	return strings.Join(all, " ")
+}

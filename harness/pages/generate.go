@@ -1,0 +1,163 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// set is the whole set while it is generated.
+type set struct {
+	reports, root string // the folder of all reports, and that of the repository
+	groups        []group
+	data          *store
+	cited         map[string]*citation // by metric and work
+	tests         map[string][]place   // by name; nil until one is looked for
+}
+
+// pages returns all pages in their order.
+func (s *set) pages() (all []*page) {
+	for _, g := range s.groups {
+		all = append(all, g.pages...)
+	}
+	return all
+}
+
+// Page is a generated page.
+type Page struct {
+	Source string // what it was made from
+	Path   string
+	Text   string
+}
+
+// Generate makes all pages of the sources in reports/pages, and last the index. It writes nothing. The error holds everything that is
+// wrong; see Problems.
+func Generate(reports string) ([]Page, error) {
+	groups, err := readSet(reports)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	data, err := newStore(reports)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	s := &set{reports: reports, root: filepath.Dir(filepath.Clean(reports)), groups: groups, data: data, cited: map[string]*citation{}}
+	var generated []Page
+	var problems []error
+	entries := map[*page]entry{}
+	all := s.pages()
+	for i, p := range all {
+		text, e, err := s.generate(p, navigation(all, i))
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		entries[p] = e
+		generated = append(generated, Page{p.source, filepath.Join(reports, p.file()), text})
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	index, err := s.index(entries)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	return append(generated, Page{filepath.Join(reports, SourcesDir, setFile), filepath.Join(reports, Index), index}), nil
+}
+
+// Write generates all pages and writes them. It returns their paths, the index last.
+func Write(reports string) (paths []string, err error) {
+	generated, err := Generate(reports)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range generated {
+		if err := result.WriteFile(p.Path, []byte(p.Text)); err != nil {
+			return nil, fmt.Errorf("pages: %w", err)
+		}
+		paths = append(paths, p.Path)
+	}
+	return paths, nil
+}
+
+// Altered finds the generated pages whose files differ from what their sources and the data make.
+func Altered(reports string) (altered []*Problem, err error) {
+	generated, err := Generate(reports)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range generated {
+		line, err := lint.Differs(p.Path, p.Text)
+		if err != nil {
+			return nil, fmt.Errorf("pages: %w", err)
+		}
+		if line > 0 {
+			altered = append(altered, &Problem{p.Path, line, fmt.Sprintf(
+				"the page is not what %s and the data make: change the source, and run make pages", p.Source)})
+		}
+	}
+	return altered, nil
+}
+
+// generate makes one page.
+func (s *set) generate(p *page, navigation string) (text string, e entry, err error) {
+	source, err := os.ReadFile(p.source)
+	if err != nil {
+		return "", entry{}, fmt.Errorf("pages: %w", err)
+	}
+	if len(source) > bytesMax {
+		return "", entry{}, &Problem{p.source, 1, fmt.Sprintf("the source has more than %s bytes", render.Count(bytesMax))}
+	}
+	w := &writer{set: s, page: p}
+	parsed, err := template.New(p.source).Funcs(w.actions()).Parse(string(source))
+	if err != nil {
+		return "", entry{}, problem(p.source, err)
+	}
+	var b strings.Builder
+	if err := parsed.Execute(&b, nil); err != nil {
+		return "", entry{}, problem(p.source, err)
+	}
+	body := audible(b.String())
+	question, answer, problems := checked(p, body, w.plots)
+	text = fmt.Sprintf("# %s\n\n%s\n\n%s\n\n", p.title, navigation, strings.TrimSpace(body))
+	if lines := strings.Count(text, "\n"); lines < linesMin || lines > linesMax {
+		problems = append(problems, &Problem{p.source, 1, fmt.Sprintf(
+			"the page has %d lines without the table of its figures: a page has %d to %d", lines, linesMin, linesMax)})
+	}
+	if len(problems) > 0 {
+		var all []error
+		for _, p := range problems {
+			all = append(all, p)
+		}
+		return "", entry{}, errors.Join(all...)
+	}
+	return text + w.table() + "\n" + navigation + "\n", entry{question, answer}, nil
+}
+
+// audible leaves out the lines that have nothing but actions that write nothing.
+func audible(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.Contains(line, silent) && strings.TrimSpace(strings.ReplaceAll(line, silent, "")) == ""
+	})
+	return strings.ReplaceAll(strings.Join(lines, "\n"), silent, "")
+}
+
+// navigation is the line with the links to the index and to the pages before and after one.
+func navigation(all []*page, i int) string {
+	line := "[Index](" + Index + ")"
+	if i > 0 {
+		line += fmt.Sprintf(" · Previous: [%s](%s)", all[i-1].title, all[i-1].file())
+	}
+	if i+1 < len(all) {
+		line += fmt.Sprintf(" · Next: [%s](%s)", all[i+1].title, all[i+1].file())
+	}
+	return line
+}

@@ -1,0 +1,101 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/render"
+)
+
+// entry is what the index says of a page.
+type entry struct{ question, answer string }
+
+// index makes the page that lists all others: those of the set by group, and then those of data and those of other commands.
+func (s *set) index(entries map[*page]entry) (string, error) {
+	var b strings.Builder
+	b.WriteString("# Performance of Prony\n\n" +
+		"Each page answers one question. All figures come from the data in `reports/data`, and each is a link to the page of its scenario," +
+		" which has the command, the commit, the host, the settings and every round.\n\n")
+	for _, g := range s.groups {
+		fmt.Fprintf(&b, "## %s\n\n", g.title)
+		for _, p := range g.pages {
+			e := entries[p]
+			// The answer's ratios are links within its own page.
+			fmt.Fprintf(&b, "### [%s](%s)\n\n%s\n\n%s\n\n", p.title, p.file(), e.question, strings.ReplaceAll(e.answer, "](#", "]("+p.file()+"#"))
+		}
+	}
+	data, err := s.dataTable()
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "## All data\n\nA page for each scenario that was measured, with all its figures and plots. `make pages` renders it from `reports/data`.\n\n%s", data)
+	others, err := s.others()
+	if err != nil {
+		return "", err
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(&b, "\n## Other pages\n\n%s\n", strings.Join(others, "\n"))
+	}
+	return b.String(), nil
+}
+
+// dataTable lists the pages that are made from data alone.
+func (s *set) dataTable() (string, error) {
+	var rows [][]string
+	for _, name := range s.data.names {
+		file := filepath.Join(dataPages, name+".md")
+		title, err := s.title(file)
+		if errors.Is(err, os.ErrNotExist) {
+			return "", &Problem{filepath.Join(s.reports, "data", name), 1, fmt.Sprintf("the data have no page: render it first, by prony report %s --out %s",
+				filepath.Join(s.reports, "data", name), filepath.Join(s.reports, dataPages))}
+		}
+		if err != nil {
+			return "", err
+		}
+		row := []string{fmt.Sprintf("[`%s`](%s)", name, filepath.ToSlash(file)), title, none, none, none}
+		d, err := s.data.open(name)
+		if err != nil {
+			return "", err
+		}
+		if d != nil {
+			row[2], row[3], row[4] = "`"+d.manifest.Durability()+"`", string(d.verdict), d.started.UTC().Format(time.DateOnly)
+		}
+		rows = append(rows, row)
+	}
+	return render.Table{Header: []string{"scenario", "what was measured", "durability", "verdict", "date (UTC)"}, Rows: rows}.Markdown(), nil
+}
+
+// others lists the pages that other commands make, beside those of the set.
+func (s *set) others() (items []string, err error) {
+	paths, err := filepath.Glob(filepath.Join(s.reports, "*.md"))
+	if err != nil {
+		return nil, fmt.Errorf("look for other pages: %w", err)
+	}
+	for _, path := range paths {
+		file := filepath.Base(path)
+		if file == Index || slices.ContainsFunc(s.pages(), func(p *page) bool { return p.file() == file }) {
+			continue
+		}
+		title, err := s.title(file)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, fmt.Sprintf("- [%s](%s)", title, file))
+	}
+	return items, nil
+}
+
+// title is the heading of a page.
+func (s *set) title(file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(s.reports, file))
+	if err != nil {
+		return "", err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(strings.TrimPrefix(first, "#")), nil
+}

@@ -1,0 +1,139 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// measured says in five lines how scenarios were measured.
+func (w *writer) measured(names ...string) (string, error) {
+	if len(names) == 0 {
+		return "", refuse("measured has no scenario: name those of the page")
+	}
+	var all []*dataset
+	for _, name := range names {
+		d, err := w.set.data.get(name)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, d)
+	}
+	return strings.Join([]string{
+		"- Command: " + commands(all),
+		"- Code: " + grouped(all, func(d *dataset) string {
+			return fmt.Sprintf("commit `%s`, measured on %s UTC", revision(d.manifest.Build), d.started.UTC().Format(time.DateOnly))
+		}),
+		"- Host: " + grouped(all, func(d *dataset) string { return report.HostWords(d.manifest.Host) }),
+		"- Durability: " + grouped(all, func(d *dataset) string { return "`" + d.manifest.Durability() + "`" }) + " " + settings(all),
+		"- Rounds: " + grouped(all, (*dataset).plan),
+	}, "\n"), nil
+}
+
+// commands lists the command of each data, with a link to its page.
+func commands(all []*dataset) string {
+	var said []string
+	for _, d := range all {
+		said = append(said, fmt.Sprintf("%s ([`%s`](%s/%s.md))", report.Command(d.manifest), d.name, dataPages, d.name))
+	}
+	return strings.Join(said, ", ") + "."
+}
+
+// grouped says something of each data, once where it is the same of all or of several.
+func grouped(all []*dataset, say func(*dataset) string) string {
+	texts, of := byText(all, say)
+	if len(texts) == 1 {
+		return texts[0] + "."
+	}
+	for i, text := range texts {
+		texts[i] = of[text] + ": " + text
+	}
+	return strings.Join(texts, "; ") + "."
+}
+
+// byText returns what is said of data, each text once, and the names of the data that it is said of.
+func byText(all []*dataset, say func(*dataset) string) (texts []string, names map[string]string) {
+	names = map[string]string{}
+	for _, d := range all {
+		text := say(d)
+		if names[text] == "" {
+			texts = append(texts, text)
+			names[text] = "`" + d.name + "`"
+			continue
+		}
+		names[text] += ", `" + d.name + "`"
+	}
+	return texts, names
+}
+
+// settings lists the settings that differ from their defaults, each once with the data that have it. The settings of a sweep are those of its
+// points, which stand beside each figure.
+func settings(all []*dataset) string {
+	having := map[string][]string{} // the names of the data, by setting
+	var names, order []string
+	unknown := 0
+	for _, d := range all {
+		names = append(names, "`"+d.name+"`")
+		for _, setting := range report.TimedSettings(&d.manifest.Scenario) {
+			text := fmt.Sprintf("`%s = %s`", setting.Path, setting.Value)
+			switch {
+			case setting.Value == scenario.NotRecorded:
+				unknown++
+				continue
+			case strings.HasPrefix(setting.Path, "sweeps."):
+				continue
+			case having[text] == nil:
+				order = append(order, text)
+			}
+			having[text] = append(having[text], "`"+d.name+"`")
+		}
+	}
+	var groups []string
+	of := map[string][]string{} // the settings, by the names of the data
+	for _, text := range order {
+		who := strings.Join(having[text], ", ")
+		if of[who] == nil {
+			groups = append(groups, who)
+		}
+		of[who] = append(of[who], text)
+	}
+	everyone := strings.Join(names, ", ")
+	text := "All settings have their defaults"
+	for i, who := range groups {
+		groups[i] = strings.Join(of[who], ", ")
+		if who != everyone {
+			groups[i] = who + ": " + groups[i]
+		}
+	}
+	if len(groups) > 0 {
+		text = "Not at the default: " + strings.Join(groups, "; ")
+	}
+	if unknown > 0 {
+		text += fmt.Sprintf(" (%s not recorded)", render.Plural(unknown, "setting"))
+	}
+	return text + "."
+}
+
+// plan says how many rounds there were and how long, and the verdict if it is not pass.
+func (d *dataset) plan() string {
+	text := ""
+	if d.soak != nil {
+		text = report.SoakWindows(d.soak) + " in one go"
+	} else {
+		text = report.Plan(d.run)
+	}
+	if d.verdict != result.Pass {
+		text += ", verdict **" + string(d.verdict) + "**"
+	}
+	if d.run != nil {
+		if reasons := d.manifest.Unpublishable(); len(reasons) > 0 {
+			text += ", below the standard for published figures (" + strings.Join(reasons, "; ") + ")"
+		}
+	}
+	return text
+}

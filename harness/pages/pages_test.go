@@ -1,0 +1,274 @@
+package pages_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/pages"
+	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/result"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden pages under testdata")
+
+// The pages and the index are the ones under testdata, byte for byte, and lead nowhere else than to what exists. After an intended change:
+// go test ./pages -update, and read the difference.
+func TestGoldenPages(t *testing.T) {
+	reports := repository(t)
+	write(t, filepath.Join(reports, "experiments.md"), "# Experiments\n")
+	paths, err := pages.Write(reports)
+	require.NoError(t, err)
+	var names []string
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		golden := filepath.Join("testdata", "golden", filepath.Base(path))
+		if *update {
+			require.NoError(t, os.WriteFile(golden, got, 0o600))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), path)
+	}
+	assert.Equal(t, []string{"one.md", "two.md", "README.md"}, names)
+	found, err := lint.Files(paths...)
+	require.NoError(t, err)
+	for _, f := range found {
+		assert.NotEqual(t, lint.Link, f.Rule, f.Text)
+	}
+	altered, err := pages.Altered(reports)
+	require.NoError(t, err)
+	assert.Empty(t, altered, "the same sources and data make the same bytes")
+}
+
+// A page that a person changed, or deleted, is found.
+func TestAlteredPagesAreFound(t *testing.T) {
+	reports := repository(t)
+	paths, err := pages.Write(reports)
+	require.NoError(t, err)
+	text, err := os.ReadFile(paths[0])
+	require.NoError(t, err)
+	write(t, paths[0], strings.Replace(string(text), "1,030 cycles/s", "2,030 cycles/s", 1))
+	require.NoError(t, os.Remove(paths[1]))
+	altered, err := pages.Altered(reports)
+	require.NoError(t, err)
+	require.Len(t, altered, 2)
+	line := 1 + strings.Count(string(text)[:strings.Index(string(text), "1,030 cycles/s")], "\n")
+	assert.Equal(t, &pages.Problem{
+		File: paths[0], Line: line,
+		Text: "the page is not what " + filepath.Join(reports, "pages", "one.md") + " and the data make: change the source, and run make pages",
+	}, altered[0])
+	assert.Equal(t, paths[1], altered[1].File)
+}
+
+// one is a page with other text in the place of some of its.
+func one(t *testing.T, reports, from, to string) error {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "pages", "one.md"))
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(text), from), from)
+	write(t, filepath.Join(reports, "pages", "one.md"), strings.Replace(string(text), from, to, 1))
+	_, err = pages.Generate(reports)
+	return err
+}
+
+// Every mistake of a source is one sentence with the line that it is in, and says what there is instead.
+func TestMistakesInSources(t *testing.T) {
+	reports := repository(t)
+	r, hists := made(t, "wrong", alone)
+	r.Verdict, r.Rounds[0].Verdict = result.Incorrect, result.Incorrect
+	publish(t, reports, r, hists)
+	r, hists = made(t, "again", alone)
+	publish(t, reports, r, hists)
+	write(t, filepath.Join(reports, "data", "other", "comparison.json"), "{}")
+	const (
+		last    = "this is the last line."
+		lastAt  = ":36: "
+		figures = `figure "alone" "cycles_per_s"`
+	)
+	for _, c := range []struct{ from, to, says string }{
+		{last, `{{figure "alon" "cycles_per_s"}}`, lastAt + `there is no data of "alon" in ` + filepath.Join(reports, "data") + `: did you mean "alone"?`},
+		{last, `{{figure "nothing" "cycles_per_s"}}`, "there are again, alone, long, other, swept, wrong"},
+		{last, `{{figure "wrong" "cycles_per_s"}}`, lastAt + `the ledger of "wrong" does not balance, so no figure of it is published`},
+		{last, `{{figure "other" "cycles_per_s"}}`, lastAt + `the data of "other" are not those of a run or a soak`},
+		{last, `{{figure "alone" "cycle_per_s"}}`, lastAt + `"alone" has no metric "cycle_per_s": did you mean "cycles_per_s"?`},
+		{last, `{{figure "alone" "latency"}}`, "there are cycle_latency_ms_max, "},
+		{last, `{{figure "alone" "cycles_per_s" "batch=1"}}`, lastAt + `"alone" has no sweep: leave out "batch=1"`},
+		{last, `{{figure "swept" "cycles_per_s"}}`, lastAt + `"swept" has a sweep: name one of its points: "batch=1", or "batch=64"`},
+		{last, `{{figure "swept" "cycles_per_s" "batch=2"}}`, lastAt + `"swept" has no point "batch=2": name one completely: "batch=1", or "batch=64"`},
+		{last, `{{figure "swept" "lost" "batch=1" "batch=1"}}`, `"swept" has no point "batch=1" "batch=1"`},
+		{last, `{{figure "long" "lots"}}`, `the soak "long" has no metric "lots": did you mean "lost"?`},
+		{last, `{{figure "long" "lost" "batch=1"}}`, `"long" is a soak, and has no sweep`},
+		{last, `{{figure "again" "cycles_per_s"}}`, "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060): these are figures of one workload, and the set has one figure of each"},
+		{last, `{{figure "alone"}}`, lastAt + `executing "`},
+		{last, `{{figures "alone"}}`, lastAt + `function "figures" not defined`},
+		{last, `{{ratio (at "alone" "cycles_per_s") (at "long" "lost")}}`, lastAt + "no ratio of cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) and lost of long = 0 tasks: both must be above 0"},
+		{last, `{{holds (less 1 2)}}`, lastAt + "1 and 2 are both numbers: compare a figure"},
+		{last, `{{holds (less "1" (at "long" "lost"))}}`, lastAt + `1 is no figure and no number`},
+		{last, `{{holds (within (at "long" "lost") 0 "x")}}`, lastAt + `x is no percentage`},
+		{last, `{{bound "long"}}`, lastAt + `"long" is a soak, which does not say what limits its rate`},
+		{last, `{{bound "swept" "batch=1"}}`, lastAt + `"swept" does not say what limits its rate at batch=1`},
+		{last, `{{measured}}`, lastAt + "measured has no scenario"},
+		{last, `{{plot "alone" "sweep"}}`, lastAt + `"alone" has no plot "sweep": there are throughput, latency`},
+		{last, `{{plot "alon" "sweep"}}`, lastAt + `there is no data of "alon": did you mean "alone"?`},
+		{last, `{{plot "other" "sweep"}}`, "render it first, by make pages"},
+		{last, `{{noplot " "}}`, lastAt + "noplot has no reason"},
+		{last, `{{code "engine/b.go" "func run" "TestRun"}}`, lastAt + "the code that the page names is not there: "},
+		{last, `{{code "../b.go" "func run" "TestRun"}}`, `"../b.go" is no path from the root of the repository`},
+		{last, `{{code "engine/a.go" "func ru" "TestRun"}}`, lastAt + `engine/a.go has no line that begins with "func ru": name the declaration as it is now`},
+		{last, `{{code "engine/a.go" "func run" "TestRan"}}`, lastAt + "there is no test TestRan: name the one that holds the claim now"},
+		{last, `{{code "engine/a.go" "func run" "TestTwice"}}`, "several packages have a test TestTwice: write one of engine.TestTwice, harness.TestTwice"},
+		{last, `{{code "engine/a.go" "func run" "engine/a.TestTwice"}}`, "there is no test engine/a.TestTwice"},
+		{last, `{{page "too"}}`, lastAt + `there is no page "too": did you mean "two"?`},
+		{last, "## More\n", `:1: the sections are Question, Answer, How it was measured, Findings, More, What it costs`},
+		{"## What limits it\n", "## Limits\n", "every page has these, in this order: Question, Answer, How it was measured"},
+		{"Everything else.", "", `the section "Not measured" is empty`},
+		{"## Question", "Hello.\n\n## Question", ":1: there is text before the first heading: begin with ## Question"},
+		{"a batch change?", "a batch change.", ":1: the question does not end with a question mark"},
+		{"with batches.", "with batches. So it is.", ":6: the answer is 2 sentences: write one"},
+		{"The fixture does {{" + figures + "}},\n", "The fixture does it.\n\n", ":6: the answer has no figure"},
+		{`{{plot "alone" "latency"}}`, "text", ":1: the page has no plot: show one with {{plot ...}}"},
+		{last, strings.Repeat("more\n", 60), ":1: the page has 128 lines without the table of its figures: a page has 60 to 120"},
+	} {
+		err := one(t, reports, c.from, c.to)
+		if assert.ErrorContains(t, err, c.says, c.to) {
+			found, other := pages.Problems(err)
+			require.NoError(t, other)
+			assert.Equal(t, filepath.Join(reports, "pages", "one.md"), found[0].File)
+			assert.NotContains(t, found[0].Text, "\n")
+		}
+	}
+}
+
+// No sentence stays that the data do not say any more: each comparison with a holds that fails, with both values.
+func TestFalseSentencesAreErrors(t *testing.T) {
+	reports := repository(t)
+	const (
+		rate     = `(at "alone" "cycles_per_s")`
+		single   = `(at "swept" "cycles_per_s" "batch=1")`
+		batch    = `(at "swept" "cycles_per_s" "batch=64")`
+		latency  = `(at "swept" "cycle_latency_ms_p50" "batch=1")`
+		latency2 = `(at "swept" "cycle_latency_ms_p50" "batch=64")`
+		lost     = `(at "long" "lost")`
+	)
+	for claim, says := range map[string]string{
+		"less " + single + batch:           "", // their intervals overlap, and the ratio of each turn is the same
+		"greater " + batch + single:        "",
+		"less " + batch + single:           "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (turn by turn the ratio is 2.00 to 2.00)",
+		"less " + single + single:          "is certainly less than",
+		"greater " + rate + single:         "", // of two runs, whose intervals do not overlap
+		"greater " + rate + "1000":         "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
+		"greater " + rate + "999.5":        "",
+		"less " + rate + "1060":            "is certainly less than 1,060",
+		"less " + rate + "1060.5":          "",
+		"less " + latency + latency2:       "cycle_latency_ms_p50 of swept at batch=1", // merged over rounds: not turn by turn
+		"unclear " + rate + "1030":         "",
+		"unclear " + rate + "1060.5":       "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) can't be told from 1,060.5",
+		"unclear " + rate + single:         "can't be told from cycles_per_s of swept at batch=1",
+		"unclear " + single + batch:        "can't be told from",
+		"unclear " + latency + latency2:    "",
+		"within " + rate + "1000 3":        "",
+		"within " + rate + "1000 2.9":      "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) is within 2.9 % of 1,000",
+		"within " + batch + single + "100": "",
+		"within " + batch + single + "99":  "is within 99 % of",
+		"within " + lost + "0 0":           "",
+		"less " + lost + "0":               "lost of long = 0 tasks is certainly less than 0",
+		"less " + lost + "1":               "",
+	} {
+		claim = strings.ReplaceAll(strings.ReplaceAll(claim, ")", ") "), "less(", "less (")
+		err := one(t, reports, "this is the last line.", "{{holds ("+claim+")}}\nthis is the last line.")
+		if says == "" {
+			assert.NoError(t, err, claim)
+			continue
+		}
+		if assert.ErrorContains(t, err, ":36: the data do not say that ", claim) {
+			assert.ErrorContains(t, err, strings.ReplaceAll(says, "1000 is", "1,000 is"), claim)
+			assert.ErrorContains(t, err, ": change the sentence and its holds")
+		}
+	}
+}
+
+// A figure and a ratio of too few rounds for an interval of 95 % say how many there were.
+func TestFewRoundsAreSaid(t *testing.T) {
+	reports := repository(t)
+	r, hists := made(t, "few", []float64{300, 600, 100, 200, 200, 400}, batches()...)
+	publish(t, reports, r, hists)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{figure "few" "cycles_per_s" "batch=64"}}, {{ratio (at "few" "cycles_per_s" "batch=64") (at "few" "cycles_per_s" "batch=1")}}`))
+	generated, err := pages.Generate(reports)
+	require.NoError(t, err)
+	assert.Contains(t, generated[0].Text, "[400 cycles/s (200 to 600, 3 rounds)](")
+	assert.Contains(t, generated[0].Text, "[2.00 times (2.00 to 2.00, 3 turns)](")
+}
+
+// What is wrong with several pages is said at once.
+func TestAllPagesAreChecked(t *testing.T) {
+	reports := repository(t)
+	write(t, filepath.Join(reports, "pages", "two.md"), "## Question\n")
+	err := one(t, reports, "this is the last line.", `{{page "too"}}`)
+	found, other := pages.Problems(err)
+	require.NoError(t, other)
+	files := map[string]int{}
+	for _, p := range found {
+		files[filepath.Base(p.File)]++
+	}
+	assert.Equal(t, 1, files["one.md"])
+	assert.Greater(t, files["two.md"], 2)
+}
+
+// The set names its pages, each with a source.
+func TestMistakesInTheSet(t *testing.T) {
+	reports := repository(t)
+	file := filepath.Join(reports, "pages", "pages.hcl")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, c := range []struct{ from, to, says string }{
+		{`page "two"`, `page "three"`, `page "three" has no source`},
+		{`page "two"`, `page "one"`, `page "one" is there twice`},
+		{`page "two"`, `page "README"`, `"README" can't be the name of a page`},
+		{`title = "Page two"`, ``, "title"},
+		{`page "two" { title = "Page two" }`, ``, "two.md:1: the page is not in " + file + `: add page "two" to a group there, or remove the source`},
+	} {
+		write(t, file, strings.Replace(string(text), c.from, c.to, 1))
+		_, err := pages.Generate(reports)
+		assert.ErrorContains(t, err, c.says)
+	}
+	require.NoError(t, os.RemoveAll(filepath.Join(reports, "pages")))
+	_, err = pages.Generate(reports)
+	assert.ErrorContains(t, err, "pages.hcl")
+}
+
+// The index lists data whose page is missing as a problem, and reads only what it has to.
+func TestDataWithoutAPage(t *testing.T) {
+	reports := repository(t)
+	require.NoError(t, os.Remove(filepath.Join(reports, "scenarios", "long.md")))
+	_, err := pages.Generate(reports)
+	assert.ErrorContains(t, err, "the data have no page: render it first, by prony report "+filepath.Join(reports, "data", "long"))
+	write(t, filepath.Join(reports, "data", "alone", "result.json"), "{")
+	_, err = pages.Generate(reports)
+	_, other := pages.Problems(err)
+	assert.Error(t, errors.Join(err, other))
+}
+
+// A sweep that changes several settings together has points that are named by all of them.
+func TestPointsOfASweepOfSeveralSettings(t *testing.T) {
+	reports := repository(t)
+	points := batches()
+	for i, workers := range []string{"8", "uniform(1, 2)"} {
+		points[i].Values = append(points[i].Values, result.Value{Path: "workload.main.workers, workload.main.producers", Key: "workers, producers", Text: workers + ", 4"})
+	}
+	r, hists := made(t, "joint", swept, points...)
+	publish(t, reports, r, hists)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "producers=4" "workers=8" "batch=1"}}`))
+	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=64" "workers, producers=uniform(1, 2), 4"}}`), "as it is stored, where its parts can't be told")
+	assert.ErrorContains(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=1" "workers=8"}}`), `name one completely: "batch=1" "workers=8" "producers=4", or`)
+}

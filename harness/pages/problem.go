@@ -1,0 +1,60 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Problem is something that is wrong with a page, at a line of its source.
+type Problem struct {
+	File string
+	Line int // from 1
+	Text string
+}
+
+func (p *Problem) Error() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text) }
+
+// Problems returns all problems that an error of Generate holds, and what else it holds.
+func Problems(err error) (all []*Problem, other error) {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		for _, part := range joined.Unwrap() {
+			found, rest := Problems(part)
+			all, other = append(all, found...), errors.Join(other, rest)
+		}
+		return all, other
+	}
+	var p *Problem
+	if errors.As(err, &p) {
+		return []*Problem{p}, nil
+	}
+	return nil, err
+}
+
+// refusal is an error of an action of a source, in the words of this package.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
+
+// position finds the line in an error of text/template, whose template is named by its file.
+var position = regexp.MustCompile(`(?s)^template: .*?:(\d+)(?::\d+)?: (.*)$`)
+
+// problem makes a Problem of an error of text/template: the line, and what the action said, or what the template lacks.
+func problem(source string, err error) *Problem {
+	p := &Problem{File: source, Line: 1, Text: err.Error()}
+	if found := position.FindStringSubmatch(err.Error()); found != nil {
+		p.Text = found[2]
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			p.Line = line
+		}
+	}
+	var said *refusal
+	if errors.As(err, &said) {
+		p.Text = said.text
+	}
+	return p
+}

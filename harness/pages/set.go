@@ -1,0 +1,100 @@
+package pages
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+const (
+	// SourcesDir has the sources of the pages, below the folder of all reports.
+	SourcesDir = "pages"
+	// Index is the page that lists all others.
+	Index = "README.md"
+	// setFile names the pages, in SourcesDir.
+	setFile = "pages.hcl"
+	// bytesMax bounds each file that is read here.
+	bytesMax = 1 << 20
+	titleMax = 100
+)
+
+var (
+	setNames   = hclfile.Names{Blocks: []string{"group"}}
+	groupBlock = hclfile.Inner{Names: hclfile.Names{Blocks: []string{"page"}}, Label: "title", Example: `group "TITLE" { ... }`}
+	pageBlock  = hclfile.Inner{Names: hclfile.Names{Attributes: []string{"title"}}, Label: "name", Example: `page "NAME" { title = "..." }`}
+)
+
+// group is a part of the index.
+type group struct {
+	title string
+	pages []*page
+}
+
+// page is one page of the set.
+type page struct {
+	name, title string
+	group       string // its title
+	source      string // the path of its source
+}
+
+// file is the name of the page's file, in the folder of all reports.
+func (p *page) file() string { return p.name + ".md" }
+
+// readSet reads which pages there are. Each must have a source, and each source a page.
+func readSet(reports string) ([]group, error) {
+	folder := filepath.Join(reports, SourcesDir)
+	path := filepath.Join(folder, setFile)
+	r := hclfile.Reader{BytesMax: bytesMax}
+	root := r.File(path, setNames)
+	var groups []group
+	names := map[string]bool{}
+	if root != nil {
+		for _, b := range root.Blocks("group", groupBlock) {
+			g := group{title: b.Label()}
+			for _, inner := range b.Blocks("page", pageBlock) {
+				p := &page{
+					name: inner.Label(), group: g.title,
+					title: inner.Text("title", hclfile.TextSpec{MaxBytes: titleMax, Required: true, Example: "What replication costs"}),
+				}
+				p.source = filepath.Join(folder, p.file())
+				switch _, err := os.Stat(p.source); {
+				case names[p.name]:
+					inner.LabelProblem(fmt.Sprintf("page %q is there twice", p.name), "remove one of the two")
+				case p.file() == Index || p.name != filepath.Base(p.name):
+					inner.LabelProblem(fmt.Sprintf("%q can't be the name of a page", p.name), "use letters, digits and dashes")
+				case err != nil:
+					inner.LabelProblem(fmt.Sprintf("page %q has no source", p.name), "write "+p.source+", or remove the page")
+				}
+				names[p.name] = true
+				g.pages = append(g.pages, p)
+			}
+			groups = append(groups, g)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	sources, err := Sources(reports)
+	if err != nil {
+		return nil, err
+	}
+	for _, source := range sources {
+		if name := strings.TrimSuffix(filepath.Base(source), ".md"); !names[name] {
+			return nil, &Problem{File: source, Line: 1, Text: fmt.Sprintf("the page is not in %s: add page %q to a group there, or remove the source", path, name)}
+		}
+	}
+	return groups, nil
+}
+
+// Sources returns the paths of the sources of pages, sorted. README.md beside them is none. There are none without the folder.
+func Sources(reports string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(reports, SourcesDir, "*.md"))
+	if err != nil {
+		return nil, fmt.Errorf("look for the sources of pages: %w", err)
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return filepath.Base(path) == Index }), nil
+}

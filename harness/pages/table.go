@@ -1,0 +1,67 @@
+package pages
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// figuresHeading is the heading of the section that lists the figures of a page, and figuresAnchor its name in links.
+const (
+	figuresHeading = "Figures of this page"
+	figuresAnchor  = "figures-of-this-page"
+)
+
+// row is one figure of a page, in the table of all of them.
+type row struct {
+	key                         string // tells rows apart
+	name, value, interval, unit string
+	of                          *value // nil of a ratio of two others
+}
+
+// row lists a figure, if it is not listed yet, and returns the number of its row, from 1.
+func (w *writer) row(v *value) int {
+	return w.add(&row{key: v.key(), name: "`" + v.metric + "`", value: v.in(v.Median), interval: v.interval(), unit: v.unit(), of: v})
+}
+
+func (w *writer) add(r *row) int {
+	for i, other := range w.rows {
+		if other.key == r.key {
+			return i + 1
+		}
+	}
+	w.rows = append(w.rows, r)
+	return len(w.rows)
+}
+
+// table writes the section with all figures of the page.
+func (w *writer) table() string {
+	header := []string{">row", "figure", ">value", "interval", "unit", "scenario and point", "durability", "rounds", "commit", "data"}
+	var rows [][]string
+	for i, r := range w.rows {
+		cells := []string{fmt.Sprint(i + 1), r.name, r.value, orNone(r.interval), orNone(r.unit)}
+		if v := r.of; v != nil {
+			place := v.place()
+			if v.of.verdict != result.Pass {
+				place += ", verdict " + string(v.of.verdict)
+			}
+			cells = append(cells, place, "`"+v.durability+"`", v.rounds, "`"+revision(v.of.manifest.Build)+"`", fmt.Sprintf("[data](%s)", v.link()))
+		} else {
+			cells = append(cells, none, none, none, none, none)
+		}
+		rows = append(rows, cells)
+	}
+	return "## " + figuresHeading + "\n\nCommand, host, all settings and the meaning of each interval stand on the page of the data.\n\n" +
+		render.Table{Header: header, Rows: rows}.Markdown()
+}
+
+// none stands in a cell that has no value.
+const none = "–"
+
+func orNone(s string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}

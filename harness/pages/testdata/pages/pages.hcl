@@ -1,0 +1,7 @@
+group "Begin" {
+  page "one" { title = "Page one" }
+}
+
+group "Details" {
+  page "two" { title = "Page two" }
+}

@@ -1,0 +1,20 @@
+# The pages of the set, in the order in which they lead to each other. README.md beside this file says how a page is written.
+
+group "Start here" {
+  page "overview" { title = "Overview: rate, durability, replication and limits" }
+}
+
+group "One node" {
+  page "single-node" { title = "Throughput of one node" }
+  page "open-load" { title = "Latency under open load" }
+}
+
+group "Three nodes" {
+  page "cost-of-high-availability" { title = "The cost of high availability" }
+  page "three-hosts" { title = "Three hosts: round trip, loss and bandwidth" }
+}
+
+group "Over time" {
+  page "faults" { title = "Killed leaders and rolling restarts" }
+  page "soak" { title = "Twenty minutes under load: what drifts" }
+}
