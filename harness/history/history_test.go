@@ -144,6 +144,9 @@ func TestReadRefuses(t *testing.T) {
 func TestGroupJoinsWhatDiffersInTheCommitAlone(t *testing.T) {
 	records := []history.Record{record(2, 3), record(0, 1), record(1, 2)}
 	records[2].Committed = time.Time{} // stands where it was measured
+	late := record(5, 0)               // the oldest commit, which was measured last
+	late.Committed = begin.Add(-time.Hour)
+	records = append(records, late)
 	for i, change := range []func(*history.Record){
 		func(r *history.Record) { r.HostClass = "8-cpus-amd64-metal-xfs" },
 		func(r *history.Record) { r.CPUModel = "Intel" },
@@ -162,7 +165,7 @@ func TestGroupJoinsWhatDiffersInTheCommitAlone(t *testing.T) {
 	for _, r := range all[0].Records {
 		rates = append(rates, r.Metrics[result.CyclesPerS].Median)
 	}
-	assert.Equal(t, []float64{1, 2, 3}, rates, "in the order of the commits")
+	assert.Equal(t, []float64{0, 1, 2, 3}, rates, "in the order of the commits")
 	for i, j := 0, len(records)-1; i < j; i, j = i+1, j-1 {
 		records[i], records[j] = records[j], records[i]
 	}
