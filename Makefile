@@ -93,6 +93,7 @@ pages: build ## Render the pages under reports/ again from the data there
 	done
 	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
 	bin/prony ratchet page
+	bin/prony history page
 
 baselines: build ## Write into baselines/ what the published runs observed, and which configurations the limits are for
 	bin/prony baseline propose --write reports/data/* scenarios/*.hcl scenarios/faults/*.hcl
