@@ -34,7 +34,7 @@ func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
 }
 
 // publishedRuns is a repository whose commits published results: two of this version, one without what its figures cover, one that is incorrect and
-// was published again with a byte more, and a file that is none.
+// was published again with a byte more, and a file that is none. The first one was published again as it is.
 func publishedRuns(t *testing.T) {
 	t.Helper()
 	inRepository(t, "harness/code.go", "package harness\n")
@@ -59,10 +59,12 @@ func publishedRuns(t *testing.T) {
 			inGit(t, "tag", "v0.1")
 		}
 	}
-	again, err := os.ReadFile(filepath.Join(defaultOut, "3-tiny", result.ResultFile))
-	require.NoError(t, err)
-	write(t, "reports/data/tiny/result.json", string(again)+"\n")
-	commitAll(t)
+	for run, more := range map[string]string{"1-tiny": "", "3-tiny": "\n"} {
+		again, err := os.ReadFile(filepath.Join(defaultOut, run, result.ResultFile))
+		require.NoError(t, err)
+		write(t, "reports/data/tiny/result.json", string(again)+more)
+		commitAll(t)
+	}
 	write(t, "reports/data/other/result.json", "{}")
 	write(t, "reports/data/tiny/earlier/result.json", "{}")
 	commitAll(t)
