@@ -11,7 +11,6 @@ import (
 
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/report"
-	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -126,14 +125,7 @@ earlier page are removed. The same records always yield the same bytes. It print
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				written := result.Page{Of: folder, Page: files[0], Files: files[1:]}
-				return finish(c, asJSON, &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}, Pages: []result.Page{written}}, nil)
-			}
-			if _, err := fmt.Fprintln(c.OutOrStdout(), files[0]); err != nil {
-				return fmt.Errorf("print the page's path: %w", err)
-			}
-			return nil
+			return finishPage(c, asJSON, folder, files)
 		},
 	}
 	historyFlag(c, &folder)
