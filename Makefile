@@ -91,6 +91,7 @@ pages: build ## Render the pages under reports/ again from the data and the sour
 	@[ ! -d reports/data ] || bin/prony report reports/data/* --out reports/scenarios
 	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
 	bin/prony ratchet page
+	bin/prony history page
 	bin/prony report set
 
 baselines: build ## Write into baselines/ what the published runs observed, and which configurations the limits are for

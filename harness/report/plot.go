@@ -93,15 +93,21 @@ func lightGrid(vertical bool) *plotter.Grid {
 
 // svg draws p. The same plot yields the same bytes. Readers without the font that the text was measured in get
 // one of the same widths.
-func svg(p *plot.Plot) ([]byte, error) {
-	canvas := vgsvg.New(plotWidth, plotHeight)
-	inner := draw.Crop(draw.New(canvas), vg.Points(6), vg.Points(-14), vg.Points(6), vg.Points(-8))
+func svg(p *plot.Plot) ([]byte, error) { return stack(plotHeight, p) }
+
+// stack draws plots of this height as svg does, one below the other.
+func stack(height vg.Length, plots ...*plot.Plot) ([]byte, error) {
+	total := height * vg.Length(len(plots))
+	canvas := vgsvg.New(plotWidth, total)
 	canvas.SetColor(color.White)
-	canvas.Fill(rectangle(plotWidth, plotHeight))
-	p.Draw(inner)
+	canvas.Fill(rectangle(plotWidth, total))
+	for i, p := range plots {
+		above := height * vg.Length(i)
+		p.Draw(draw.Crop(draw.New(canvas), vg.Points(6), vg.Points(-14), total-above-height+vg.Points(6), -above-vg.Points(8)))
+	}
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("draw %q: %w", p.Title.Text, err)
+		return nil, fmt.Errorf("draw %q: %w", plots[0].Title.Text, err)
 	}
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")), nil

@@ -78,7 +78,7 @@ func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []intervalPoint)
 	return points
 }
 
-// addIntervals draws one series: a dot with its interval for each point, and a line through those of a curve.
+// addIntervals draws one series: a dot with its interval for each point, and a line through those of a curve. A series without a name is not in the legend.
 func addIntervals(p *plot.Plot, name string, points []intervalPoint, c color.Color, glyph draw.GlyphDrawer, curve bool) error {
 	if len(points) == 0 {
 		return nil
@@ -107,6 +107,8 @@ func addIntervals(p *plot.Plot, name string, points []intervalPoint, c color.Col
 		p.Add(line)
 	}
 	p.Add(dots)
-	p.Legend.Add(name, dots)
+	if name != "" {
+		p.Legend.Add(name, dots)
+	}
 	return nil
 }

@@ -17,7 +17,7 @@
 // (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete.
 //
 // Package cmd/schema writes the JSON schemas under schema/ from these types and their comments. Every document names the Version of
-// its schema; Read reads all versions up to its own and refuses newer ones.
+// its schema; Read reads the versions from 2 up to its own, and ParseResult those from 1. Both refuse newer ones.
 //
 // # From rounds to metrics
 //

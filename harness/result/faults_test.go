@@ -110,63 +110,6 @@ func TestLevelAfterFaults(t *testing.T) {
 	assert.Zero(t, faults)
 }
 
-// What an earlier build stored of a leader that was killed: counts since the node's last start over all cycles, and the times to
-// the next fault as times of recovery.
-func TestFormerFiguresOfFaultsAreCorrected(t *testing.T) {
-	r, hists := sampleResult(t)
-	folder, err := result.Create(t.TempDir(), r.Run)
-	require.NoError(t, err)
-	ofCounters := []string{"storage_sets_per_cycle", "server_allocs_per_cycle", "raft_elections", "raft_entries_per_cycle", "raft_log_bytes_per_cycle"}
-	for i := range r.Rounds {
-		round := &r.Rounds[i]
-		round.Faults = &result.Faults{BaselinePerS: 1000, Events: []result.Fault{
-			{Kind: "kill", Nodes: []string{"n1"}, RecoveryMs: 1500, Recovered: true, AfterPerS: 900},
-			{Kind: "kill", Nodes: []string{"n1"}, RecoveryMs: 5990, AfterPerS: 240},
-			{Kind: "pause", Nodes: []string{"n2"}, RecoveryMs: 5990, AfterPerS: 240},
-		}}
-		node := func(id string) result.Node {
-			n := result.Node{ID: id, Metrics: map[string]float64{"server_cpu_cores": 1}}
-			for _, name := range ofCounters {
-				n.Metrics[name] = 0.0312
-			}
-			return n
-		}
-		round.Nodes = []result.Node{node("n1"), node("n2")}
-		for _, name := range append(ofCounters, "fault_recovery_ms_median", "fault_recovery_ms_max", "faults_unrecovered") {
-			round.Metrics[name] = 0.0312
-			r.Metrics[name] = result.Metric{Median: 0.0312, N: 1}
-		}
-	}
-	require.NoError(t, folder.Store(r, hists))
-
-	got, _, err := result.Read(folder.Path())
-	require.NoError(t, err)
-	round := got.Rounds[0]
-	for _, metrics := range []map[string]float64{round.Metrics, round.Nodes[0].Metrics} {
-		for _, name := range ofCounters {
-			assert.NotContains(t, metrics, name)
-		}
-	}
-	assert.Contains(t, round.Nodes[0].Metrics, "server_cpu_cores")
-	assert.Contains(t, round.Nodes[1].Metrics, "storage_sets_per_cycle", "it lived through the window")
-	for _, name := range ofCounters {
-		assert.NotContains(t, got.Metrics, name)
-	}
-	assert.NotContains(t, got.Metrics, "faults_unrecovered")
-	assert.InDelta(t, 1500, got.Metrics["fault_recovery_ms_median"].Median, 0)
-	assert.InDelta(t, 1500, got.Metrics["fault_recovery_ms_max"].Median, 0)
-	timed := float64(got.Metrics["cycles_per_s"].N)
-	assert.InDelta(t, 2*timed, got.Metrics["not_recovered"].Median, 0)
-	assert.InDelta(t, 0.24, got.Metrics["fault_level_ratio"].Median, 1e-9)
-	decay := "the rate did not come back: after the last fault it was 240 cycles/s, 24 % of the 1000 before the first fault; the least is 70 %"
-	assert.Equal(t, result.Regressed, round.Verdict)
-	assert.Contains(t, round.Reasons, decay)
-	assert.Equal(t, result.Regressed, got.Verdict)
-	assert.Contains(t, got.Reasons, "round 1: "+decay)
-	assert.InDelta(t, 0.95, round.Faults.RecoveredShare, 0)
-	assert.InDelta(t, 1000, round.Faults.Events[1].BeforePerS, 0)
-}
-
 func TestFaultsAreFinite(t *testing.T) {
 	r, hists := sampleResult(t)
 	folder, err := result.Create(t.TempDir(), r.Run)

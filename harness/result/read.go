@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +10,7 @@ import (
 
 // Read loads the result and the histograms of the run stored in dir. It needs result.json and histograms.json
 // and nothing else, so that it also reads the data published beside pages. The error says which file is missing,
-// corrupt, or of a version newer than this program knows. Figures of faults that earlier builds derived in another way are derived
-// again.
+// corrupt, or of a version newer than this program knows. It refuses the histograms of version 1, which have another form.
 func Read(dir string) (*Result, []RoundHistograms, error) {
 	r, err := ReadResult(filepath.Join(dir, ResultFile))
 	if err != nil {
@@ -29,50 +27,66 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 	if err := checkRounds(r.Rounds, hists); err != nil {
 		return nil, nil, fmt.Errorf("read %s: corrupt: %w", dir, err)
 	}
-	r.correctFaults()
 	return r, hists, nil
 }
 
 // ReadResult loads the result stored in the file at path, without histograms.
 func ReadResult(path string) (*Result, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResult(path, data)
+}
+
+// ParseResult is ReadResult for a document in memory, which errors call name.
+func ParseResult(name string, data []byte) (*Result, error) {
 	var r Result
-	if err := readJSON(path, &r); err != nil {
+	if err := parse(name, data, &r); err != nil {
 		return nil, err
 	}
 	if !r.Verdict.Known() {
-		return nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", path, r.Verdict)
+		return nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", name, r.Verdict)
 	}
 	return &r, nil
 }
 
-// readJSON decodes the file at path after it has checked the version that every file of a run carries.
+// readJSON decodes the file at path; see parse.
 func readJSON(path string, into any) error {
+	data, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	return parse(path, data, into)
+}
+
+func readFile(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("read %s: there is no such file: the folder is not a run's, or the run did not finish: %w", path, err)
+		return nil, fmt.Errorf("read %s: there is no such file: the folder is not a run's, or the run did not finish: %w", path, err)
 	}
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+	return data, nil
+}
+
+// parse decodes a document after it has checked the version that every file of a run carries.
+func parse(name string, data []byte, into any) error {
 	var head struct {
 		Version *int `json:"version"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("read %s: corrupt: %w", path, err)
+		return fmt.Errorf("read %s: corrupt: %w", name, err)
 	}
 	switch {
 	case head.Version == nil || *head.Version < 1:
-		return fmt.Errorf("read %s: corrupt: it has no version", path)
+		return fmt.Errorf("read %s: corrupt: it has no version", name)
 	case *head.Version > Version:
-		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, *head.Version, Version)
+		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", name, *head.Version, Version)
 	}
-	if err := json.Unmarshal(Renamed(data), into); err != nil {
-		return fmt.Errorf("read %s: corrupt: %w", path, err)
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: corrupt: %w", name, err)
 	}
 	return nil
-}
-
-// Renamed returns a stored document with the names that its fields and metrics have now: earlier builds called dropped arrivals shed.
-func Renamed(document []byte) []byte {
-	return bytes.ReplaceAll(document, []byte(`"shed"`), []byte(`"dropped"`))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is the version of the schema of result.json. Results of all versions up to it are read. Version 2 added the
+// Version is the version of the schema of result.json. Results of all versions up to it are read, but for the histograms of version 1. Version 2 added the
 // points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the
 // nodes of a cluster, in rounds and of profiles, and faults. Version 4 added workloads, stages, signals, the judgement of
 // the warm-up, processes, locks and causes.

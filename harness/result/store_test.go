@@ -85,24 +85,6 @@ func TestStoreAndReadAgain(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
 }
 
-// Results of earlier builds call dropped arrivals shed.
-func TestResultsWithFormerNamesAreRead(t *testing.T) {
-	r, hists := sampleResult(t)
-	r.Rounds[0].Arrivals = &result.Arrivals{Dropped: 4}
-	r.Metrics[result.Dropped] = result.Metric{Median: 4, N: 1}
-	dir := store(t, r, hists).Path()
-	path := filepath.Join(dir, result.ResultFile)
-	stored, err := os.ReadFile(path)
-	require.NoError(t, err)
-	former := strings.ReplaceAll(string(stored), `"dropped"`, `"shed"`)
-	require.NotEqual(t, string(stored), former)
-	require.NoError(t, os.WriteFile(path, []byte(former), 0o600))
-	again, _, err := result.Read(dir)
-	require.NoError(t, err)
-	assert.Equal(t, uint64(4), again.Rounds[0].Arrivals.Dropped)
-	assert.Contains(t, again.Metrics, result.Dropped)
-}
-
 func TestLatestFollowsTheLastStored(t *testing.T) {
 	out := t.TempDir()
 	link := filepath.Join(out, "latest")

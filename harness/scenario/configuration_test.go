@@ -66,6 +66,21 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 	}
 }
 
+// The point of a sweep has a configuration that the other points and their number are not in.
+func TestConfigurationAtAPoint(t *testing.T) {
+	swept := parsed(t, leastScenario)
+	swept.Sweeps = []Sweep{{"topology.shards", []string{"1", "2"}}}
+	other := parsed(t, leastScenario)
+	other.Sweeps = []Sweep{{"topology.shards", []string{"1", "4", "2"}}}
+	at := func(s *Scenario, shards string) string {
+		return s.ConfigurationAt([]Value{{"topology.shards", shards}})
+	}
+	assert.Equal(t, at(swept, "2"), at(other, "2"))
+	assert.NotEqual(t, at(swept, "1"), at(swept, "2"))
+	assert.NotEqual(t, swept.Configuration(), at(swept, "1"))
+	assert.Equal(t, parsed(t, leastScenario).Configuration(), at(swept, "1"), "it is that of the scenario without the sweep")
+}
+
 // A result has the configuration of the scenario that was run.
 func TestConfigurationOfAStoredScenario(t *testing.T) {
 	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl", "../../scenarios/soak/*.hcl"} {

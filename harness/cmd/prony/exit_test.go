@@ -48,6 +48,9 @@ var exits = map[string]outcomes{
 	"prony publish":          {never, "nowhere", "fit.hcl"},
 	"prony report":           {"runs/one", "none", never},
 	"prony report lint":      {"fine.md", "nowhere", never},
+	"prony history":          {alone, "--history nowhere", never},
+	"prony history page":     {"--out pages", "--history nowhere", never},
+	"prony history import":   {alone, "nowhere", never},
 	"prony report set":       {"--reports pages", "--reports nowhere", never},
 	"prony convert":          {"figures.txt --to csv", alone, never},
 	"prony baseline":         {alone, "nonsense", never},
@@ -85,6 +88,8 @@ func exitBench(t *testing.T) {
 	write(t, "soaked.hcl", soaked)
 	write(t, "baselines/tiny.hcl", baseline)
 	write(t, "figures.txt", "BenchmarkOne 1 1.5 ns/op\n")
+	write(t, "reports/history/tiny.jsonl", `{"version":1,"scenario":"tiny","run":"r","measured":"2026-11-21T17:15:00Z","commit":"0123456","durability":"none",`+
+		`"settings":"0123456789ab","rounds":2,"verdict":"pass","metrics":{"cycles_per_s":[1000,900,1100]}}`+"\n")
 	stored(t, "runs", "one", nil)
 	measuredRun(t, "runs", "base", 100_000)
 	measuredRun(t, "runs", "slow", 80_000)

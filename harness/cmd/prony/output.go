@@ -119,6 +119,18 @@ func finish(c *cobra.Command, asJSON bool, document *result.Document, err error)
 	return nil
 }
 
+// finishPage prints the path of a page that was written, or its document. of is what the page was made from, and files are the page and its plots.
+func finishPage(c *cobra.Command, asJSON bool, of string, files []string) error {
+	if asJSON {
+		written := result.Page{Of: of, Page: files[0], Files: append([]string{}, files[1:]...)}
+		return finish(c, asJSON, &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}, Pages: []result.Page{written}}, nil)
+	}
+	if _, err := fmt.Fprintln(c.OutOrStdout(), files[0]); err != nil {
+		return fmt.Errorf("print the page's path: %w", err)
+	}
+	return nil
+}
+
 // say writes a line for a person. It ignores errors: nothing depends on the line.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format+"\n", args...)

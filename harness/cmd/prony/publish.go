@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -30,7 +29,8 @@ func publishCommand(args []string) *cobra.Command {
 		Use:   "publish [FILE|DIR...]",
 		Short: "Measure scenarios whose pages are not of the present code, and publish what passes",
 		Long: `Runs scenarios one after the other, as prony run does, and publishes each result that passes: its data goes to
-DIR/data and its page to DIR/scenarios, as with prony report --publish DIR. Without FILE or DIR it takes the scenarios of scenarios/.
+DIR/data, its page to DIR/scenarios and its headline figures to DIR/history, as with prony report --publish DIR. Without FILE or DIR it
+takes the scenarios of scenarios/.
 
 A scenario is left out if its page is of the present code: the published run had the same configuration and rounds, and no file that
 is measured (those of engine/ and harness/ but for tests and documents) has changed since its commit. So a command that was
@@ -179,7 +179,7 @@ func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) e
 		}
 		outcome := result.NewOutcome(r, folder)
 		if r.Verdict == result.Pass {
-			files, err := report.Publish(folder, p.reports)
+			files, err := publishRun(ctx, p.stderr, folder, p.reports)
 			if err != nil {
 				return err
 			}

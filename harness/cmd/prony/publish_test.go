@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -59,6 +60,10 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	require.Len(t, d.Scenarios, 1, "one for which an unfit host is a warning is left out")
 	assert.Equal(t, "reports/scenarios/one.md", d.Scenarios[0].Page)
 	assert.FileExists(t, "reports/scenarios/one.md")
+	records, err := history.Read("reports/history/one.jsonl")
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	assert.Equal(t, filepath.Base(d.Scenarios[0].Run), records[0].Run)
 	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not fit to be published, 0 not begun\n")
 
 	again := func(scenarios int, args ...string) {

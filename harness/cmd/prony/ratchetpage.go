@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -30,26 +29,17 @@ yields the same bytes. It prints the path of the page, or everything that is wro
 			if err != nil {
 				return err
 			}
+			files := []string{filepath.Join(out, report.ExperimentsPage)}
 			if plot != nil {
-				if err := result.WriteFile(filepath.Join(out, report.ExperimentsPlotFile), plot); err != nil {
+				files = append(files, filepath.Join(out, report.ExperimentsPlotFile))
+				if err := result.WriteFile(files[1], plot); err != nil {
 					return err
 				}
 			}
-			path := filepath.Join(out, report.ExperimentsPage)
-			if err := result.WriteFile(path, []byte(page)); err != nil {
+			if err := result.WriteFile(files[0], []byte(page)); err != nil {
 				return err
 			}
-			if asJSON {
-				written := result.Page{Of: file, Page: path, Files: []string{}}
-				if plot != nil {
-					written.Files = append(written.Files, filepath.Join(out, report.ExperimentsPlotFile))
-				}
-				return finish(c, asJSON, &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}, Pages: []result.Page{written}}, nil)
-			}
-			if _, err := fmt.Fprintln(c.OutOrStdout(), path); err != nil {
-				return fmt.Errorf("print the page's path: %w", err)
-			}
-			return nil
+			return finishPage(c, asJSON, file, files)
 		},
 	}
 	c.Flags().StringVar(&file, "experiments", experimentsFile, "file of the experiments")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,9 @@ func reportCommand() *cobra.Command {
 		Use:   "report [RUN...]",
 		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
 		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
---publish DIR writes the page into DIR/scenarios, and copies the data that the page is made from to DIR/data, so that the page
-can be rendered again from there, byte for byte. Without RUN it takes the newest run. It prints the path of each page.
+--publish DIR writes the page into DIR/scenarios, copies the data that the page is made from to DIR/data, so that the page can be rendered
+again from there, byte for byte, and adds the headline figures of a run to DIR/history. Without RUN it takes the newest run. It prints the path
+of each page.
 
 --format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
 csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert
@@ -45,7 +47,7 @@ reads these formats, of other tools too.`,
 			for _, run := range runs {
 				var files []string
 				err := during(c.ErrOrStderr(), "writing the page of "+run, func(*activity) (err error) {
-					files, err = writePage(&renderer, run, out, publish)
+					files, err = writePage(c.Context(), c.ErrOrStderr(), &renderer, run, out, publish)
 					return err
 				})
 				if err != nil {
@@ -90,11 +92,11 @@ func printFormat(w io.Writer, format string, runs []string) error {
 	return write(w, r)
 }
 
-func writePage(renderer *report.Renderer, run, out, publish string) ([]string, error) {
+func writePage(ctx context.Context, stderr io.Writer, renderer *report.Renderer, run, out, publish string) ([]string, error) {
 	run = filepath.Clean(run)
 	switch {
 	case publish != "":
-		return report.Publish(run, publish)
+		return publishRun(ctx, stderr, run, publish)
 	case out != "":
 		return renderer.Render(run, out)
 	}

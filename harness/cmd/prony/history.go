@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/history"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// trackedSeries is what `prony history --json` prints.
+type trackedSeries struct {
+	Series []history.Tracked `json:"series"`
+}
+
+func historyCommand() *cobra.Command {
+	var folder string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "history [SCENARIO...]",
+		Short: "Show the headline figures of published results over commits, with change points",
+		Long: `Shows the records of published results: of each series of comparable records the figures of the newest one, the drift since the last
+tag, or without a tag since the first record, and the change points with their commits. Without SCENARIO it shows all scenarios.
+
+Records of another host class, model of the CPU, durability or of other settings are series of their own. A change point has at least 5
+records on each side, and a series of fewer than 12 can have none. Each published result adds its records (prony publish, prony report
+--publish); prony history import makes those of past commits. Nothing is judged: the exit code is 0 whatever the figures did.`,
+		Example: `  prony history full-cycle
+  prony history --json`,
+		ValidArgsFunction: func(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return completeRecorded(folder, given, begun), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, names []string) error {
+			all, err := loadHistory(folder, names)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c, trackedSeries{all})
+			}
+			if len(all) == 0 {
+				say(c.ErrOrStderr(), "there is no record in %s: prony history import makes those of past commits", folder)
+				return nil
+			}
+			if _, err := fmt.Fprint(c.OutOrStdout(), report.HistoryText(all)); err != nil {
+				return fmt.Errorf("print the history: %w", err)
+			}
+			return nil
+		},
+	}
+	historyFlag(c, &folder)
+	jsonFlag(c, &asJSON)
+	c.AddCommand(historyPageCommand(), historyImportCommand())
+	return c
+}
+
+// historyFlag gives a command the flag --history.
+func historyFlag(c *cobra.Command, folder *string) {
+	c.Flags().StringVar(folder, "history", report.HistoryFolder(defaultReports), "folder of the records")
+}
+
+// loadHistory returns the series of scenarios of these names, or of all without a name. A name without a record is an error.
+func loadHistory(folder string, names []string) ([]history.Tracked, error) {
+	records, err := history.ReadAll(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noHistory(folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, r := range records {
+		known = append(known, r.Scenario)
+	}
+	known = slices.Compact(known) // records are by scenario
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("there is no record of a scenario %q in %s: %s", name, folder, hclfile.Suggest(name, known))
+		}
+	}
+	if len(names) > 0 {
+		records = slices.DeleteFunc(records, func(r history.Record) bool { return !slices.Contains(names, r.Scenario) })
+	}
+	return history.TrackAll(history.Group(records))
+}
+
+func noHistory(folder string) error {
+	return &absentError{fmt.Sprintf(`there is no folder %q, which the records of published results are read from (--history)
+  name the folder with --history, or work in the root of Prony's repository, which has one
+  `+"`prony history import` makes the records of past commits", folder)}
+}
+
+// completeRecorded returns the names of scenarios with records that begin so.
+func completeRecorded(folder string, given []string, begun string) (names []cobra.Completion) {
+	records, _ := history.ReadAll(folder) // an error leaves nothing to offer
+	for _, r := range records {
+		if strings.HasPrefix(r.Scenario, begun) && !slices.Contains(given, r.Scenario) && !slices.Contains(names, r.Scenario) {
+			names = append(names, r.Scenario)
+		}
+	}
+	return names
+}
+
+func historyPageCommand() *cobra.Command {
+	var folder, out string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "page",
+		Short: "Write the page of the history, with plots",
+		Long: `Writes history.md, and a plot of each series with two records or more to history/ beside it, from the records of published results. Plots of an
+earlier page are removed. The same records always yield the same bytes. It prints the path of the page.`,
+		Example: "  prony history page --out reports",
+		Args:    noArguments.check,
+		RunE: func(c *cobra.Command, _ []string) error {
+			files, err := report.RenderHistory(folder, out)
+			if errors.Is(err, fs.ErrNotExist) {
+				return noHistory(folder)
+			}
+			if err != nil {
+				return err
+			}
+			return finishPage(c, asJSON, folder, files)
+		},
+	}
+	historyFlag(c, &folder)
+	c.Flags().StringVar(&out, "out", defaultReports, "folder that the page is written to")
+	jsonFlag(c, &asJSON)
+	return c
+}

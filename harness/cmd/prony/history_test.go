@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/history"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// recordedRun is stored with the n-th run of a scenario of the commit that is checked out.
+func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
+	t.Helper()
+	commit, err := git(t.Context(), ".", "rev-parse", "HEAD")
+	require.NoError(t, err)
+	return stored(t, defaultOut, fmt.Sprintf("%d-tiny", n), func(r *result.Result) {
+		r.Started = time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC)
+		r.Manifest.Build.Commit = commit
+		for i := range r.Rounds {
+			r.Rounds[i].Covered = []result.Covered{{Of: result.CoveredCPU, ToS: 1}}
+		}
+		if change != nil {
+			change(r)
+		}
+	})
+}
+
+// publishedRuns is a repository whose commits published results: two of this version, one without what its figures cover, one that is incorrect and
+// was published again with a byte more, and a file that is none. The first one was published again as it is.
+func publishedRuns(t *testing.T) {
+	t.Helper()
+	inRepository(t, "harness/code.go", "package harness\n")
+	cpu := result.Metric{Median: 4, Low: 3, High: 5, N: 2, Unit: "us"}
+	for n, change := range []func(*result.Result){
+		func(r *result.Result) { r.Metrics[result.ServerCPUUsPerCycle] = cpu },
+		func(r *result.Result) {
+			r.Metrics[result.ServerCPUUsPerCycle] = cpu
+			r.Rounds[1].Covered = nil
+		},
+		func(r *result.Result) { r.Verdict = result.Incorrect },
+		func(r *result.Result) {
+			r.Metrics[result.CyclesPerS] = result.Metric{Median: 1100, Low: 1000, High: 1200, N: 2}
+		},
+	} {
+		run := recordedRun(t, n+1, change)
+		text, err := os.ReadFile(filepath.Join(run, result.ResultFile))
+		require.NoError(t, err)
+		write(t, "reports/data/tiny/result.json", string(text))
+		commitAll(t)
+		if n == 0 {
+			inGit(t, "tag", "v0.1")
+		}
+	}
+	for run, more := range map[string]string{"1-tiny": "", "3-tiny": "\n"} {
+		again, err := os.ReadFile(filepath.Join(defaultOut, run, result.ResultFile))
+		require.NoError(t, err)
+		write(t, "reports/data/tiny/result.json", string(again)+more)
+		commitAll(t)
+	}
+	write(t, "reports/data/other/result.json", "{}")
+	write(t, "reports/data/tiny/earlier/result.json", "{}")
+	commitAll(t)
+}
+
+func TestHistoryOfPastCommits(t *testing.T) {
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	publishedRuns(t)
+	got := prony(t, "history", "import")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, `dropped: run 3-tiny: its verdict is incorrect, so that its figures are no measure
+dropped: reports/data/other/result.json: read reports/data/other/result.json: corrupt: it has no version
+recorded without some figures: run 2-tiny: CPU time and counts per cycle, which do not cover the whole window
+6 results read: 3 records added, 2 runs dropped, 0 known already
+`, got.stdout)
+	records, err := history.ReadAll("reports/history")
+	require.NoError(t, err)
+	require.Len(t, records, 3)
+	assert.Contains(t, records[0].Metrics, result.ServerCPUUsPerCycle)
+	assert.NotContains(t, records[1].Metrics, result.ServerCPUUsPerCycle)
+	assert.Equal(t, "4-tiny", records[2].Run)
+	for i, r := range records {
+		assert.False(t, r.Committed.IsZero(), "the repository has the commit")
+		assert.Equal(t, i > 0, r.Tag == "v0.1", "the first one was measured before the tag")
+	}
+
+	before, err := os.ReadFile("reports/history/tiny.jsonl")
+	require.NoError(t, err)
+	got = prony(t, "history", "import", "--json", "HEAD~1")
+	require.Equal(t, 0, got.code, got.stderr)
+	var again imported
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &again), got.stdout)
+	assert.Equal(t, imported{Results: 5, Known: 3, LeftOut: []importNotes{}, Dropped: []importNotes{
+		{"reports/data/tiny/result.json", "3-tiny", "its verdict is incorrect, so that its figures are no measure"},
+	}}, again)
+	after, err := os.ReadFile("reports/history/tiny.jsonl")
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
+
+	got = prony(t, "history", "tiny")
+	require.Equal(t, 0, got.code, got.stderr)
+	text := got.stdout
+	for i, r := range records {
+		text = strings.ReplaceAll(text, r.Commit[:10], fmt.Sprintf("<commit %d>", i))
+	}
+	text = strings.ReplaceAll(text, records[0].Settings, "<settings>")
+	golden := filepath.Join(here, "testdata", "history.golden")
+	if *rewrite {
+		require.NoError(t, os.WriteFile(golden, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), text, "run with -rewrite and read the difference")
+
+	got = prony(t, "history", "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	var shown trackedSeries
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &shown), got.stdout)
+	require.Len(t, shown.Series, 1)
+	assert.Equal(t, 3, shown.Series[0].Records)
+	require.Equal(t, result.CyclesPerS, shown.Series[0].Tracks[0].Metric)
+	assert.Equal(t, "v0.1", shown.Series[0].Tracks[0].Drift.Tag)
+	assert.InDelta(t, 1.1, *shown.Series[0].Tracks[0].Drift.Ratio, 1e-9)
+
+	got = prony(t, "history", "page", "--out", "pages", "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	pages := got.document(t).Pages
+	require.Len(t, pages, 1)
+	assert.Equal(t, "pages/history.md", pages[0].Page)
+	require.Len(t, pages[0].Files, 1)
+	assert.FileExists(t, pages[0].Files[0])
+	assert.Equal(t, []string{"import", "page", "tiny"}, completed(t, "history", ""))
+	assert.Empty(t, completed(t, "history", "tiny", "t"), "a scenario is given once")
+}
+
+func TestHistoryThatIsNotThere(t *testing.T) {
+	inFolder(t)
+	for _, args := range [][]string{{"history"}, {"history", "page"}, {"history", "--json"}} {
+		got := prony(t, args...)
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, `there is no folder "reports/history"`)
+		assert.Contains(t, got.stderr, "`prony history import` makes the records of past commits")
+	}
+	got := prony(t, "history", "import")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `"HEAD" is not a commit of a git repository of the working directory`)
+	require.NoError(t, os.MkdirAll("reports/history", 0o755))
+	got = prony(t, "history")
+	assert.Equal(t, 0, got.code)
+	assert.Empty(t, got.stdout)
+	assert.Equal(t, "there is no record in reports/history: prony history import makes those of past commits\n", got.stderr)
+	got = prony(t, "history", "tyni")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `there is no record of a scenario "tyni" in reports/history`)
+	write(t, "reports/history/tiny.jsonl", `{"version":9}`)
+	got = prony(t, "history")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "reports/history/tiny.jsonl line 1: version is 9 and this program reads 1")
+}
+
+// A page that is published adds its record; one of a run that has none says why, and one that is published again adds none.
+func TestPublishingAddsARecord(t *testing.T) {
+	inRepository(t, "harness/code.go", "package harness\n")
+	run := recordedRun(t, 1, nil)
+	for range 2 {
+		got := prony(t, "report", "--publish", "reports", run)
+		require.Equal(t, 0, got.code, got.stderr)
+		assert.Empty(t, got.stderr)
+	}
+	records, err := history.ReadAll("reports/history")
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	assert.Equal(t, "1-tiny", records[0].Run)
+	assert.Equal(t, 2, records[0].Rounds)
+
+	unfit := recordedRun(t, 2, func(r *result.Result) { r.Verdict = result.Invalid })
+	got := prony(t, "report", "--publish", "reports", unfit)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, "tiny: its page is published, and the history has no record of it: its verdict is invalid, so that its figures are no measure\n", got.stderr)
+
+	write(t, "reports/history/tiny.jsonl", "{}\n")
+	got = prony(t, "report", "--publish", "reports", recordedRun(t, 3, nil))
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "reports/tiny.md is published, but its record is not in the history: reports/history/tiny.jsonl line 1: version is missing")
+}

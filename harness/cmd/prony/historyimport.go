@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/history"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// importedMax bounds the results that one import reads.
+const importedMax = 10_000
+
+// imported is what `prony history import --json` prints.
+type imported struct {
+	Results int           `json:"results"` // that were read
+	Records int           `json:"records"` // that were added
+	Known   int           `json:"known"`   // results whose records were there already
+	LeftOut []importNotes `json:"left_out"`
+	Dropped []importNotes `json:"dropped"` // runs without a record
+}
+
+// importNotes say what of a result is not in the history, and why.
+type importNotes struct {
+	File string `json:"file"`
+	Run  string `json:"run,omitempty"` // "" if the file could not be read
+	What string `json:"what"`
+}
+
+func (n importNotes) String() string {
+	if n.Run == "" {
+		return fmt.Sprintf("%s: %s", n.File, n.What)
+	}
+	return fmt.Sprintf("run %s: %s", n.Run, n.What)
+}
+
+func historyImportCommand() *cobra.Command {
+	var folder, data string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "import [REVISION]",
+		Short: "Add the records of results that past commits published",
+		Long: `Reads every result.json that was published below --data in a commit that REVISION has, HEAD if it is not given, and adds the records of
+those that have none. Results of older versions are converted where their figures still mean the same. It prints each result and each
+figure that was left out, with the reason. Nothing is measured, and records that are there stay as they are.`,
+		Example:           "  prony history import",
+		Args:              arguments{what: "revision", most: 1}.check,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			revision := "HEAD"
+			if len(args) > 0 {
+				revision = args[0]
+			}
+			done, err := importHistory(c.Context(), revision, data, folder)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c, done)
+			}
+			return done.print(c.OutOrStdout())
+		},
+	}
+	historyFlag(c, &folder)
+	c.Flags().StringVar(&data, "data", defaultReports+"/data", "folder of the data of published pages")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+func (d *imported) print(w io.Writer) error {
+	var b strings.Builder
+	for _, n := range d.Dropped {
+		fmt.Fprintf(&b, "dropped: %s\n", n)
+	}
+	for _, n := range d.LeftOut {
+		fmt.Fprintf(&b, "recorded without some figures: %s\n", n)
+	}
+	fmt.Fprintf(&b, "%s read: %s added, %s dropped, %d known already\n",
+		render.Plural(d.Results, "result"), render.Plural(d.Records, "record"), render.Plural(len(d.Dropped), "run"), d.Known)
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print what was imported: %w", err)
+	}
+	return nil
+}
+
+// importHistory adds the records of the results that the commits of a revision published in a folder of data.
+func importHistory(ctx context.Context, revision, data, folder string) (*imported, error) {
+	blobs, err := publishedBlobs(ctx, revision, data)
+	if err != nil {
+		return nil, err
+	}
+	done := &imported{Results: len(blobs), LeftOut: []importNotes{}, Dropped: []importNotes{}}
+	for _, b := range blobs {
+		text, err := git(ctx, ".", "cat-file", "blob", b.hash)
+		if err != nil {
+			return nil, fmt.Errorf("read %s of a past commit: %w", b.file, err)
+		}
+		r, err := result.ParseResult(b.file, []byte(text))
+		if err != nil {
+			done.Dropped = append(done.Dropped, importNotes{File: b.file, What: err.Error()})
+			continue
+		}
+		added, left, err := addRecords(ctx, r, folder)
+		switch reason := history.Dropped(err); {
+		case reason != "":
+			if n := (importNotes{b.file, r.Run, reason}); !slices.Contains(done.Dropped, n) { // a run is published again with less, or with more
+				done.Dropped = append(done.Dropped, n)
+			}
+		case errors.Is(err, history.ErrRecorded):
+			done.Known++
+		case err != nil:
+			return nil, err
+		case left != "":
+			done.LeftOut = append(done.LeftOut, importNotes{b.file, r.Run, left})
+		}
+		done.Records += added
+	}
+	return done, nil
+}
+
+// publishedBlob is one content that a published result.json had.
+type publishedBlob struct{ hash, file string }
+
+// publishedBlobs returns the contents that the result.json of published pages had in the commits of a revision, the oldest first and each once.
+func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob, error) {
+	commit, err := git(ctx, ".", "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a commit of a git repository of the working directory: name another one, or work in a checkout: %w", revision, err)
+	}
+	inside, err := withinRepository(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(inside) == 0 {
+		return nil, fmt.Errorf("--data %s is not in the repository: name the folder that its commits publish data in", data)
+	}
+	pattern := path.Join(filepath.ToSlash(inside[0]), "*", result.ResultFile)
+	log, err := git(ctx, ".", "log", "--reverse", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m", "--diff-filter=AM", commit, "--", ":(top,glob)"+pattern)
+	if err != nil {
+		return nil, err
+	}
+	var blobs []publishedBlob
+	seen := map[string]bool{}
+	for line := range strings.Lines(log) { // ":MODE MODE HASH HASH A<tab>FILE"
+		meta, file, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		fields := strings.Fields(meta)
+		if len(fields) != 5 || seen[fields[3]] {
+			continue
+		}
+		seen[fields[3]] = true
+		blobs = append(blobs, publishedBlob{fields[3], file})
+	}
+	if len(blobs) > importedMax {
+		return nil, fmt.Errorf("the commits of %s published %d results, more than %d: name an older revision first", revision, len(blobs), importedMax)
+	}
+	return blobs, nil
+}
+
+// addRecords adds the records of a result to those in a folder. left says what was left out of them, and why.
+func addRecords(ctx context.Context, r *result.Result, folder string) (added int, left string, err error) {
+	records, left, err := history.FromResult(r, commitOf(ctx, r.Manifest.Build.Commit))
+	if err == nil {
+		err = history.Append(folder, records...)
+	}
+	if err != nil {
+		return 0, "", err
+	}
+	return len(records), left, nil
+}
+
+// commitOf returns what the repository says of a commit. A repository that does not have it says nothing.
+func commitOf(ctx context.Context, commit string) (of history.Commit) {
+	date, err := git(ctx, ".", "show", "--no-patch", "--format=%cI", "--end-of-options", commit+"^{commit}")
+	if err != nil {
+		return of
+	}
+	if of.Committed, err = time.Parse(time.RFC3339, date); err != nil {
+		return history.Commit{}
+	}
+	of.Tag, _ = git(ctx, ".", "describe", "--tags", "--abbrev=0", commit) // an error says that there is no tag
+	return of
+}
+
+// publishRun publishes the page of a run, a comparison, a soak or a serial budget, and adds the records of a run to the history. A result without a record
+// is said, and is no error.
+func publishRun(ctx context.Context, w io.Writer, run, reports string) ([]string, error) {
+	files, err := report.Publish(run, reports)
+	if err != nil {
+		return nil, err
+	}
+	r, err := result.ReadResult(filepath.Join(run, result.ResultFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil // only runs have records
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = addRecords(ctx, r, report.HistoryFolder(reports))
+	if reason := history.Dropped(err); reason != "" {
+		say(w, "%s: its page is published, and the history has no record of it: %s", r.Scenario, reason)
+		return files, nil
+	}
+	if err != nil && !errors.Is(err, history.ErrRecorded) { // a page may be published again
+		return nil, fmt.Errorf("%s is published, but its record is not in the history: %w", files[0], err)
+	}
+	return files, nil
+}

@@ -1,0 +1,145 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Commit is what a repository says of the commit that was measured. Both are zero if it does not know.
+type Commit struct {
+	Committed time.Time
+	Tag       string // the newest one that the commit has or descends from
+}
+
+// DroppedError says why a result has no record.
+type DroppedError struct{ Reason string }
+
+func (e *DroppedError) Error() string { return "no record: " + e.Reason }
+
+// FromResult returns the records of a result: one, or of a sweep those of its headline points. left says which headline figures were left out, and why. The rules
+// are those of the package comment. The error is a *DroppedError if the result has no record by those rules.
+func FromResult(r *result.Result, of Commit) (records []Record, left string, err error) {
+	if err := recordable(r); err != nil {
+		return nil, "", err
+	}
+	perCycle := coversWindow(r)
+	if !perCycle {
+		left = "CPU time and counts per cycle, which do not cover the whole window"
+	}
+	for _, point := range headlinePoints(r) {
+		record := Record{
+			Version: Version, Scenario: r.Scenario, Point: point.Name, Run: r.Run, Measured: r.Started.UTC().Truncate(time.Second),
+			Commit: r.Manifest.Build.Commit, Committed: of.Committed.UTC(), Tag: of.Tag,
+			HostClass: r.Manifest.Host.Class(), CPUModel: r.Manifest.Host.CPUModel, Verdict: r.Verdict,
+			Metrics: headlines(point.Metrics, perCycle), References: referencesOf(r),
+		}
+		record.Durability, record.Settings = conditions(r, point)
+		for i := range r.Rounds {
+			if round := &r.Rounds[i]; round.Timed() && round.Point == point.Number {
+				record.Rounds++
+			}
+		}
+		if len(record.Metrics) == 0 {
+			continue
+		}
+		if err := record.check(); err != nil {
+			return nil, "", &DroppedError{err.Error()}
+		}
+		records = append(records, record)
+	}
+	if len(records) == 0 {
+		return nil, "", &DroppedError{"it has no headline figure"}
+	}
+	return records, left, nil
+}
+
+// recordable returns an error if a result has no record by the rules of the package comment.
+func recordable(r *result.Result) error {
+	top := r.Manifest.Scenario.Topology
+	reasons := r.Manifest.Unpublishable()
+	switch {
+	case r.Verdict == result.Incorrect || r.Verdict == result.Invalid:
+		return &DroppedError{fmt.Sprintf("its verdict is %s, so that its figures are no measure", r.Verdict)}
+	case len(reasons) > 0:
+		return &DroppedError{strings.Join(reasons, "; ")}
+	case top.Kind == "":
+		return &DroppedError{"its scenario was not recorded, so that nothing says what can be compared with it"}
+	case top.Kind == scenario.Remote:
+		return &DroppedError{"its servers were on other hosts than the generator, whose class alone is known"}
+	case top.Kind == scenario.ByProgram:
+		return &DroppedError{"its servers are other products, which no commit changes"}
+	}
+	return nil
+}
+
+// coversWindow reports whether the CPU time and the counters of all timed rounds are those of the window.
+func coversWindow(r *result.Result) bool {
+	return !slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Timed() && len(round.Covered) == 0 })
+}
+
+// headlinePoints returns the points of a result that have records: of a sweep the first and the last, and otherwise one without a name.
+func headlinePoints(r *result.Result) []result.Point {
+	switch n := len(r.Points); n {
+	case 0:
+		return []result.Point{{Metrics: r.Metrics}}
+	case 1:
+		return r.Points
+	default:
+		return []result.Point{r.Points[0], r.Points[n-1]}
+	}
+}
+
+// headlines returns the headline figures among metrics, those per cycle if they are sound.
+func headlines(all map[string]result.Metric, perCycle bool) map[string]Figure {
+	found := map[string]Figure{}
+	for _, name := range metrics {
+		m, has := all[name]
+		if has && m.N > 0 && (perCycle || !strings.HasSuffix(name, "_per_cycle")) {
+			found[name] = figureOf(m)
+		}
+	}
+	return found
+}
+
+func referencesOf(r *result.Result) map[string]Reference {
+	if len(r.References) == 0 {
+		return nil
+	}
+	all := map[string]Reference{}
+	for _, of := range r.References {
+		all[of.Name] = Reference{figureOf(of.PerS), figureOf(of.CPUUs)}
+	}
+	return all
+}
+
+// conditions returns the durability and the hash of the settings that a point was measured with.
+func conditions(r *result.Result, point result.Point) (durability, settings string) {
+	s := &r.Manifest.Scenario
+	if len(point.Values) == 0 {
+		return r.Manifest.Durability(), s.Configuration()
+	}
+	var values []scenario.Value
+	for _, v := range point.Values {
+		values = append(values, scenario.Value{Path: v.Path, Text: v.Text})
+	}
+	durability = r.Manifest.Durability()
+	if at, known := s.At(values); known && at.Topology.Durability != "" {
+		durability = at.Topology.Durability
+	}
+	return durability, s.ConfigurationAt(values)
+}
+
+// Dropped returns the reason of a DroppedError, or "" for other errors.
+func Dropped(err error) string {
+	var dropped *DroppedError
+	if errors.As(err, &dropped) {
+		return dropped.Reason
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const (
+	// Version is that of the schema of a record. Records of other versions are refused.
+	Version = 1
+	// LineMax bounds the line of a record, in bytes.
+	LineMax = 2048
+	// digits are the significant ones of a stored figure.
+	digits = 5
+)
+
+// metrics are the headline figures, in the order in which pages show them.
+var metrics = []string{
+	result.CyclesPerS, result.EnqueuesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle,
+	result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.ServerRSSMBMax,
+	result.StorageSetsPerCycle, result.StorageSetBytesPerCycle, result.WrittenBytesPerCycle, result.StorageFsyncsPerCycle,
+	result.ServerAllocsPerCycle, result.ServerAllocBytesPerCycle, result.RaftEntriesPerCycle, result.RaftLogBytesPerCycle,
+}
+
+// Metrics returns the names of the headline figures that a record may have, in the order in which pages show them. The slice is the caller's.
+func Metrics() []string { return slices.Clone(metrics) }
+
+// Record is what is kept of a published run, or of a point of one with a sweep.
+type Record struct {
+	Version  int       `json:"version"`
+	Scenario string    `json:"scenario"`
+	Point    string    `json:"point,omitempty"` // "shards=4"; "" without a sweep
+	Run      string    `json:"run"`             // the run's id
+	Measured time.Time `json:"measured"`        // when the run began
+	Commit   string    `json:"commit"`          // that was measured
+	// Committed is the date of the commit; zero if the repository did not have the commit when the record was made.
+	Committed time.Time `json:"committed,omitzero"`
+	// Tag is the newest tag of the repository that the commit has, or that is one of its ancestors; "" if there was none.
+	Tag        string         `json:"tag,omitempty"`
+	HostClass  string         `json:"host_class,omitempty"` // "" if a part of it was not recorded
+	CPUModel   string         `json:"cpu_model,omitempty"`
+	Durability string         `json:"durability"`
+	Settings   string         `json:"settings"` // scenario.Configuration, of a point scenario.ConfigurationAt
+	Rounds     int            `json:"rounds"`   // timed ones
+	Verdict    result.Verdict `json:"verdict"`
+	// Metrics are the headline figures that the run has, by name.
+	Metrics map[string]Figure `json:"metrics"`
+	// References are what the host was worth in the minutes of the run, by name; empty if the scenario asked for none.
+	References map[string]Reference `json:"references,omitempty"`
+}
+
+// Reference has the figures of a result.Reference.
+type Reference struct {
+	PerS  Figure `json:"per_s"`
+	CPUUs Figure `json:"cpu_us"`
+}
+
+// Figure is a figure with its interval or range, as result.Metric has it: stored as [median, low, high].
+type Figure struct{ Median, Low, High float64 }
+
+func figureOf(m result.Metric) Figure { return Figure{m.Median, m.Low, m.High} }
+
+// MarshalJSON writes the figure with five significant digits. It fails if a number is NaN or infinite.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	text := []byte{'['}
+	for i, v := range []float64{f.Median, f.Low, f.High} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the figure %v is not finite", v)
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
+		if err != nil {
+			return nil, fmt.Errorf("round the figure %v: %w", v, err)
+		}
+		text = strconv.AppendFloat(text, rounded, 'g', -1, 64)
+	}
+	return append(text, ']'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Figure) UnmarshalJSON(data []byte) error {
+	var values []float64
+	if err := json.Unmarshal(data, &values); err != nil || len(values) != 3 {
+		return fmt.Errorf("%s is not a figure: write [MEDIAN, LOW, HIGH]", data)
+	}
+	*f = Figure{values[0], values[1], values[2]}
+	return nil
+}
+
+// encode returns the line of a record, with its end.
+func encode(r Record) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("write the record of run %s: %w", r.Run, err)
+	}
+	if line = append(line, '\n'); len(line) > LineMax {
+		return nil, fmt.Errorf("the record of run %s has %d bytes, more than %d: shorten the name of its scenario or its point", r.Run, len(line), LineMax)
+	}
+	return line, nil
+}
+
+// decode reads a line. The errors say what is wrong with the record, and not where it is.
+func decode(line []byte) (Record, error) {
+	if len(line) > LineMax {
+		return Record{}, fmt.Errorf("the line has %d bytes, more than %d: it is no record", len(line), LineMax)
+	}
+	var head struct {
+		Version *int `json:"version"`
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return Record{}, fmt.Errorf("it is no JSON object: %w: restore the line from git", err)
+	}
+	switch {
+	case head.Version == nil:
+		return Record{}, errors.New("version is missing: restore the line from git")
+	case *head.Version != Version:
+		return Record{}, fmt.Errorf("version is %d and this program reads %d: use the prony that wrote it, or make the records again with prony history import", *head.Version, Version)
+	}
+	var r Record
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return Record{}, fmt.Errorf("%w: restore the line from git", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Record{}, errors.New("the line has more than one record: write each on a line of its own")
+	}
+	return r, r.check()
+}
+
+var (
+	commitForm   = regexp.MustCompile("^[0-9a-f]{7,64}$")
+	settingsForm = regexp.MustCompile("^[0-9a-f]{12}$")
+)
+
+// check returns an error that names the first field of the record that is wrong.
+func (r Record) check() error {
+	wrong := func(field string, value any, must string) error {
+		return fmt.Errorf("%s is %q: it must be %s", field, fmt.Sprint(value), must)
+	}
+	switch {
+	case r.Version != Version:
+		return wrong("version", r.Version, strconv.Itoa(Version))
+	case r.Scenario == "":
+		return wrong("scenario", r.Scenario, "the name of a scenario")
+	case r.Run == "":
+		return wrong("run", r.Run, "the id of a run")
+	case r.Measured.IsZero():
+		return wrong("measured", r.Measured, "the time when the run began")
+	case !commitForm.MatchString(r.Commit):
+		return wrong("commit", r.Commit, "7 to 64 hexadecimal digits")
+	case r.Durability == "":
+		return wrong("durability", r.Durability, "when the server acknowledged")
+	case !settingsForm.MatchString(r.Settings):
+		return wrong("settings", r.Settings, "12 hexadecimal digits")
+	case r.Rounds < 1:
+		return wrong("rounds", r.Rounds, "the number of timed rounds")
+	case !r.Verdict.Known():
+		return wrong("verdict", r.Verdict, "a verdict, such as \"pass\"")
+	case len(r.Metrics) == 0:
+		return wrong("metrics", "{}", "the headline figures")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		if !slices.Contains(metrics, name) {
+			return wrong("metrics", name, "headline figures alone")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.References)) {
+		if !slices.Contains(scenario.ReferenceNames(), name) {
+			return wrong("references", name, "references of a scenario alone")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Key is what the records of a series have in common.
+type Key struct {
+	Scenario   string `json:"scenario"`
+	Point      string `json:"point,omitempty"`
+	Durability string `json:"durability"`
+	HostClass  string `json:"host_class,omitempty"`
+	CPUModel   string `json:"cpu_model,omitempty"`
+	Settings   string `json:"settings"`
+}
+
+// Key returns what the record has in common with those of its series.
+func (r Record) Key() Key {
+	return Key{r.Scenario, r.Point, r.Durability, r.HostClass, r.CPUModel, r.Settings}
+}
+
+// compare orders keys by their fields.
+func (k Key) compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Scenario, other.Scenario), cmp.Compare(k.Point, other.Point), cmp.Compare(k.Durability, other.Durability),
+		cmp.Compare(k.HostClass, other.HostClass), cmp.Compare(k.CPUModel, other.CPUModel), cmp.Compare(k.Settings, other.Settings))
+}
+
+// Series are the records that differ in the commit and the time alone.
+type Series struct {
+	Key
+	// Records are in the order of the dates of their commits. Those of one commit are in the order in which they were measured, and a commit
+	// without a date stands where it was measured.
+	Records []Record
+}
+
+// order is the time by which a record stands in its series.
+func (r Record) order() time.Time {
+	if r.Committed.IsZero() {
+		return r.Measured
+	}
+	return r.Committed
+}
+
+// Group returns the series of records: by scenario and point, and of one point those first whose first record is the earliest.
+func Group(records []Record) []Series {
+	byKey := map[Key][]Record{}
+	for _, r := range records {
+		byKey[r.Key()] = append(byKey[r.Key()], r)
+	}
+	var all []Series
+	for key, own := range byKey {
+		slices.SortFunc(own, func(a, b Record) int {
+			return cmp.Or(a.order().Compare(b.order()), a.Measured.Compare(b.Measured), cmp.Compare(a.Run, b.Run))
+		})
+		all = append(all, Series{key, own})
+	}
+	slices.SortFunc(all, func(a, b Series) int {
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Point, b.Point), a.Records[0].order().Compare(b.Records[0].order()), a.compare(b.Key))
+	})
+	return all
+}

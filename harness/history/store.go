@@ -1,0 +1,136 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// fileSuffix is that of a file of records.
+	fileSuffix = ".jsonl"
+	// recordsMax bounds the records of a scenario.
+	recordsMax = 10_000
+)
+
+// ErrRecorded says that there is a record of the run already.
+var ErrRecorded = errors.New("the run is in the history already")
+
+// File returns the path of the file with a scenario's records.
+func File(dir, scenario string) string {
+	return filepath.Join(dir, result.Slug(scenario)+fileSuffix)
+}
+
+// ReadAll returns the records of all scenarios in the folder dir, by scenario and then by time. It is an error that is fs.ErrNotExist if the folder does not exist.
+func ReadAll(dir string) ([]Record, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	var all []Record
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != fileSuffix {
+			continue
+		}
+		records, err := Read(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, records...)
+	}
+	return all, nil
+}
+
+// Read returns the records in the file at path, by time. The error names the line, what is wrong with it and what to do: an unknown version or field, a record of
+// another scenario, a record that is there twice, or one that is not in the order of time.
+func Read(path string) ([]Record, error) {
+	_, records, err := readLines(path)
+	return records, err
+}
+
+// readLines returns the lines of a file, without their ends, and their records.
+func readLines(path string) (lines [][]byte, records []Record, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the history: %w", err)
+	}
+	if len(text) == 0 {
+		return nil, nil, nil
+	}
+	lines = bytes.Split(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'})
+	if len(lines) > recordsMax {
+		return nil, nil, fmt.Errorf("%s has %d records, more than %d: remove the oldest", path, len(lines), recordsMax)
+	}
+	for i, line := range lines {
+		r, err := decode(line)
+		if err == nil {
+			err = follows(path, records, r)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s line %d: %w", path, i+1, err)
+		}
+		records = append(records, r)
+	}
+	return lines, records, nil
+}
+
+// follows returns why r cannot stand behind the records of a file.
+func follows(path string, before []Record, r Record) error {
+	switch {
+	case File(filepath.Dir(path), r.Scenario) != path:
+		return fmt.Errorf("scenario is %q: move the record to %s", r.Scenario, File(filepath.Dir(path), r.Scenario))
+	case slices.ContainsFunc(before, r.same):
+		return fmt.Errorf("run is %q: %w: remove one of the records", r.Run, ErrRecorded)
+	case len(before) > 0 && r.Measured.Before(before[len(before)-1].Measured):
+		return fmt.Errorf("measured is %s, before that of the line above: put the lines in the order of time", r.Measured.Format(timeForm))
+	}
+	return nil
+}
+
+const timeForm = "2006-01-02 15:04:05"
+
+// same reports whether two records are of one point of one run.
+func (r Record) same(other Record) bool { return r.Run == other.Run && r.Point == other.Point }
+
+// Append adds the records of one run of a scenario to its file in the folder dir, and makes both if need be. The lines that are there keep their bytes, and
+// new ones stand where their time is. The file is replaced atomically. Append fails and changes nothing if a record of the run is there
+// already, with ErrRecorded, if the file cannot be read, and if a record is not valid. Two processes must not append at once: the records of one
+// may be lost.
+func Append(dir string, added ...Record) error {
+	if len(added) == 0 {
+		return nil
+	}
+	path := File(dir, added[0].Scenario)
+	lines, records, err := readLines(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, r := range added {
+		line, err := encode(r)
+		if err != nil {
+			return fmt.Errorf("append to %s: %w", path, err)
+		}
+		if slices.ContainsFunc(records, r.same) {
+			return fmt.Errorf("append run %s to %s: %w", r.Run, path, ErrRecorded)
+		}
+		at := len(records)
+		for at > 0 && records[at-1].Measured.After(r.Measured) {
+			at--
+		}
+		records = slices.Insert(records, at, r)
+		lines = slices.Insert(lines, at, bytes.TrimSuffix(line, []byte{'\n'}))
+	}
+	if len(records) > recordsMax {
+		return fmt.Errorf("append to %s: it would have %d records, more than %d: remove the oldest", path, len(records), recordsMax)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("append to %s: %w", path, err)
+	}
+	return result.WriteFile(path, append(bytes.Join(lines, []byte{'\n'}), '\n'))
+}

@@ -1,0 +1,201 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// changeSeed begins the shuffles of FindChangePoints, so that the same records have the same change points everywhere.
+const changeSeed = 0x70726f6e79
+
+// Track is a figure over the records of a series that have it.
+type Track struct {
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	// RelativeTo is the reference that the figures are a ratio to; "" for the figures themselves.
+	RelativeTo string   `json:"relative_to,omitempty"`
+	Samples    []Sample `json:"samples"`         // in the order of the series
+	Older      int      `json:"older,omitempty"` // earlier ones, beyond the stat.ChangeMaxN newest, which are left out
+	Changes    []Change `json:"changes"`
+	// TooFew says that there are fewer samples than change points can be found in; Changes is empty then.
+	TooFew bool   `json:"too_few"`
+	Drift  *Drift `json:"drift,omitempty"` // nil of one sample
+}
+
+// Sample is the figure of one record. Low and High are its interval or range; of a ratio they are what the intervals of both sides allow.
+type Sample struct {
+	Commit   string    `json:"commit"`
+	Measured time.Time `json:"measured"`
+	Run      string    `json:"run"`
+	Median   float64   `json:"median"`
+	Low      float64   `json:"low"`
+	High     float64   `json:"high"`
+	tag      string
+}
+
+// Change is a change point between the commits of two samples that follow each other.
+type Change struct {
+	At    int    `json:"at"`    // index of the first sample after the change
+	After string `json:"after"` // the last commit before the change
+	Until string `json:"until"` // the first commit with the change
+	// Ratio is that of the level after the change to the level before; nil if the level before is 0.
+	Ratio  *float64 `json:"ratio"`
+	Before Level    `json:"level_before"`
+	Now    Level    `json:"level_after"`
+	P      float64  `json:"p"`
+	// SpreadAlone says that the spread changed, and not the level: see stat.ChangePoint.
+	SpreadAlone bool `json:"spread_alone"`
+}
+
+// Level is the median of the samples between two change points, with its 95 % interval from six samples on and the range below.
+type Level struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	N      int     `json:"n"`
+}
+
+// Drift compares the newest sample with the first one of the last tag that has an earlier sample, or without a tag with the first of all.
+type Drift struct {
+	Tag   string   `json:"tag,omitempty"` // "" if From has none
+	From  Sample   `json:"from"`
+	To    Sample   `json:"to"`
+	Ratio *float64 `json:"ratio"` // of To to From; nil if From is 0
+	// Apart says that the intervals of the two do not overlap.
+	Apart bool `json:"apart"`
+}
+
+// Tracked is a series with the tracks of all its figures.
+type Tracked struct {
+	Key
+	Records int     `json:"records"`
+	Tracks  []Track `json:"tracks"`
+}
+
+// TrackAll follows the headline figures of each series, and those that a reference compares with as a ratio to it too.
+func TrackAll(all []Series) ([]Tracked, error) {
+	tracked := []Tracked{}
+	for _, s := range all {
+		t := Tracked{Key: s.Key, Records: len(s.Records), Tracks: []Track{}}
+		for _, metric := range metrics {
+			for _, reference := range []string{"", s.reference(metric)} {
+				if reference == "" && len(t.Tracks) > 0 && t.Tracks[len(t.Tracks)-1].Metric == metric {
+					continue // no reference compares with the metric
+				}
+				track, err := s.Track(metric, reference)
+				if err != nil {
+					return nil, err
+				}
+				if len(track.Samples) > 0 {
+					t.Tracks = append(t.Tracks, track)
+				}
+			}
+		}
+		tracked = append(tracked, t)
+	}
+	return tracked, nil
+}
+
+// reference returns the reference that a metric of the series is compared with, or "" if it has none: of CPU time the computing on one core, and of rates the
+// first of scenario.ReferenceNames that a record has.
+func (s Series) reference(metric string) string {
+	if _, comparable := new(result.Reference).ReferenceFigure(metric); !comparable {
+		return ""
+	}
+	names := scenario.ReferenceNames()
+	if spec, _ := result.Lookup(metric); spec.Unit != "1/s" {
+		names = []string{scenario.ReferenceCPU}
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(s.Records, func(r Record) bool { _, has := r.References[name]; return has }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Track follows a metric over the records that have it, as a ratio to a reference unless that is "". It fails if the statistics do, which names the series.
+func (s Series) Track(metric, reference string) (Track, error) {
+	spec, _ := result.Lookup(metric)
+	t := Track{Metric: metric, Unit: spec.Unit, RelativeTo: reference, Samples: []Sample{}, Changes: []Change{}}
+	if reference != "" {
+		t.Unit = "ratio"
+	}
+	for _, r := range s.Records {
+		if f, has := r.figure(metric, reference); has {
+			t.Samples = append(t.Samples, Sample{r.Commit, r.Measured, r.Run, f.Median, f.Low, f.High, r.Tag})
+		}
+	}
+	if t.Older = max(0, len(t.Samples)-stat.ChangeMaxN); t.Older > 0 {
+		t.Samples = t.Samples[t.Older:]
+	}
+	t.Drift = drift(t.Samples)
+	if t.TooFew = len(t.Samples) < stat.ChangeMinN; t.TooFew {
+		return t, nil
+	}
+	values := make([]float64, len(t.Samples))
+	for i, sample := range t.Samples {
+		values[i] = sample.Median
+	}
+	found, err := stat.FindChangePoints(values, changeSeed)
+	if err != nil {
+		return Track{}, fmt.Errorf("%s of scenario %s %s: %w", metric, s.Scenario, s.Point, err)
+	}
+	for _, c := range found {
+		t.Changes = append(t.Changes, Change{
+			At: c.At, After: t.Samples[c.At-1].Commit, Until: t.Samples[c.At].Commit, Ratio: ratio(c.Before.Center, c.After.Center),
+			Before: levelOf(c.Before), Now: levelOf(c.After), P: c.P, SpreadAlone: !c.OfLevel(),
+		})
+	}
+	return t, nil
+}
+
+func levelOf(s stat.Summary) Level { return Level{s.Center, s.Low, s.High, s.N} }
+
+// figure returns the figure of a metric, as a ratio to a reference unless that is "". Both must have been measured.
+func (r Record) figure(metric, reference string) (Figure, bool) {
+	f, has := r.Metrics[metric]
+	if !has || reference == "" {
+		return f, has
+	}
+	of, has := r.References[reference]
+	if !has {
+		return Figure{}, false
+	}
+	stored := result.Reference{PerS: of.PerS.metric(), CPUUs: of.CPUUs.metric()}
+	to, comparable := stored.ReferenceFigure(metric)
+	if !comparable || !(to.Low > 0) {
+		return Figure{}, false
+	}
+	return Figure{f.Median / to.Median, f.Low / to.High, f.High / to.Low}, true
+}
+
+func (f Figure) metric() result.Metric {
+	return result.Metric{Median: f.Median, Low: f.Low, High: f.High}
+}
+
+// drift compares the newest of samples with the first of its tag, or if the newest is that one, with the first of the tag before.
+func drift(samples []Sample) *Drift {
+	if len(samples) < 2 {
+		return nil
+	}
+	newest, tag := samples[len(samples)-1], samples[len(samples)-2].tag
+	first := samples[slices.IndexFunc(samples, func(s Sample) bool { return s.tag == tag })]
+	return &Drift{
+		Tag: tag, From: first, To: newest, Ratio: ratio(first.Median, newest.Median),
+		Apart: newest.Low > first.High || newest.High < first.Low,
+	}
+}
+
+// ratio returns the ratio of a figure to an earlier one, or nil if the earlier one is 0.
+func ratio(from, to float64) *float64 {
+	if from == 0 {
+		return nil
+	}
+	return new(to / from)
+}

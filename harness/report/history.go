@@ -1,0 +1,163 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/history"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+const (
+	// HistoryPage is the name of the page of the history.
+	HistoryPage = "history.md"
+	// historyDir holds the records, and the plots of the page, in the folder of the published pages.
+	historyDir = "history"
+)
+
+// HistoryFolder returns the folder with the records of published results, in that of the pages.
+func HistoryFolder(reportsDir string) string { return filepath.Join(reportsDir, historyDir) }
+
+// RenderHistory writes the page of the records in the folder records into the folder out, and its plots into out/history, where it removes the plots of an earlier
+// rendering. It returns the paths of the files that it wrote, the page first. The same records always have the same page.
+func RenderHistory(records, out string) ([]string, error) {
+	all, err := history.ReadAll(records)
+	if err != nil {
+		return nil, err
+	}
+	tracked, err := history.TrackAll(history.Group(all))
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	plots, err := historyPlots(tracked)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if err := os.MkdirAll(HistoryFolder(out), 0o755); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if err := removeOtherPlots(out, plots); err != nil {
+		return nil, fmt.Errorf("report: remove a plot of an earlier rendering: %w", err)
+	}
+	return writeFiles(out, HistoryPage, plots, historyMarkdown(tracked, plots))
+}
+
+// removeOtherPlots removes the plots in out/history that are not among those given.
+func removeOtherPlots(out string, plots []figure) error {
+	old, err := filepath.Glob(filepath.Join(HistoryFolder(out), "*.svg"))
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if !slices.ContainsFunc(plots, func(f figure) bool { return f.svg != nil && filepath.Join(out, f.file) == path }) {
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// historyMarkdown writes the page. Each series has the plot of its place in plots.
+func historyMarkdown(all []history.Tracked, plots []figure) string {
+	p := &page{}
+	p.heading(1, "The headline figures over commits")
+	records, tested := 0, 0
+	for _, t := range all {
+		records += t.Records
+		for _, track := range t.Tracks {
+			if !track.TooFew {
+				tested++
+			}
+		}
+	}
+	p.paragraph("%s of published runs, which stand as lines of JSON in `%s/`: the figures of a page outlive the page. Records are in one series if the scenario, the point of its"+
+		" sweep, the durability, the host class, the model of the CPU and the settings are the same. Others are never joined: a step between hosts is no step of the code.",
+		render.Plural(records, "record"), historyDir)
+	p.paragraph("Change points are those of the E-divisive method over the medians of a series, with at least %d records on each side; a series of fewer than %d can't have one."+
+		" A figure that did not change has a change point with a probability of %s at most. %s.", stat.ChangeMinSide, stat.ChangeMinN, render.PercentTo(stat.ChangeAlpha, 0), testedText(tested))
+	p.paragraph("The drift is that of the newest record since the first one of the last tag, or, where no record has a tag, since the first record. Intervals of the two that" +
+		" are apart do not overlap.")
+	p.heading(2, "Change points")
+	p.list(changeItems(all))
+	for i, t := range all {
+		if i == 0 || all[i-1].Scenario != t.Scenario {
+			p.heading(2, "%s", code(t.Scenario))
+		}
+		seriesSection(p, t, plots[i])
+	}
+	p.heading(2, "What this does not measure")
+	p.paragraph("A record is one run. Between two runs the host's state differs too, by more than the interval of a run says, so that two records that lie apart are no change of the" +
+		" code. A ratio to a reference takes the speed of the host in the same minutes out, as far as the reference is moved by what moves the figure. Latencies are those of" +
+		" closed and open loads alike, as the scenario has them. Other products, servers on other hosts and soaks have no records. Of a sweep the first and the last point have some.")
+	return p.String()
+}
+
+// testedText says how many tests there were, and so how many false alarms to expect.
+func testedText(tested int) string {
+	if tested == 0 {
+		return "No figure has enough records yet"
+	}
+	return fmt.Sprintf("%s enough records; of figures without a change that many have %s change points by chance at most",
+		pluralHas(tested, "figure"), render.Digits(float64(tested)*stat.ChangeAlpha, 2))
+}
+
+func pluralHas(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " has"
+	}
+	return render.Plural(n, noun) + " have"
+}
+
+// changeItems lists the change points of all series, with where each was found.
+func changeItems(all []history.Tracked) (items []string) {
+	for _, t := range all {
+		for _, track := range t.Tracks {
+			for _, c := range track.Changes {
+				items = append(items, fmt.Sprintf("%s: %s %s", strings.Join(keyParts(t.Key, code), ", "), trackName(track, code), changeText(track, c, code)))
+			}
+		}
+	}
+	if len(items) == 0 {
+		items = []string{"None was found."}
+	}
+	return items
+}
+
+// seriesSection shows one series: its plot, and the figures of its newest record beside those that it drifted from.
+func seriesSection(p *page, t history.Tracked, plot figure) {
+	p.heading(3, "%s", strings.Join(keyParts(t.Key, code)[1:], ", "))
+	if t.Records == 1 { // nothing moved: the other figures are in the record
+		first := t.Tracks[0]
+		newest := first.Samples[0]
+		p.paragraph("%s %s %s at commit %s. %s", code(first.Metric), sampleText(newest), text(first.Unit), code(shortHash(newest.Commit)), tooFewText(t, code))
+		return
+	}
+	if plot.svg != nil {
+		p.paragraph("![%s](%s)", plot.caption, plot.file)
+	}
+	var rows [][]string
+	for _, track := range t.Tracks {
+		newest := track.Samples[len(track.Samples)-1]
+		row := []string{trackName(track, code), text(track.Unit), fmt.Sprint(len(track.Samples) + track.Older), none, none, none, none}
+		if d := track.Drift; d != nil {
+			row[3], row[4], row[5], row[6] = sinceText(d, code), sampleText(d.From), driftText(track), apartText(d)
+		}
+		rows = append(rows, append(row, code(shortHash(newest.Commit)), sampleText(newest)))
+	}
+	p.table([]string{"figure", "unit", ">records", "drift since", ">then", ">drift", "intervals", "newest commit", ">newest"}, rows)
+	if few := tooFewText(t, code); few != "" {
+		p.paragraph("%s", few)
+	}
+}
+
+// plotted are the figures that a plot of a series has.
+var plotted = []string{
+	result.CyclesPerS, result.EnqueuesPerS, result.ServerCPUUsPerCycle, result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.ServerRSSMBMax,
+}

@@ -1,0 +1,251 @@
+package stat_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/stat"
+)
+
+const changeSeed = 1
+
+// levels are values around some levels, as many of each, with Gaussian noise.
+func levels(random *rand.Rand, each int, sd float64, of ...float64) []float64 {
+	var values []float64
+	for _, level := range of {
+		for range each {
+			values = append(values, level+sd*random.NormFloat64())
+		}
+	}
+	return values
+}
+
+// changesIn are the places of the change points.
+func changesIn(t *testing.T, values []float64) []int {
+	t.Helper()
+	found, err := stat.FindChangePoints(values, changeSeed)
+	require.NoError(t, err)
+	at := []int{}
+	for _, c := range found {
+		at = append(at, c.At)
+	}
+	return at
+}
+
+func TestFindChangePointsOfAClearStep(t *testing.T) {
+	values := []float64{100, 101, 99, 100, 102, 98, 100, 90, 91, 89, 90, 92, 90}
+	found, err := stat.FindChangePoints(values, changeSeed)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	c := found[0]
+	assert.Equal(t, 7, c.At)
+	assert.LessOrEqual(t, c.P, stat.ChangeAlpha)
+	assert.InDelta(t, 100, c.Before.Center, 0)
+	assert.InDelta(t, 90, c.After.Center, 0)
+	assert.Equal(t, 7, c.Before.N)
+	assert.Equal(t, 6, c.After.N)
+	assert.True(t, c.OfLevel())
+}
+
+func TestFindChangePointsOfConstants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Float64Range(-1e9, 1e9).Draw(t, "value")
+		values := make([]float64, rapid.IntRange(stat.ChangeMinN, 60).Draw(t, "n"))
+		for i := range values {
+			values[i] = value
+		}
+		found, err := stat.FindChangePoints(values, changeSeed)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	})
+}
+
+// One value far out in a series that is constant otherwise is no change, wherever the value stands: a shuffle brings it to as good a place.
+func TestFindChangePointsOfOneOtherValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := make([]float64, rapid.IntRange(stat.ChangeMinN, 60).Draw(t, "n"))
+		usual := rapid.Float64Range(-10, 10).Draw(t, "usual")
+		for i := range values {
+			values[i] = usual
+		}
+		values[rapid.IntRange(0, len(values)-1).Draw(t, "at")] = rapid.Float64Range(-1e6, 1e6).Draw(t, "other")
+		found, err := stat.FindChangePoints(values, changeSeed)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	})
+}
+
+// Neither the unit nor the zero of a figure, nor its sign, moves a change point. Whole numbers and powers of two keep all digits.
+func TestFindChangePointsWhateverTheUnit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := rapid.SliceOfN(rapid.IntRange(0, 12), stat.ChangeMinN, 40).Draw(t, "values")
+		shift := rapid.IntRange(-1000, 1000).Draw(t, "shift")
+		scale := rapid.SampledFrom([]float64{-2, 0.25, 1, 1024}).Draw(t, "scale")
+		step := rapid.IntRange(0, 30).Draw(t, "step")
+		values, other := make([]float64, len(whole)), make([]float64, len(whole))
+		for i, v := range whole {
+			if i >= len(whole)/2 {
+				v += step
+			}
+			values[i], other[i] = float64(v), scale*float64(v+shift)
+		}
+		found, err := stat.FindChangePoints(values, changeSeed)
+		require.NoError(t, err)
+		same, err := stat.FindChangePoints(other, changeSeed)
+		require.NoError(t, err)
+		require.Len(t, same, len(found))
+		for i, c := range found {
+			require.Equal(t, c.At, same[i].At)
+			require.InDelta(t, c.P, same[i].P, 0)
+			require.InDelta(t, scale*(c.Before.Center+float64(shift)), same[i].Before.Center, 1e-9)
+		}
+	})
+}
+
+// Equal values and seeds have equal change points, each with its least number of values on both sides.
+func TestFindChangePointsProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(0, 10), stat.ChangeMinN, 60).Draw(t, "values")
+		for i := range values {
+			values[i] += 40 * float64(i/15)
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		found, err := stat.FindChangePoints(values, seed)
+		require.NoError(t, err)
+		again, err := stat.FindChangePoints(values, seed)
+		require.NoError(t, err)
+		require.Equal(t, found, again)
+		last := 0
+		for i, c := range found {
+			require.GreaterOrEqual(t, c.At-last, stat.ChangeMinSide)
+			require.Equal(t, c.At-last, c.Before.N)
+			require.Greater(t, c.P, 0.0)
+			require.LessOrEqual(t, c.P, stat.ChangeAlpha)
+			if i > 0 {
+				require.Equal(t, found[i-1].After, c.Before)
+			}
+			last = c.At
+		}
+		require.GreaterOrEqual(t, len(values)-last, stat.ChangeMinSide)
+	})
+}
+
+// The shapes that published series of performance tests have, with noise of 2 % where nothing else is said.
+func TestFindChangePointsOfShapes(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	stepUpAndBack := levels(random, 12, 20, 1000, 1100, 1000)
+	twoSteps := levels(random, 12, 20, 1000, 1100, 1250)
+	outliers := levels(random, 40, 20, 1000)
+	outliers[7], outliers[19], outliers[33] = 300, 350, 1900
+	twins := levels(random, 40, 20, 1000)
+	twins[20], twins[21] = 400, 420
+	mixed := levels(random, 40, 20, 1000)
+	for i := range mixed {
+		mixed[i] = 1000 + (mixed[i]-1000)*[]float64{1, 4, 2, 8}[i%4]
+	}
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   []int
+	}{
+		{"noise alone", levels(random, 40, 20, 1000), []int{}},
+		{"one step", levels(random, 15, 20, 1000, 930), []int{15}},
+		{"a step up and back", stepUpAndBack, []int{12, 24}},
+		{"two steps", twoSteps, []int{12, 24}},
+		{"outliers alone", outliers, []int{}},
+		{"two neighbours far out", twins, []int{}},
+		{"noise whose spread differs from value to value", mixed, []int{}},
+		{"a step with too few values behind it", append(levels(random, 20, 20, 1000), levels(random, stat.ChangeMinSide-3, 20, 800)...), []int{}},
+		{"a step with just enough values behind it", append(levels(random, 20, 20, 1000), levels(random, stat.ChangeMinSide, 20, 800)...), []int{20}},
+		{"a step with just enough values before it", append(levels(random, stat.ChangeMinSide, 20, 1000), levels(random, 20, 20, 800)...), []int{stat.ChangeMinSide}},
+		{"levels of ties", append(levels(random, 8, 0, 3), levels(random, 8, 0, 4)...), []int{8}},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, changesIn(t, c.values)) })
+	}
+}
+
+// A slow rise by 20 % is found as steps that go up.
+func TestFindChangePointsOfASlowDrift(t *testing.T) {
+	values := levels(rand.New(rand.NewPCG(7, 8)), 60, 10, 1000)
+	for i := range values {
+		values[i] += 200 * float64(i) / 59
+	}
+	found, err := stat.FindChangePoints(values, changeSeed)
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	for _, c := range found {
+		assert.Greater(t, c.After.Center, c.Before.Center)
+		assert.True(t, c.OfLevel())
+	}
+}
+
+// A spread that grows to its fourfold is a change, and is said to be none of the level.
+func TestFindChangePointsOfTheSpread(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	found, err := stat.FindChangePoints(append(levels(random, 40, 10, 1000), levels(random, 40, 40, 1000)...), changeSeed)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.InDelta(t, 40, found[0].At, 4)
+	assert.False(t, found[0].OfLevel())
+}
+
+// Of series without a change about ChangeAlpha have one, and steps are found the oftener the higher they are.
+func TestFindChangePointsAlarmsAndPower(t *testing.T) {
+	const trials, n = 400, 30
+	random := rand.New(rand.NewPCG(11, 12))
+	found := func(step float64) (any, near int) {
+		for range trials {
+			points := changesIn(t, levels(random, n/2, 1, 0, step))
+			if len(points) == 0 {
+				continue
+			}
+			any++
+			if math.Abs(float64(points[0]-n/2)) <= 2 {
+				near++
+			}
+		}
+		return any, near
+	}
+	alarms, _ := found(0)
+	assert.LessOrEqual(t, alarms, int(2.5*stat.ChangeAlpha*trials))
+	var counts []int
+	for _, step := range []float64{1, 2, 3} {
+		_, near := found(step)
+		counts = append(counts, near)
+	}
+	t.Logf("of %d series of %d: %d alarms without a step; steps of 1, 2 and 3 standard deviations found within 2 values: %v", trials, n, alarms, counts)
+	assert.Greater(t, counts[0], trials/10)
+	assert.Greater(t, counts[1], 8*trials/10)
+	assert.Greater(t, counts[2], 98*trials/100)
+}
+
+func TestFindChangePointsRefuses(t *testing.T) {
+	sound := func(n int) []float64 { return make([]float64, n) }
+	with := func(v float64) []float64 {
+		values := sound(stat.ChangeMinN)
+		values[3] = v
+		return values
+	}
+	far := with(math.MaxFloat64)
+	far[4] = -math.MaxFloat64
+	for _, c := range []struct {
+		values []float64
+		says   string
+	}{
+		{nil, "change points need from 12 to 500 values, not 0"},
+		{sound(stat.ChangeMinN - 1), "not 11"},
+		{sound(stat.ChangeMaxN + 1), "not 501"},
+		{with(math.NaN()), "value 4 of 12 is NaN"},
+		{with(math.Inf(-1)), "value 4 of 12 is -Inf"},
+		{far, "too far apart"},
+	} {
+		found, err := stat.FindChangePoints(c.values, changeSeed)
+		require.ErrorContains(t, err, c.says)
+		assert.Nil(t, found)
+	}
+}

@@ -1,0 +1,98 @@
+package stat
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// segment is a part of a series that the search for change points has not split.
+type segment struct {
+	from  int // index of its first value in the series
+	items []distant
+}
+
+// distant is a value of a segment and the sum of its distances to all others of the segment, which no shuffle changes.
+type distant struct{ value, sum float64 }
+
+// segmentsOf cuts a series at ends, the first of which is 0 and the last the number of values.
+func segmentsOf(values []float64, ends []int) []segment {
+	var segments []segment
+	for i, to := range ends[1:] {
+		s := segment{from: ends[i]}
+		own := values[s.from:to]
+		for _, v := range own {
+			sum := 0.0
+			for _, other := range own {
+				sum += math.Abs(v - other)
+			}
+			s.items = append(s.items, distant{v, sum})
+		}
+		segments = append(segments, s)
+	}
+	return segments
+}
+
+// clearest returns the split of all segments with the largest divergence: the index of the first value behind it, and the divergence, which is 0 if no
+// split has one above 0.
+func clearest(segments []segment) (at int, divergence float64) {
+	for _, s := range segments {
+		if within, d := split(s.items); d > divergence {
+			at, divergence = s.from+within, d
+		}
+	}
+	return at, divergence
+}
+
+// split returns the split of one segment with the largest divergence, likewise.
+func split(items []distant) (at int, divergence float64) {
+	n := len(items)
+	if n < 2*ChangeMinSide {
+		return 0, 0
+	}
+	left, between, right := 0.0, 0.0, 0.0 // sums of the distances of pairs
+	for _, x := range items {
+		right += x.sum / 2
+	}
+	for i, x := range items[:n-ChangeMinSide] { // x goes from the right side to the left one
+		toLeft := 0.0
+		for _, other := range items[:i] {
+			toLeft += math.Abs(x.value - other.value)
+		}
+		toRight := x.sum - toLeft
+		left, between, right = left+toLeft, between+toRight-toLeft, right-toRight
+		m := i + 1
+		if m < ChangeMinSide {
+			continue
+		}
+		if d := energyDivergence(m, n-m, left, between, right); d > divergence {
+			at, divergence = m, d
+		}
+	}
+	return at, divergence
+}
+
+// energyDivergence is the divergence of m and n values, at least two each; see FindChangePoints.
+func energyDivergence(m, n int, left, between, right float64) float64 {
+	a, b := float64(m), float64(n)
+	return a * b / (a + b) * (2*between/(a*b) - 2*left/(a*(a-1)) - 2*right/(b*(b-1)))
+}
+
+// shuffledP returns the part of shuffles, the series itself included, whose clearest split is at least as clear. It stops as soon as the part is above
+// ChangeAlpha for certain. The items of the segments are in another order afterwards.
+func shuffledP(segments []segment, divergence float64, random *rand.Rand) float64 {
+	// The order in which distances are added changes the last digits of a sum.
+	least := divergence * (1 - 1e-9)
+	asClear := 1
+	for range ChangeShuffles {
+		for _, s := range segments {
+			random.Shuffle(len(s.items), func(i, j int) { s.items[i], s.items[j] = s.items[j], s.items[i] })
+		}
+		if _, d := clearest(segments); d >= least {
+			asClear++
+		}
+		if float64(asClear) > ChangeAlpha*(ChangeShuffles+1) {
+			break
+		}
+	}
+	return float64(asClear) / (ChangeShuffles + 1)
+}
