@@ -1,0 +1,3 @@
+onShow.push(makeSortable, makeCharts);
+startScheme();
+startPages();
