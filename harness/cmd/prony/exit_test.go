@@ -48,6 +48,7 @@ var exits = map[string]outcomes{
 	"prony publish":          {never, "nowhere", "fit.hcl"},
 	"prony report":           {"runs/one", "none", never},
 	"prony report lint":      {"fine.md", "nowhere", never},
+	"prony view":             {never, "none", never},
 	"prony convert":          {"figures.txt --to csv", alone, never},
 	"prony baseline":         {alone, "nonsense", never},
 	"prony baseline explain": {"--scenarios more tiny", "--baselines nowhere", never},

@@ -61,20 +61,25 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(rounded)
 }
 
-// readCharts returns the charts of the folder, which is that of a run or has the data of each page below data/, by the file of their plots.
-func readCharts(folder string) (map[string][]byte, error) {
-	from := []string{folder}
+// dataFolders are the folders that may have data of the pages below a folder: it, which may be a run's, and those below data/.
+func dataFolders(folder string) ([]string, error) {
+	folders := []string{folder}
 	stored, err := os.ReadDir(filepath.Join(folder, dataFolder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, d := range stored {
 		if d.IsDir() {
-			from = append(from, filepath.Join(folder, dataFolder, d.Name()))
+			folders = append(folders, filepath.Join(folder, dataFolder, d.Name()))
 		}
 	}
+	return folders, nil
+}
+
+// readCharts returns the charts of folders of data by the files of their plots.
+func readCharts(folders []string) (map[string][]byte, error) {
 	all := map[string][]byte{}
-	for _, dir := range from {
+	for _, dir := range folders {
 		charts, err := report.Charts(dir)
 		if err != nil {
 			return nil, err

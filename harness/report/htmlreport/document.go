@@ -15,7 +15,7 @@ import (
 var assets embed.FS
 
 // scripts are the files that make up the script of a document, in this order.
-var scripts = []string{"dom.js", "pages.js", "scheme.js", "sort.js", "scale.js", "lines.js", "chart.js", "start.js"}
+var scripts = []string{"dom.js", "pages.js", "scheme.js", "sort.js", "scale.js", "lines.js", "chart.js", "flame.js", "start.js"}
 
 // early is the script that runs before anything is shown.
 const early = `document.documentElement.classList.add("js");`
@@ -31,6 +31,7 @@ type book struct {
 	// charts are the data of the plots that have some, by the plots' files, and charted those that the file has already.
 	charts  map[string][]byte
 	charted map[string]bool
+	flames  []flames
 }
 
 // Document returns the pages below a folder as one HTML file.
@@ -39,7 +40,15 @@ func Document(folder string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
-	charts, err := readCharts(folder)
+	data, err := dataFolders(folder)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	charts, err := readCharts(data)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	profiles, err := readFlames(data)
 	if err != nil {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
@@ -49,6 +58,7 @@ func Document(folder string) ([]byte, error) {
 	}
 	b := &book{
 		folder: folder, name: filepath.Base(absolute), pages: pages, byPath: map[string]*page{}, charts: charts, charted: map[string]bool{},
+		flames: profiles,
 	}
 	for _, p := range pages {
 		b.byPath[p.path] = p
@@ -76,13 +86,14 @@ type content struct {
 // group are pages of one folder that follow each other in the navigation.
 type group struct {
 	Name  string
-	Pages []article
+	Pages []*article
 }
 
 // article is a page.
 type article struct {
 	ID, TitleID, Title string
 	Address            template.URL // of the article in the file
+	Group              string
 	Previous, Next     *article
 	Body               template.HTML
 }
@@ -104,7 +115,7 @@ func (b *book) content() (*content, error) {
 	script.WriteString("})();\n")
 	c := &content{
 		Title: b.title(),
-		Policy: fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; script-src %s %s; style-src %s",
+		Policy: fmt.Sprintf("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; script-src %s %s; style-src %s",
 			sourceHash(early), sourceHash(script.String()), sourceHash(string(style))),
 		Early:  element("script", early),
 		Style:  element("style", string(style)),
@@ -117,10 +128,24 @@ func (b *book) content() (*content, error) {
 		}
 		// The renderer escaped all text, and lets through no HTML of the page.
 		c.Articles = append(c.Articles, article{
-			ID: p.id, TitleID: p.titleID, Title: p.title, Address: template.URL("#" + p.id), Body: template.HTML(body),
+			ID: p.id, TitleID: p.titleID, Title: p.title, Address: template.URL("#" + p.id), Group: p.group, Body: template.HTML(body),
 		})
 	}
-	for i, p := range b.pages {
+	for i := range b.flames {
+		f := &b.flames[i]
+		id := fmt.Sprintf("profiles/%d", i+1)
+		c.Articles = append(c.Articles, article{
+			ID: id, TitleID: headingID(id, ""), Title: f.run.Scenario + ": profiles", Address: template.URL("#" + id), Group: "profiles",
+			Body: template.HTML(f.articleHTML(id)),
+		})
+	}
+	c.link()
+	return c, nil
+}
+
+// link gives each article its neighbours, and gathers the groups of the navigation.
+func (c *content) link() {
+	for i := range c.Articles {
 		a := &c.Articles[i]
 		if i > 0 {
 			a.Previous = &c.Articles[i-1]
@@ -128,13 +153,12 @@ func (b *book) content() (*content, error) {
 		if i+1 < len(c.Articles) {
 			a.Next = &c.Articles[i+1]
 		}
-		if last := len(c.Groups) - 1; last < 0 || c.Groups[last].Name != p.group {
-			c.Groups = append(c.Groups, group{Name: p.group})
+		if last := len(c.Groups) - 1; last < 0 || c.Groups[last].Name != a.Group {
+			c.Groups = append(c.Groups, group{Name: a.Group})
 		}
 		last := &c.Groups[len(c.Groups)-1]
-		last.Pages = append(last.Pages, *a)
+		last.Pages = append(last.Pages, a)
 	}
-	return c, nil
 }
 
 // title is that of the index, or of the only page, or else the folder's name.

@@ -5,13 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	pprof "github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/report/htmlreport"
+	"github.com/pronybench/prony/harness/result"
 )
 
 const plot = `<?xml version="1.0"?>
@@ -195,4 +198,62 @@ func TestPlotsWithDataAreCharts(t *testing.T) {
 
 	files["data/steady/result.json"] = "{"
 	assert.Contains(t, refused(t, files), "corrupt")
+}
+
+// profiled is the folder of a run with a page, and with a CPU profile of these stacks.
+func profiled(t *testing.T, samples ...*pprof.Sample) string {
+	t.Helper()
+	p := &pprof.Profile{
+		SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType: &pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 1, Sample: samples,
+	}
+	for _, s := range samples {
+		for _, l := range s.Location {
+			if !slices.Contains(p.Location, l) {
+				l.ID = uint64(len(p.Location) + 1)
+				l.Line[0].Function.ID = l.ID
+				p.Location, p.Function = append(p.Location, l), append(p.Function, l.Line[0].Function)
+			}
+		}
+	}
+	dir := folder(t, map[string]string{"report.md": "# Run\n", "profiles/README.md": "# no page\n"})
+	file, err := os.Create(filepath.Join(dir, "profiles", "cpu.pb.gz"))
+	require.NoError(t, err)
+	require.NoError(t, p.Write(file))
+	require.NoError(t, file.Close())
+	require.NoError(t, result.WriteResult(filepath.Join(dir, result.ResultFile), &result.Result{
+		Version: result.Version, Run: "r", Scenario: "one", Verdict: result.Pass,
+		Points: []result.Point{{Number: 1, Name: "workers = 8"}},
+		Profiles: []result.Profile{
+			{Kind: "cpu", File: "profiles/cpu.pb.gz", Unit: "nanoseconds", Total: 3e9, Rounds: 2, Point: 1, Node: "n1", Top: []result.ProfileEntry{
+				{Function: "example.org/shard.run[<x>]", Flat: 2e9, Cum: 3e9, Share: 0.667},
+			}},
+			{Kind: "mutex", File: "profiles/mutex.pb.gz", Unit: "nanoseconds"},
+		},
+	}))
+	require.NoError(t, result.WriteFile(filepath.Join(dir, result.HistogramsFile), []byte(`{"version":4,"unit":"ns","rounds":[]}`)))
+	return dir
+}
+
+func TestProfilesAreFlameGraphs(t *testing.T) {
+	at := func(name string) *pprof.Location {
+		return &pprof.Location{Line: []pprof.Line{{Function: &pprof.Function{Name: name}}}}
+	}
+	run, main := at("example.org/shard.run[<x>]"), at("main.main")
+	sample := func(value int64, stack ...*pprof.Location) *pprof.Sample {
+		return &pprof.Sample{Value: []int64{1, value}, Location: stack}
+	}
+	text, err := htmlreport.Document(profiled(t, sample(2e9, run, main), sample(1e9, main)))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"page/report", "profiles/1"}, articlesOf(string(text)))
+	has(t, string(text), `<h2 id="profiles/1:0">cpu of workers = 8, n1</h2>`)
+	has(t, string(text), "3.00 s in all, of 2 rounds.")
+	has(t, string(text), `<a href="#profiles/1">one: profiles</a>`)
+	has(t, string(text), `{"title":"cpu of workers = 8, n1","unit":"nanoseconds","functions":["","main.main","shard.run[\u003cx\u003e]"],"calls":[0,3000000000,1,1,3000000000,1,2,2000000000,0]}`)
+	has(t, string(text), `<td><code>shard.run[&lt;x&gt;]</code></td><td class="n">2.00 s</td><td class="n">66.7 %</td>`)
+	hasNot(t, string(text), "mutex")
+
+	text, err = htmlreport.Document(profiled(t))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"page/report"}, articlesOf(string(text)), "of nothing there is no graph")
 }

@@ -53,14 +53,14 @@ func (b *book) inside(to linkTarget) string {
 	}
 	for _, anchor := range p.anchors {
 		if anchor == to.fragment {
-			return "#" + headingID(p, anchor)
+			return "#" + headingID(p.id, anchor)
 		}
 	}
 	return "#" + p.id
 }
 
-// headingID is the id of a page's heading. No page's own id has a colon.
-func headingID(p *page, anchor string) string { return p.id + ":" + anchor }
+// headingID is the id of a heading in an article. No article's own id has a colon.
+func headingID(article, anchor string) string { return article + ":" + anchor }
 
 // headingIn returns the id of a heading, "" if it has none.
 func headingIn(p *page, h *ast.Heading) string {
@@ -68,5 +68,5 @@ func headingIn(p *page, h *ast.Heading) string {
 	if anchor == "" {
 		return ""
 	}
-	return headingID(p, anchor)
+	return headingID(p.id, anchor)
 }

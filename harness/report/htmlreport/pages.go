@@ -121,7 +121,7 @@ func takeTitle(p *page) string {
 		h.Level = 2
 	}
 	if title == nil {
-		p.titleID = headingID(p, "")
+		p.titleID = headingID(p.id, "")
 		return strings.TrimSuffix(path.Base(p.path), ".md")
 	}
 	p.root.RemoveChild(p.root, title)

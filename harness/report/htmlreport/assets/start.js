@@ -1,3 +1,3 @@
-onShow.push(makeSortable, makeCharts);
+onShow.push(makeSortable, makeCharts, makeFlames);
 startScheme();
 startPages();
