@@ -31,6 +31,7 @@ type Chart struct {
 // ChartLine is one line. Point i is at From + i*Step, where Step is above 0, and at X[i] else; the last point is at Last if that is above 0.
 type ChartLine struct {
 	Name             string
+	Samples          uint64 // that a curve of percentiles is of
 	From, Step, Last float64
 	X, Y             []float64
 	Notes            []string // of each point; nil: there are none
@@ -159,7 +160,7 @@ func (c *Chart) curve(name string, of func() (*hdrhistogram.Histogram, error)) e
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	line := ChartLine{
-		Name: fmt.Sprintf("%s, n = %s", name, render.Count(uint64(h.TotalCount()))), Step: 1.0 / chartPerNine, Last: points[len(points)-1].Nines,
+		Name: name, Samples: uint64(h.TotalCount()), Step: 1.0 / chartPerNine, Last: points[len(points)-1].Nines,
 	}
 	for _, p := range points {
 		line.Y = append(line.Y, max(p.Value/1e6, measurableMs))

@@ -40,7 +40,8 @@ func TestChartsHaveThePercentilesOfTheMergedRounds(t *testing.T) {
 	assert.Equal(t, "fixture: latency by percentile, durability none", c.Title)
 	require.Len(t, c.Lines, 3)
 	cycle := c.Lines[2]
-	assert.Equal(t, "cycle: enqueue to acknowledged completion, n = 60,000", cycle.Name)
+	assert.Equal(t, "cycle: enqueue to acknowledged completion", cycle.Name)
+	assert.Equal(t, uint64(60_000), cycle.Samples)
 	merged, err := result.Merge(hists[0].Histograms, hists[1].Histograms, hists[2].Histograms)
 	require.NoError(t, err)
 	at := int(stat.Nines(90) / cycle.Step)
@@ -60,7 +61,7 @@ func TestChartsOfWorkloadsAndSeries(t *testing.T) {
 	charts := plotted(t, r, hists)
 	workloads := charts["fixture-workloads.svg"]
 	require.Len(t, workloads.Lines, 2)
-	assert.Equal(t, "noisy, n = 40,000", workloads.Lines[0].Name)
+	assert.Equal(t, "noisy", workloads.Lines[0].Name)
 	flush := []report.ChartBand{{Kind: "flush", Name: "flush of store 0", From: 0, To: 1}}
 	rate := charts["fixture-series-rate.svg"]
 	assert.Equal(t, []report.ChartLine{{Name: "round 1", X: []float64{1, 2}, Y: []float64{100, 300}}}, rate.Lines)

@@ -30,6 +30,7 @@ type chart struct {
 
 type line struct {
 	Name  string   `json:"name"`
+	N     uint64   `json:"n,omitempty"` // samples
 	From  figure   `json:"from,omitempty"`
 	Step  figure   `json:"step,omitempty"`
 	Last  figure   `json:"last,omitempty"`
@@ -96,7 +97,7 @@ func readCharts(folders []string) (map[string][]byte, error) {
 func newChart(c report.Chart) chart {
 	to := chart{Title: c.Title, XLabel: c.XLabel, YLabel: c.YLabel, Nines: c.Nines, Dots: c.Dots}
 	for _, l := range c.Lines {
-		to.Lines = append(to.Lines, line{l.Name, figure(l.From), figure(l.Step), figure(l.Last), figuresOf(l.X), figuresOf(l.Y), l.Notes})
+		to.Lines = append(to.Lines, line{l.Name, l.Samples, figure(l.From), figure(l.Step), figure(l.Last), figuresOf(l.X), figuresOf(l.Y), l.Notes})
 	}
 	for _, b := range c.Bands {
 		to.Bands = append(to.Bands, band{b.Kind, b.Name, figure(b.From), figure(b.To)})

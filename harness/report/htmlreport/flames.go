@@ -130,10 +130,10 @@ func (f *flames) articleHTML(id string) string {
 	var b strings.Builder
 	r := f.run
 	fmt.Fprintf(&b, "<p>Run <code>%s</code>, durability <code>%s</code>, revision <code>%s</code>, %s. A profile is the sum over the windows of"+
-		" the rounds that it was recorded in. Each graph has the callers above the functions that they call, as wide as what these cost,"+
-		" and the dearest %d calls: smaller ones of a caller stand together. Timed rounds are not profiled: these figures are no rates.</p>\n",
+		" the rounds that it was recorded in. In a graph a call is as wide as what it cost with all that it called, and stands below its"+
+		" caller. A graph has the %s calls that cost most; the smaller ones of a caller stand together. Timed rounds are not profiled: these figures are no rates.</p>\n",
 		html.EscapeString(r.Run), html.EscapeString(r.Manifest.Durability()), html.EscapeString(r.Manifest.Build.Commit),
-		html.EscapeString(fmt.Sprintf("%s, %s", r.Manifest.Host.CPUModel, render.Plural(r.Manifest.Host.CPUs, "CPU"))), callsMax)
+		html.EscapeString(fmt.Sprintf("%s, %s", r.Manifest.Host.CPUModel, render.Plural(r.Manifest.Host.CPUs, "CPU"))), render.Count(callsMax))
 	for i, g := range f.graphs {
 		total := render.Amount(g.summary.Total, g.summary.Unit)
 		fmt.Fprintf(&b, "<h2 id=\"%s:%d\">%s</h2>\n<p>%s in all, of %s.</p>\n", id, i, html.EscapeString(g.title), html.EscapeString(total),

@@ -253,6 +253,12 @@ func TestProfilesAreFlameGraphs(t *testing.T) {
 	has(t, string(text), `<td><code>shard.run[&lt;x&gt;]</code></td><td class="n">2.00 s</td><td class="n">66.7 %</td>`)
 	hasNot(t, string(text), "mutex")
 
+	published := folder(t, map[string]string{"README.md": "# All\n", "data/x": ""})
+	require.NoError(t, os.Rename(profiled(t, sample(1, main)), filepath.Join(published, "data", "one")))
+	text, err = htmlreport.Document(published)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"page/README", "profiles/1"}, articlesOf(string(text)), "published data may have profiles")
+
 	text, err = htmlreport.Document(profiled(t))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"page/report"}, articlesOf(string(text)), "of nothing there is no graph")

@@ -67,6 +67,16 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	assert.Equal(t, "hello", string(text))
 
+	for host, code := range map[string]int{"localhost": 200, "[::1]:80": 200, "127.0.0.1": 200, "example.org": 421, "example.org:80": 421} {
+		request, err := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+"/", http.NoBody)
+		require.NoError(t, err)
+		request.Host = host
+		answer, err := client.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		assert.Equal(t, code, answer.StatusCode, host)
+	}
+
 	idle, err := net.Dial("tcp", listener.Addr().String()) // a connection that never sends holds nothing up for long
 	require.NoError(t, err)
 	defer idle.Close()

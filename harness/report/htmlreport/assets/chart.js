@@ -13,8 +13,9 @@ let charts = 0;
 class Chart {
   constructor(figure, data) {
     this.data = data;
+    this.unit = " " + (/\(([^)]*)\)$/.exec(data.y) || ["", ""])[1]; // that the y axis names
     this.id = "ui-chart-" + ++charts;
-    this.lines = data.lines.map((line, i) => ({ name: line.name, style: i % 8, shown: true, points: pointsOf(line) }));
+    this.lines = data.lines.map((line, i) => ({ name: line.name, samples: line.n, style: i % 8, shown: true, points: pointsOf(line) }));
     this.places = placesOf(this.lines);
     this.at = -1; // the index of the place that the reader looks at
     this.static = figure.querySelector("svg.plot");
@@ -47,7 +48,7 @@ class Chart {
     const sample = shape("svg", { viewBox: "0 0 28 10", width: "28", height: "10", "aria-hidden": "true" },
       this.data.dots ? shape("circle", { cx: "14", cy: "5", r: "4", class: "dot line-" + line.style })
         : shape("path", { d: "M0,5H28", class: "line line-" + line.style }));
-    const button = element("button", { type: "button", "aria-pressed": "true" }, sample, " " + line.name);
+    const button = element("button", { type: "button", "aria-pressed": "true" }, sample, " " + line.name + (line.samples ? ", n = " + line.samples.toLocaleString("en-US") : ""));
     button.addEventListener("click", () => {
       line.shown = !line.shown;
       button.setAttribute("aria-pressed", String(line.shown));
@@ -70,6 +71,7 @@ class Chart {
     const last = this.places[this.places.length - 1];
     const start = this.data.nines ? 0 : Math.min(0, this.places[0]);
     this.x = axis(start, last > start ? last : start + 1, left, width - 12, false);
+    this.bottom = bottom;
     this.y = axis(yTicks[0], yTicks[yTicks.length - 1], bottom, 10, this.data.nines);
     const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, width: String(width), height: String(height), "aria-hidden": "true" });
     this.drawBands(svg, bottom);
@@ -150,7 +152,7 @@ class Chart {
     this.drawCursor();
     const x = this.places[index];
     const values = this.lines.filter((line) => line.shown).map((line) => ({ line, point: nearest(line.points, x) })).filter((v) => v.point);
-    const parts = values.map(({ line, point }) => `${line.name}: ${digits(point.y)}${point.note ? " (" + point.note + ")" : ""}`);
+    const parts = values.map(({ line, point }) => `${line.name}: ${digits(point.y)}${this.unit}${point.note ? " (" + point.note + ")" : ""}`);
     const beside = (this.data.bands || []).filter((band) => band.from <= x && x <= band.to).map((band) => band.name);
     const place = this.data.nines ? "percentile " + percentile(x) : digits(x) + " in " + this.data.x;
     const text = [place, ...parts, ...beside].join("; ");
@@ -163,7 +165,7 @@ class Chart {
   drawCursor() {
     if (this.at < 0 || !this.cursor) return;
     const x = this.places[this.at];
-    this.cursor.replaceChildren(shape("path", { d: `M${this.x.place(x)},10V${this.y.place(this.data.nines ? this.y.value(1e9) : 0)}`, class: "cursor" }));
+    this.cursor.replaceChildren(shape("path", { d: `M${this.x.place(x)},10V${this.bottom}`, class: "cursor" }));
     for (const line of this.lines) {
       const p = line.shown && nearest(line.points, x);
       if (p) this.cursor.append(shape("circle", { cx: String(this.x.place(p.x)), cy: String(this.y.place(p.y)), r: "5", class: "dot line-" + line.style }));
