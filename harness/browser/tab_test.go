@@ -28,8 +28,10 @@ const within = 5 * time.Minute
 
 // tab is a page of a browser that runs for one test.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t    *testing.T
+	ctx  context.Context
+	file string // the address of the HTML file
+	wide bool   // the window is
 
 	mu       sync.Mutex
 	wrong    []string // what the console said

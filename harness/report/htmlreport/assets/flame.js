@@ -108,8 +108,8 @@ class Flame {
     if (call.calls.length) box.node.setAttribute("aria-expanded", "true");
     const letters = Math.floor((width - 8) / 7);
     if (letters >= 3) {
-      const name = call.name.length > letters ? call.name.slice(0, letters - 1) + "…" : call.name;
-      box.node.append(shape("text", { x: String(x + 4), y: String(call.depth * flameRow + 14), "aria-hidden": "true" }, name));
+      // A cut name has no mark, so that what is seen is a part of what is read out.
+      box.node.append(shape("text", { x: String(x + 4), y: String(call.depth * flameRow + 14), "aria-hidden": "true" }, call.name.slice(0, letters)));
     }
     return box.node;
   }
