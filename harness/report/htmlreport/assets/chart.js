@@ -7,13 +7,25 @@ function shape(name, attributes, ...children) {
   return fill(document.createElementNS(svgNamespace, name), attributes, children);
 }
 
+// sample makes the picture of a line or a shade in a legend.
+function sample(mark) {
+  return shape("svg", { viewBox: "0 0 28 10", width: "28", height: "10", "aria-hidden": "true" }, mark);
+}
+
+// quantity divides the label of an axis into what it measures and the unit, with a space before it: "time (s)" is "time" and " s".
+function quantity(label) {
+  const [, name, unit] = /^(.*?)(?: \(([^()]*)\))?$/.exec(label);
+  return [name, unit ? " " + unit : ""];
+}
+
 const tableRows = 200; // at most, of a chart's table
 let charts = 0;
 
 class Chart {
   constructor(figure, data) {
     this.data = data;
-    this.unit = " " + (/\(([^)]*)\)$/.exec(data.y) || ["", ""])[1]; // that the y axis names
+    [this.xName, this.xUnit] = quantity(data.x);
+    this.unit = quantity(data.y)[1];
     this.id = "ui-chart-" + ++charts;
     this.lines = data.lines.map((line, i) => ({ name: line.name, samples: line.n, style: i % 8, shown: true, points: pointsOf(line) }));
     this.places = placesOf(this.lines);
@@ -26,7 +38,9 @@ class Chart {
 
   build(figure) {
     const data = this.data;
-    this.legend = element("div", { class: "legend", role: "group", "aria-label": "Lines" }, ...this.lines.map((line) => this.toggle(line)));
+    const kinds = [...new Set((data.bands || []).map((band) => band.kind))];
+    this.legend = element("div", { class: "legend", role: "group", "aria-label": "Lines" }, ...this.lines.map((line) => this.toggle(line)),
+      ...kinds.map((kind) => element("span", {}, sample(shape("rect", { width: "14", height: "10", x: "7", class: "band-" + kind })), " " + kind)));
     this.area = element("div", {
       class: "area", tabindex: "0", role: "slider", "aria-label": data.title + ": " + data.x, "aria-describedby": this.id,
       "aria-valuemin": "0", "aria-valuemax": String(this.places.length - 1), "aria-valuenow": "0", "aria-valuetext": "no place chosen",
@@ -45,10 +59,9 @@ class Chart {
 
   // toggle returns a button that hides a line and shows it again.
   toggle(line) {
-    const sample = shape("svg", { viewBox: "0 0 28 10", width: "28", height: "10", "aria-hidden": "true" },
-      this.data.dots ? shape("circle", { cx: "14", cy: "5", r: "4", class: "dot line-" + line.style })
-        : shape("path", { d: "M0,5H28", class: "line line-" + line.style }));
-    const button = element("button", { type: "button", "aria-pressed": "true" }, sample, " " + line.name + (line.samples ? ", n = " + line.samples.toLocaleString("en-US") : ""));
+    const mark = this.data.dots ? shape("circle", { cx: "14", cy: "5", r: "4", class: "dot line-" + line.style })
+      : shape("path", { d: "M0,5H28", class: "line line-" + line.style });
+    const button = element("button", { type: "button", "aria-pressed": "true" }, sample(mark), " " + line.name + (line.samples ? ", n = " + line.samples.toLocaleString("en-US") : ""));
     button.addEventListener("click", () => {
       line.shown = !line.shown;
       button.setAttribute("aria-pressed", String(line.shown));
@@ -62,12 +75,12 @@ class Chart {
     const width = Math.max(280, Math.round(this.area.clientWidth));
     const height = Math.round(Math.min(420, Math.max(260, width * 0.5)));
     if (!this.area.clientWidth) return; // the article is not shown
-    const left = 58;
     const bottom = height - 44;
     const ys = this.lines.flatMap((line) => line.points.map((p) => p.y));
     const high = ys.reduce((a, b) => Math.max(a, b), 0);
     const low = ys.reduce((a, b) => Math.min(a, b), Infinity);
     const yTicks = this.data.nines ? decadeTicks(low, high) : linearTicks(high);
+    const left = 34 + 7 * Math.max(...yTicks.map((tick) => digits(tick).length)); // the texts of the y axis, and its label
     const last = this.places[this.places.length - 1];
     const start = this.data.nines ? 0 : Math.min(0, this.places[0]);
     this.x = axis(start, last > start ? last : start + 1, left, width - 12, false);
@@ -123,7 +136,8 @@ class Chart {
       return;
     }
     const d = line.points.map((p, i) => (i ? "L" : "M") + this.x.place(p.x).toFixed(1) + "," + this.y.place(p.y).toFixed(1)).join("");
-    svg.append(shape("path", { d, class: "line line-" + line.style }));
+    const dense = line.points.length > this.area.clientWidth ? " dense" : "";
+    svg.append(shape("path", { d, class: "line line-" + line.style + dense }));
   }
 
   point(event) {
@@ -154,12 +168,11 @@ class Chart {
     const values = this.lines.filter((line) => line.shown).map((line) => ({ line, point: nearest(line.points, x) })).filter((v) => v.point);
     const parts = values.map(({ line, point }) => `${line.name}: ${digits(point.y)}${this.unit}${point.note ? " (" + point.note + ")" : ""}`);
     const beside = (this.data.bands || []).filter((band) => band.from <= x && x <= band.to).map((band) => band.name);
-    const place = this.data.nines ? "percentile " + percentile(x) : digits(x) + " in " + this.data.x;
-    const text = [place, ...parts, ...beside].join("; ");
+    const place = this.data.nines ? "percentile " + percentile(x) : `${this.xName}: ${digits(x)}${this.xUnit}`;
     this.area.setAttribute("aria-valuenow", String(index));
-    this.area.setAttribute("aria-valuetext", text);
-    this.readout.replaceChildren(element("strong", {}, this.data.nines ? "p" + percentile(x) : digits(x)), " " + (this.data.nines ? "" : this.data.x),
-      element("span", { class: "values" }, ...parts.map((part) => element("span", {}, part)), ...[...new Set(beside)].slice(0, 5).map((name) => element("span", {}, name))));
+    this.area.setAttribute("aria-valuetext", [place, ...parts, ...beside].join("; "));
+    const shown = [...parts, ...new Set(beside)].slice(0, this.lines.length + 5);
+    this.readout.replaceChildren(element("strong", {}, place), element("span", { class: "values" }, ...shown.map((part) => element("span", {}, part))));
   }
 
   drawCursor() {
