@@ -3,7 +3,8 @@
 // A page is made from a stored run, or a stored comparison, and from nothing else. It has no clock, no host and no random number in
 // it: the same data yields the same bytes at any time and on any machine, and CI renders every page under reports/ again and compares.
 //
-// Render writes the page of a run folder. Publish copies what the page needs to reports/data/ and renders it from there. CheckText and
+// Render writes the page of a run folder. Publish copies what the page needs to reports/data/ and renders it from there. Charts gives what
+// plots show as numbers. CheckText and
 // ComparisonText write the verdicts of package gate, and SelfTestPage and SelfTestPlot the page of its self-test.
 //
 // The page of a run is a list of sections (see markdown), one function each, in files named after what they show: latency, stages,

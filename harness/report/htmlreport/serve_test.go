@@ -81,7 +81,12 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 	defer idle.Close()
 	cancel()
-	require.NoError(t, <-ended)
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		require.Fail(t, "it goes on")
+	}
 	_, err = client.Get("http://" + listener.Addr().String() + "/")
 	assert.Error(t, err)
 }

@@ -92,7 +92,9 @@ class Flame {
     this.boxes = this.shownCalls(width);
     const rows = Math.max(...this.boxes.map((box) => box.call.depth)) + 1;
     const svg = shape("svg", { viewBox: `0 0 ${width} ${rows * flameRow}`, width: String(width), height: String(rows * flameRow), role: "group" });
+    this.names = shape("g", { class: "names", "aria-hidden": "true" }); // a call is read out with its whole name
     this.boxes.forEach((box, i) => svg.append(this.box(box, i)));
+    svg.append(this.names);
     this.area.replaceChildren(svg);
     this.mark();
   }
@@ -108,8 +110,8 @@ class Flame {
     if (call.calls.length) box.node.setAttribute("aria-expanded", "true");
     const letters = Math.floor((width - 8) / 7);
     if (letters >= 3) {
-      // A cut name has no mark, so that what is seen is a part of what is read out.
-      box.node.append(shape("text", { x: String(x + 4), y: String(call.depth * flameRow + 14), "aria-hidden": "true" }, call.name.slice(0, letters)));
+      const name = call.name.length > letters ? call.name.slice(0, letters - 1) + "…" : call.name;
+      this.names.append(shape("text", { x: String(x + 4), y: String(call.depth * flameRow + 14) }, name));
     }
     return box.node;
   }
