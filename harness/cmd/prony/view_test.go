@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -52,9 +53,8 @@ func fetched(t *testing.T, url string) string {
 	client := http.Client{Timeout: 10 * time.Second}
 	answer, err := client.Get(url)
 	require.NoError(t, err)
-	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
+	require.NoError(t, errors.Join(err, answer.Body.Close()))
 	assert.Equal(t, 200, answer.StatusCode)
 	return string(text)
 }
@@ -89,7 +89,7 @@ func TestViewListensWhereItIsTold(t *testing.T) {
 	write(t, "reports/a.md", "# Page A\n")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer free.Close()
+	t.Cleanup(func() { assert.NoError(t, free.Close()) })
 	got := prony(t, "view", "--listen", fmt.Sprint(free.Addr().(*net.TCPAddr).Port))
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "listen for readers of the pages: ", "the port is taken")

@@ -79,7 +79,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 
 	idle, err := net.Dial("tcp", listener.Addr().String()) // a connection that never sends holds nothing up for long
 	require.NoError(t, err)
-	defer idle.Close()
+	t.Cleanup(func() { assert.NoError(t, idle.Close()) })
 	cancel()
 	select {
 	case err := <-ended:
@@ -87,7 +87,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	case <-time.After(time.Minute):
 		require.Fail(t, "it goes on")
 	}
-	_, err = client.Get("http://" + listener.Addr().String() + "/")
+	_, err = net.Dial("tcp", listener.Addr().String())
 	assert.Error(t, err)
 }
 
