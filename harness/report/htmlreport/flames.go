@@ -131,7 +131,8 @@ func (f *flames) articleHTML(id string) string {
 	r := f.run
 	fmt.Fprintf(&b, "<p>Run <code>%s</code>, durability <code>%s</code>, revision <code>%s</code>, %s. A profile is the sum over the windows of"+
 		" the rounds that it was recorded in. In a graph a call is as wide as what it cost with all that it called, and stands below its"+
-		" caller. A graph has the %s calls that cost most; the smaller ones of a caller stand together. Timed rounds are not profiled: these figures are no rates.</p>\n",
+		" caller. A graph has the %s calls that cost most; the smaller ones of a caller stand together. Grey are the runtime and"+
+		" system calls, green the network, Raft and codecs, blue the store, and orange all other code. Timed rounds are not profiled: these figures are no rates.</p>\n",
 		html.EscapeString(r.Run), html.EscapeString(r.Manifest.Durability()), html.EscapeString(r.Manifest.Build.Commit),
 		html.EscapeString(fmt.Sprintf("%s, %s", r.Manifest.Host.CPUModel, render.Plural(r.Manifest.Host.CPUs, "CPU"))), render.Count(callsMax))
 	for i, g := range f.graphs {

@@ -36,7 +36,7 @@ function amount(value, unit) {
 
 // areaOf says whose function it is, for its colour.
 function areaOf(name) {
-  if (/^(runtime|internal\/runtime|syscall|internal\/poll|sync|gcWriteBarrier)\b/.test(name)) return "runtime";
+  if (/^(runtime|syscall|linux|poll|sync|atomic|io|time|gcWriteBarrier)\b/.test(name)) return "runtime";
   if (/^(pebble|sstable|record|vfs|batchrepr|arenaskl|manifest|block)\b/.test(name)) return "store";
   if (/^(grpc|transport|http2?|net|protobuf|proto|impl|protowire|raft|tls|bufio|mem)\b/.test(name)) return "network";
   return name.startsWith("(") || name === "all" ? "none" : "own";
