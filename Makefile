@@ -1,6 +1,6 @@
 # What a developer runs. CI runs .ci/run, which calls these same targets.
 
-MODULES  := engine harness harness/k6 harness/peers
+MODULES  := engine harness harness/k6 harness/peers harness/browser
 PACKAGES := $(MODULES:%=./%/...)
 
 # The dev tools are pinned in ci/tools/go.mod and built by the go command at first use. -modfile needs a
@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 peers dist test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
+.PHONY: help build k6 peers axe dist test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ test: ## Run the short form of all tests of all modules
 	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(PACKAGES)
 	go test -tags planted -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient' ./engine/internal/planted/... ./engine/rpc ./engine/shard
 	go test -tags serialbudget -timeout 10m -run 'Noop|SerialBudget' ./engine/internal/serialbudget ./engine/shard ./engine/rpc ./engine/node
+
+axe: ## Fetch bin/axe.min.js, with which the long tests check that the HTML pages are accessible
+	ci/axe
 
 test-long: ## Run the long form of the tests, for hours: kills, losses of power, mixtures of faults, damage, injected faults, memory
 	ci/test-long

@@ -4,7 +4,7 @@
 // it: the same data yields the same bytes at any time and on any machine, and CI renders every page under reports/ again and compares.
 //
 // Render writes the page of a run folder. Publish copies what the page needs to reports/data/ and renders it from there into
-// reports/scenarios/. Package pages cites these pages, by the functions of cite.go. CheckText and
+// reports/scenarios/. Package pages cites these pages, by the functions of cite.go. Charts gives what plots show as numbers. CheckText and
 // ComparisonText write the verdicts of package gate, and SelfTestPage and SelfTestPlot the page of its self-test.
 //
 // The page of a run is a list of sections (see markdown), one function each, in files named after what they show: latency, stages,

@@ -48,6 +48,8 @@ func TestCompletion(t *testing.T) {
 	assert.Equal(t, []string{"bench", "csv", "k6"}, completed(t, "report", "--format", ""))
 	newest := filepath.Join(defaultOut, result.LatestLink)
 	assert.Equal(t, []string{"lint", "set", comparison, run, newest}, completed(t, "report", ""))
+	assert.Equal(t, []string{comparison, run, newest}, completed(t, "view", ""))
+	assert.Empty(t, completed(t, "view", run, ""), "one thing is viewed")
 	assert.Equal(t, []string{run, newest}, completed(t, "compare", comparison, "ru"), "a folder is given once")
 	assert.Equal(t, []string{"cpu", "mutex", "block", "allocs", "goroutine"}, completed(t, "profile", "top", "--kind", ""))
 	assert.Equal(t, []string{"two", "one"}, completed(t, "baseline", "explain", ""))

@@ -52,6 +52,7 @@ var exits = map[string]outcomes{
 	"prony history page":     {"--out pages", "--history nowhere", never},
 	"prony history import":   {alone, "nowhere", never},
 	"prony report set":       {"--reports pages", "--reports nowhere", never},
+	"prony view":             {never, "none", never},
 	"prony convert":          {"figures.txt --to csv", alone, never},
 	"prony baseline":         {alone, "nonsense", never},
 	"prony baseline explain": {"--scenarios more tiny", "--baselines nowhere", never},

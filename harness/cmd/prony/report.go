@@ -14,7 +14,7 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var out, publish, format string
+	var out, publish, format, html string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "report [RUN...]",
@@ -26,14 +26,21 @@ of each page.
 
 --format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
 csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert
-reads these formats, of other tools too.`,
+reads these formats, of other tools too.
+
+--html FILE writes the pages below a folder, which is reports/ or the one that is given, as one HTML file that needs no network:
+with a list of pages, and tables that are sorted by their headers. A run's folder is one too.`,
 		Example: `  prony report
   prony report --format csv runs/20261121T171500.123Z-full-cycle
-  prony report --publish reports runs/20261121T171500.123Z-full-cycle`,
+  prony report --publish reports runs/20261121T171500.123Z-full-cycle
+  prony report --html prony.html reports`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
-			if err := errors.Join(oneOfFlags(c, "out", "publish", "format"), oneOfFlags(c, "format", "json")); err != nil {
+			if err := errors.Join(oneOfFlags(c, "out", "publish", "format", "html"), oneOfFlags(c, "format", "json")); err != nil {
 				return err
+			}
+			if html != "" {
+				return reportHTML(c, html, runs, asJSON)
 			}
 			runs, err := orLatest(runs)
 			if err != nil {
@@ -68,6 +75,7 @@ reads these formats, of other tools too.`,
 	c.Flags().StringVar(&out, "out", "", "folder for the pages, instead of the run's own")
 	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
 	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
+	c.Flags().StringVar(&html, "html", "", "file to write instead: all pages of a folder, in HTML")
 	completeFlag(c, "format", oneOf("bench", "csv", "k6"))
 	c.AddCommand(reportLintCommand(), reportSetCommand())
 	return c

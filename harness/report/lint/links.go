@@ -5,9 +5,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 )
@@ -79,48 +76,12 @@ func (l *linter) anchorsOf(path string) (map[string]bool, error) {
 		return nil, err
 	}
 	anchors := map[string]bool{}
-	d.walk(func(n ast.Node) bool {
-		if h, is := n.(*ast.Heading); is {
-			name := Anchor(headingText(h, d.source))
-			for i, free := 1, name; ; i++ {
-				if !anchors[free] {
-					anchors[free] = true
-					break
-				}
-				free = name + "-" + strconv.Itoa(i)
-			}
-		}
-		return true
-	})
+	for _, name := range Anchors(d.root, d.source) {
+		anchors[name] = true
+	}
 	for _, match := range named.FindAllSubmatch(d.source, -1) {
 		anchors[string(match[1])] = true
 	}
 	l.anchors[path] = anchors
 	return anchors, nil
-}
-
-// headingText is a heading's text, with what is in code.
-func headingText(n ast.Node, source []byte) string {
-	var b strings.Builder
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, is := c.(*ast.Text); is {
-			b.Write(t.Segment.Value(source))
-			continue
-		}
-		b.WriteString(headingText(c, source))
-	}
-	return b.String()
-}
-
-// Anchor is a heading's name in links: in small letters, with dashes for spaces and without punctuation, as GitHub makes it.
-func Anchor(heading string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, heading)
 }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/report/htmlreport"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// reportHTML writes the pages of a folder, by default the published ones, as one HTML file, and prints the file's path.
+func reportHTML(c *cobra.Command, file string, folders []string, asJSON bool) error {
+	if len(folders) > 1 {
+		return misused(c, "", "--html writes the pages of one folder, and %d are given", len(folders))
+	}
+	folder := defaultReports
+	if len(folders) == 1 {
+		folder = folders[0]
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return misused(c, "", "--html %q is a folder: give the file to write, and behind it the folder with the pages", file)
+	}
+	document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
+	err := during(c.ErrOrStderr(), "writing the pages of "+folder, func(*activity) error {
+		text, err := htmlreport.Document(folder)
+		if err != nil {
+			return err
+		}
+		return result.WriteFile(file, text)
+	})
+	if err == nil {
+		document.Pages = []result.Page{{Of: filepath.Clean(folder), Page: file}}
+		if !asJSON {
+			_, err = fmt.Fprintln(c.OutOrStdout(), file)
+		}
+	}
+	return finish(c, asJSON, document, err)
+}

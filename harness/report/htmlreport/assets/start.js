@@ -1,0 +1,3 @@
+onShow.push(makeSortable, makeCharts, makeFlames);
+startScheme();
+startPages();

@@ -1,0 +1,181 @@
+package htmlreport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// scripts are the files that make up the script of a document, in this order.
+var scripts = []string{"dom.js", "pages.js", "scheme.js", "sort.js", "scale.js", "lines.js", "chart.js", "flame.js", "start.js"}
+
+// early is the script that runs before anything is shown.
+const early = `document.documentElement.classList.add("js");`
+
+var layout = template.Must(template.ParseFS(assets, "assets/document.html.tmpl"))
+
+// book is a set of pages that becomes one file.
+type book struct {
+	folder string
+	name   string // of the folder
+	pages  []*page
+	byPath map[string]*page
+	// charts are the data of the plots that have some, by the plots' files, and charted those that the file has already.
+	charts  map[string][]byte
+	charted map[string]bool
+	flames  []flames
+}
+
+// Document returns the pages below a folder as one HTML file.
+func Document(folder string) ([]byte, error) {
+	pages, err := readPages(folder)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	data, err := dataFolders(folder)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	charts, err := readCharts(data)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	profiles, err := readFlames(data)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	b := &book{
+		folder: folder, name: filepath.Base(absolute), pages: pages, byPath: map[string]*page{}, charts: charts, charted: map[string]bool{},
+		flames: profiles,
+	}
+	for _, p := range pages {
+		b.byPath[p.path] = p
+	}
+	content, err := b.content()
+	if err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	var out bytes.Buffer
+	if err := layout.Execute(&out, content); err != nil {
+		return nil, fmt.Errorf("make the HTML file: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// content is what the layout shows.
+type content struct {
+	Title                string
+	Policy               string
+	Early, Style, Script template.HTML // elements
+	Groups               []group
+	Articles             []article
+}
+
+// group are pages of one folder that follow each other in the navigation.
+type group struct {
+	Name  string
+	Pages []*article
+}
+
+// article is a page.
+type article struct {
+	ID, TitleID, Title string
+	Address            template.URL // of the article in the file
+	Group              string
+	Previous, Next     *article
+	Body               template.HTML
+}
+
+func (b *book) content() (*content, error) {
+	style, err := assets.ReadFile("assets/style.css")
+	if err != nil {
+		return nil, err
+	}
+	var script strings.Builder
+	script.WriteString("(() => {\n\"use strict\";\n")
+	for _, name := range scripts {
+		part, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, err
+		}
+		script.Write(part)
+	}
+	script.WriteString("})();\n")
+	c := &content{
+		Title: b.title(),
+		Policy: fmt.Sprintf("default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; script-src %s %s; style-src %s",
+			sourceHash(early), sourceHash(script.String()), sourceHash(string(style))),
+		Early:  element("script", early),
+		Style:  element("style", string(style)),
+		Script: element("script", script.String()),
+	}
+	for _, p := range b.pages {
+		body, err := b.articleHTML(p)
+		if err != nil {
+			return nil, err
+		}
+		// The renderer escaped all text, and lets through no HTML of the page.
+		c.Articles = append(c.Articles, article{
+			ID: p.id, TitleID: p.titleID, Title: p.title, Address: template.URL("#" + p.id), Group: p.group, Body: template.HTML(body),
+		})
+	}
+	for i := range b.flames {
+		f := &b.flames[i]
+		id := fmt.Sprintf("profiles/%d", i+1)
+		c.Articles = append(c.Articles, article{
+			ID: id, TitleID: headingID(id, ""), Title: f.run.Scenario + ": profiles", Address: template.URL("#" + id), Group: "profiles",
+			Body: template.HTML(f.articleHTML(id)),
+		})
+	}
+	c.link()
+	return c, nil
+}
+
+// link gives each article its neighbours, and gathers the groups of the navigation.
+func (c *content) link() {
+	for i := range c.Articles {
+		a := &c.Articles[i]
+		if i > 0 {
+			a.Previous = &c.Articles[i-1]
+		}
+		if i+1 < len(c.Articles) {
+			a.Next = &c.Articles[i+1]
+		}
+		if last := len(c.Groups) - 1; last < 0 || c.Groups[last].Name != a.Group {
+			c.Groups = append(c.Groups, group{Name: a.Group})
+		}
+		last := &c.Groups[len(c.Groups)-1]
+		last.Pages = append(last.Pages, a)
+	}
+}
+
+// title is that of the index, or of the only page, or else the folder's name.
+func (b *book) title() string {
+	if first := b.pages[0]; first.path == indexPage || len(b.pages) == 1 {
+		return first.title
+	}
+	return b.name
+}
+
+// element is a style or a script of this package, whose bytes must be the ones that the policy has the hash of.
+func element(name, text string) template.HTML {
+	return template.HTML("<" + name + ">" + text + "</" + name + ">")
+}
+
+// sourceHash names a script or a style in a Content-Security-Policy.
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

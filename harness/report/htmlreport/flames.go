@@ -1,0 +1,171 @@
+package htmlreport
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Bounds of the flame graphs in one file.
+const (
+	flamesMax = 64   // profiles
+	callsMax  = 1500 // of each
+)
+
+// flames are the profiles of one run, with their calls.
+type flames struct {
+	run     *result.Result
+	graphs  []flame
+	omitted int // profiles beyond flamesMax
+}
+
+type flame struct {
+	title   string
+	summary result.Profile
+	data    []byte // as the script reads it
+}
+
+// flameData is a tree of calls, flat and in the order in which a reader meets them.
+type flameData struct {
+	Title     string   `json:"title"`
+	Unit      string   `json:"unit"`
+	Functions []string `json:"functions"`
+	// Calls has three numbers for each call, callers before their callees: the index of its function, its value, and how many calls it made
+	// that follow.
+	Calls []int64 `json:"calls"`
+}
+
+// readFlames returns the profiles of each folder of data that has some, with at most flamesMax profiles in all.
+func readFlames(folders []string) (all []flames, err error) {
+	left := flamesMax
+	for _, dir := range folders {
+		if _, err := os.Stat(filepath.Join(dir, result.ResultFile)); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		r, err := result.ReadResult(filepath.Join(dir, result.ResultFile))
+		if err != nil {
+			return nil, err
+		}
+		of := flames{run: r}
+		for _, p := range r.Profiles {
+			if left == 0 {
+				of.omitted++
+				continue
+			}
+			graph, err := readFlame(dir, r, p)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, profile.ErrEmpty) {
+				continue // published data has no profiles, and of nothing there is no graph
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read the %s profile in %s: %w", p.Kind, dir, err)
+			}
+			of.graphs = append(of.graphs, graph)
+			left--
+		}
+		if len(of.graphs) > 0 {
+			all = append(all, of)
+		}
+	}
+	return all, nil
+}
+
+func readFlame(dir string, r *result.Result, p result.Profile) (flame, error) {
+	tree, err := profile.Tree(dir, p, callsMax)
+	if err != nil {
+		return flame{}, err
+	}
+	title := flameTitle(r, p)
+	d := flameData{Title: title, Unit: p.Unit}
+	d.add(tree, map[string]int64{})
+	data, err := json.Marshal(d)
+	return flame{title, p, data}, err
+}
+
+// flameTitle names a profile of a run: its kind, its point and its node.
+func flameTitle(r *result.Result, p result.Profile) string {
+	var of []string
+	for _, point := range r.Points {
+		if point.Number == p.Point {
+			of = append(of, point.Name)
+		}
+	}
+	if p.Node != "" {
+		of = append(of, p.Node)
+	}
+	if len(of) == 0 {
+		return p.Kind
+	}
+	return p.Kind + " of " + strings.Join(of, ", ")
+}
+
+// add adds a call and those that it made.
+func (d *flameData) add(c *profile.Call, index map[string]int64) {
+	name := render.Function(c.Function)
+	if c.Omitted > 0 {
+		name = "(" + render.Plural(c.Omitted, "smaller call") + ")"
+	}
+	at, known := index[name]
+	if !known {
+		at = int64(len(d.Functions))
+		index[name] = at
+		d.Functions = append(d.Functions, name)
+	}
+	d.Calls = append(d.Calls, at, c.Value, int64(len(c.Calls)))
+	for _, callee := range c.Calls {
+		d.add(callee, index)
+	}
+}
+
+// articleHTML returns the content of the article of a run's profiles. Without scripts it has the functions that cost most.
+func (f *flames) articleHTML(id string) string {
+	var b strings.Builder
+	r := f.run
+	fmt.Fprintf(&b, "<p>Run <code>%s</code>, durability <code>%s</code>, revision <code>%s</code>, %s. A profile is the sum over the windows of"+
+		" the rounds that it was recorded in. In a graph a call is as wide as what it cost with all that it called, and stands below its"+
+		" caller. A graph has the %s calls that cost most; the smaller ones of a caller stand together. Grey are the runtime and"+
+		" system calls, green the network, Raft and codecs, blue the store, and orange all other code. Timed rounds are not profiled: these figures are no rates.</p>\n",
+		html.EscapeString(r.Run), html.EscapeString(r.Manifest.Durability()), html.EscapeString(r.Manifest.Build.Commit),
+		html.EscapeString(fmt.Sprintf("%s, %s", r.Manifest.Host.CPUModel, render.Plural(r.Manifest.Host.CPUs, "CPU"))), render.Count(callsMax))
+	for i, g := range f.graphs {
+		total := render.Amount(g.summary.Total, g.summary.Unit)
+		fmt.Fprintf(&b, "<h2 id=\"%s:%d\">%s</h2>\n<p>%s in all, of %s.</p>\n", id, i, html.EscapeString(g.title), html.EscapeString(total),
+			render.Plural(max(1, g.summary.Rounds), "round"))
+		fmt.Fprintf(&b, "<figure data-flame=\"%s/%d\"><script type=\"application/json\" id=\"%s/%d\">%s</script></figure>\n", id, i, id, i, g.data)
+		table := [][]string{}
+		for _, e := range g.summary.Top {
+			table = append(table, []string{
+				html.EscapeString(render.Function(e.Function)), html.EscapeString(render.Amount(e.Flat, g.summary.Unit)),
+				render.Percent(e.Share), html.EscapeString(render.Amount(e.Cum, g.summary.Unit)),
+			})
+		}
+		topTable(&b, "Table: "+g.title, table)
+	}
+	if f.omitted > 0 {
+		fmt.Fprintf(&b, "<p>%s more are in the run's folder: a file has at most %d.</p>\n", render.Plural(f.omitted, "profile"), flamesMax)
+	}
+	return b.String()
+}
+
+// topTable writes the table of the functions that cost most. The cells are HTML.
+func topTable(b *strings.Builder, label string, rows [][]string) {
+	fmt.Fprintf(b, "<div class=\"table\" role=\"group\" tabindex=\"0\" aria-label=\"%s\"><table>\n<thead><tr><th scope=\"col\">function</th>"+
+		"<th scope=\"col\" class=\"n\">its own</th><th scope=\"col\" class=\"n\">of all</th><th scope=\"col\" class=\"n\">with what it calls</th></tr></thead>\n<tbody>",
+		html.EscapeString(label))
+	for _, row := range rows {
+		fmt.Fprintf(b, "<tr><td><code>%s</code></td>", row[0])
+		for _, cell := range row[1:] {
+			fmt.Fprintf(b, "<td class=\"n\">%s</td>", cell)
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody></table></div>\n")
+}
