@@ -130,7 +130,7 @@ func TestPagesAreReachedByTheKeyboard(t *testing.T) {
 		}
 		b.picture("menu-" + strings.ReplaceAll(t.Name(), "/", "-"))
 		b.do(chromedp.Focus(chromedp.CSS("#ui-filter")))
-		b.press("kill", " ", "fsync")
+		b.press("leader-kill-sync", " ", "load")
 		assert.Contains(t, b.text("document.getElementById('ui-found').textContent"), "1 of ")
 		b.press(kb.ArrowDown)
 		assert.Equal(t, "A", b.text("document.activeElement.tagName"))
