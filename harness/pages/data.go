@@ -14,6 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -64,7 +65,8 @@ func newStore(reports string) (*store, error) {
 	return s, nil
 }
 
-// get returns the data of a scenario that a page cites. Figures of a run whose ledger does not balance can't be cited.
+// get returns the data of a scenario that a page cites. Figures of a run whose ledger does not balance can't be cited; of the servers of
+// a driver program, which have nothing to do with each other, only the points whose own ledger does not balance have none.
 func (s *store) get(name string) (*dataset, error) {
 	if !slices.Contains(s.names, name) {
 		return nil, refuse("there is no data of %q in %s: %s", name, filepath.Join(s.reports, "data"), meant(name, s.names))
@@ -75,7 +77,7 @@ func (s *store) get(name string) (*dataset, error) {
 		return nil, err
 	case d == nil:
 		return nil, refuse("the data of %q are not those of a run or a soak: pages can cite only these", name)
-	case d.verdict == result.Incorrect:
+	case d.verdict == result.Incorrect && d.manifest.Scenario.Topology.Kind != scenario.ByProgram:
 		return nil, refuse("the ledger of %q does not balance, so no figure of it is published: measure it again", name)
 	}
 	return d, nil

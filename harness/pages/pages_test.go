@@ -14,6 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/pages"
 	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden pages under testdata")
@@ -194,6 +195,22 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 			assert.ErrorContains(t, err, ": change the sentence and its holds")
 		}
 	}
+}
+
+// Of the servers of a driver program, one that is incorrect leaves the figures of the others.
+func TestOneIncorrectServerOfSeveral(t *testing.T) {
+	reports := repository(t)
+	r, hists := made(t, "servers", swept, batches()...)
+	r.Verdict, r.Manifest.Scenario.Topology.Kind = result.Incorrect, scenario.ByProgram
+	for i := range r.Rounds {
+		if r.Rounds[i].Point == 1 {
+			r.Rounds[i].Verdict = result.Incorrect
+		}
+	}
+	publish(t, reports, r, hists)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{figure "servers" "cycles_per_s" "batch=64"}}`))
+	assert.ErrorContains(t, one(t, reports, last, `{{figure "servers" "cycles_per_s" "batch=1"}}`), `"servers" has no metric "cycles_per_s" at batch=1`)
 }
 
 // A figure and a ratio of too few rounds for an interval of 95 % say how many there were.
