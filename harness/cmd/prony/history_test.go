@@ -189,5 +189,5 @@ func TestPublishingAddsARecord(t *testing.T) {
 	write(t, "reports/history/tiny.jsonl", "{}\n")
 	got = prony(t, "report", "--publish", "reports", recordedRun(t, 3, nil))
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "reports/tiny.md is published, but its record is not in the history: reports/history/tiny.jsonl line 1: version is missing")
+	assert.Contains(t, got.stderr, "reports/scenarios/tiny.md is published, but its record is not in the history: reports/history/tiny.jsonl line 1: version is missing")
 }

@@ -1,0 +1,43 @@
+# Limits of scenarios/tenants.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "tenants" {
+  configuration = "706685fb9f8f"
+
+  floor "cycles_per_s" {
+    min      = 15000
+    observed = 61990
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+  }
+
+  floor "tenant_fairness" {
+    point    = "tenants=20"
+    min      = 0.95
+    observed = 1
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
+  }
+
+  floor "tenant_fairness" {
+    point    = "tenants=100"
+    min      = 0.95
+    observed = 1
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
+  }
+
+  floor "tenant_fairness" {
+    point    = "tenants=1000"
+    min      = 0.95
+    observed = 0.9997
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 1000
+    observed = 324.7
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
