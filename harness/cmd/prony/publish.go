@@ -33,8 +33,8 @@ DIR/data, its page to DIR/scenarios and its headline figures to DIR/history, as 
 takes the scenarios of scenarios/.
 
 A scenario is left out if its page is of the present code: the published run had the same configuration and rounds, and no file that
-is measured (those of engine/ and harness/ but for tests and documents) has changed since its commit. So a command that was
-stopped, or had no more time, goes on where it was when it is given again. --again measures all.
+is measured has changed since its commit. Those are the files of engine/ and harness/, but for tests, documents and the packages that
+judge and show finished runs. So a command that was stopped, or had no more time, goes on where it was when it is given again. --again measures all.
 
 What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/,
 and the server must be built from that commit. Folders are searched without soaks (prony soak), scenarios on other

@@ -76,6 +76,7 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	commitAll(t)
 	write(t, "harness/code_test.go", "package harness\n")
 	write(t, "harness/README.md", "2\n")
+	write(t, "harness/report/page.go", "package report\n")
 	commitAll(t)
 	again(0) // neither pages nor tests nor documents are measured
 	write(t, "harness/code.go", "package harness\n\nconst changed = true\n")

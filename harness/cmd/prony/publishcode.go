@@ -12,8 +12,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// measuredFiles are what can change a figure, as git's pathspecs from the root of the repository.
-var measuredFiles = []string{":/engine", ":/harness", ":/go.work", ":(top,exclude)*_test.go", ":(top,exclude)*.md"}
+// measuredFiles are what can change a figure, as git's pathspecs from the root of the repository. What only judges or shows the figures of a finished run
+// can't.
+var measuredFiles = []string{
+	":/engine", ":/harness", ":/go.work", ":(top,exclude)*_test.go", ":(top,exclude)*.md",
+	":(top,exclude)harness/browser", ":(top,exclude)harness/gate", ":(top,exclude)harness/history", ":(top,exclude)harness/pages", ":(top,exclude)harness/report",
+}
 
 // code is the checked-out commit of the repository, of which all that is measured was committed.
 type code struct{ head string }
