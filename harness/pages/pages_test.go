@@ -197,6 +197,19 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 	}
 }
 
+// A setting that only some of the scenarios have stands behind their names, and one that all have stands alone.
+func TestMeasuredNamesWhoHasASetting(t *testing.T) {
+	reports := repository(t)
+	r, hists := made(t, "procs", alone)
+	r.Manifest.Scenario.Topology.Procs = 3
+	publish(t, reports, r, hists)
+	require.NoError(t, one(t, reports, "this is the last line.", `{{measured "alone" "procs"}}`))
+	generated, err := pages.Generate(reports)
+	require.NoError(t, err)
+	assert.Contains(t, generated[0].Text, "; `procs`: `topology.procs = 3` (2 settings not recorded).")
+	assert.Contains(t, generated[0].Text, "- Durability: `none`. Not at the default: `validity.")
+}
+
 // Of the servers of a driver program, one that is incorrect leaves the figures of the others.
 func TestOneIncorrectServerOfSeveral(t *testing.T) {
 	reports := repository(t)
