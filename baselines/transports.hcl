@@ -1,0 +1,19 @@
+# Limits of scenarios/transports.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "transports" {
+  configuration = "125e49f63dc2"
+
+  floor "cycles_per_s" {
+    min      = 3000
+    observed = 12590
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slowest transport, REST one task a call"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 400
+    observed = 128.1
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
