@@ -59,7 +59,7 @@ func inEachWindow(t *testing.T, folder string, test func(t *testing.T, b *tab)) 
 // published is the folder of the published pages.
 var published = filepath.Join("..", "..", "reports")
 
-// runPage has a table whose values are in different units, and not all there.
+// runPage has a table whose values have different units, and some values are missing.
 const runPage = "# A run\n\n## Locks\n\n| lock | waited |\n|---|--:|\n| `a` | 1,200 ms |\n| `b` | 30.5 µs |\n| `c` | – |\n| `d` | 2 s |\n"
 
 // profiledRun is the folder of a run with a page and a CPU profile.
@@ -128,7 +128,6 @@ func TestPagesAreReachedByTheKeyboard(t *testing.T) {
 			assert.Equal(t, "true", b.text("document.getElementById('ui-menu').getAttribute('aria-expanded')"))
 			assert.GreaterOrEqual(t, b.number("document.getElementById('ui-filter').getBoundingClientRect().top"), 0.0, "the list is in sight wherever the page is scrolled to")
 		}
-		b.picture("menu-" + strings.ReplaceAll(t.Name(), "/", "-"))
 		b.do(chromedp.Focus(chromedp.CSS("#ui-filter")))
 		b.press("leader-kill-sync", " ", "load")
 		assert.Contains(t, b.text("document.getElementById('ui-found').textContent"), "1 of ")
@@ -225,7 +224,6 @@ func TestChartsAreRead(t *testing.T) {
 		b.run(fmt.Sprintf(`(() => { const a = document.querySelector(%q); const r = a.getBoundingClientRect();
 			a.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + r.width / 2, clientY: r.top + 50 })); })()`, area))
 		assert.NotContains(t, says(), "percentile 0;", "a pointer reads too")
-		b.picture("chart-" + strings.ReplaceAll(t.Name(), "/", "-"))
 
 		lines := func() float64 {
 			return b.number(fmt.Sprintf("document.querySelectorAll(%q).length", area+" path.line"))
@@ -264,7 +262,6 @@ func TestChartsOverTimeAreRead(t *testing.T) {
 				}
 			}
 			assert.Contains(t, says, chart.says)
-			b.picture(strings.ReplaceAll(chart.plot+"-"+t.Name(), "/", "-"))
 		}
 	})
 }
@@ -285,7 +282,6 @@ func TestFlameGraphsZoom(t *testing.T) {
 		b.press(kb.Enter)
 		assert.Equal(t, "storage.Commit: 1 s, 10 % of all, 100 % of storage.Commit", says())
 		assert.InDelta(t, 5, b.number(fmt.Sprintf("document.querySelectorAll(%q).length", area+" .call")), 0, "its callers, it and what it calls")
-		b.picture("zoom-" + strings.ReplaceAll(t.Name(), "/", "-"))
 		b.press(kb.Escape)
 		assert.Contains(t, says(), "shard.run: 8 s")
 		b.do(chromedp.Click(chromedp.CSS("article.shown .tools button")))
@@ -297,7 +293,6 @@ func TestFlameGraphsZoom(t *testing.T) {
 		b.do(chromedp.Click(chromedp.CSS("article.shown .tools button")), chromedp.SendKeys(chromedp.CSS("article.shown .tools input"), "queue."))
 		assert.Equal(t, "70 % of all is in or below such calls", b.text(shown+`.querySelector(".found").textContent`))
 		assert.InDelta(t, 2, b.number(fmt.Sprintf("document.querySelectorAll(%q).length", area+" .match")), 0)
-		b.picture("flame-" + strings.ReplaceAll(t.Name(), "/", "-"))
 	})
 }
 
@@ -307,7 +302,7 @@ type violation struct {
 	Nodes            []struct{ HTML, FailureSummary string }
 }
 
-// runAxe has axe-core look at the article that is shown. The others, which nobody sees, are set aside meanwhile: to look at them takes long.
+// runAxe checks the article that is shown with axe-core. It removes the hidden articles for that time, because checking all of them takes minutes.
 const runAxe = `(async () => {
 	const aside = [...document.querySelectorAll("article:not(.shown)")].map((article) => {
 		const place = document.createComment("");
@@ -341,13 +336,12 @@ func TestPagesAreAccessible(t *testing.T) {
 				b.goTo("#" + id)
 				b.until(fmt.Sprintf("%s.id === %q", shown, id))
 				b.accessible(id)
-				b.picture(strings.ReplaceAll(t.Name()+"-"+id, "/", "-"))
 			}
 		})
 	}
 }
 
-// distinct are the ids of articles that differ in what they consist of: of each set of kinds of parts the first.
+// distinct returns the id of the first article of each set of elements: articles with the same kinds of elements need one check.
 func distinct(b *tab) (ids []string) {
 	b.t.Helper()
 	joined := b.text(`(() => {

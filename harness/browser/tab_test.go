@@ -171,7 +171,7 @@ func (b *tab) number(expression string) float64 {
 	return evaluated[float64](b, expression)
 }
 
-// until waits until an expression is true. It asks from outside: the page's policy forbids to evaluate texts inside.
+// until waits until an expression is true. It polls over the protocol, because the page's policy forbids eval.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -189,21 +189,6 @@ func (b *tab) press(keys ...string) {
 	for _, key := range keys {
 		b.do(chromedp.KeyEvent(key))
 	}
-}
-
-// pictures is where pictures of the pages go, to look at; "" for nowhere.
-var pictures = os.Getenv("PRONY_PICTURES")
-
-// picture keeps a picture of what is shown, if pictures are asked for.
-func (b *tab) picture(name string) {
-	b.t.Helper()
-	if pictures == "" {
-		return
-	}
-	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	require.NoError(b.t, err)
-	require.NoError(b.t, os.MkdirAll(pictures, 0o755))
-	require.NoError(b.t, os.WriteFile(filepath.Join(pictures, name+".png"), png, 0o644))
 }
 
 // quiet fails if the console said something, or the page asked for more than its file.

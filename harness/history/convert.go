@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Commit is what a repository says of the commit that was measured. Both are zero if it does not know.
+// Commit has the date and the tag of the commit that was measured. Both are zero if the repository does not have the commit.
 type Commit struct {
 	Committed time.Time
 	Tag       string // the newest one that the commit has or descends from
@@ -22,8 +22,8 @@ type DroppedError struct{ Reason string }
 
 func (e *DroppedError) Error() string { return "no record: " + e.Reason }
 
-// FromResult returns the records of a result: one, or of a sweep those of its headline points. left says which headline figures were left out, and why. The rules
-// are those of the package comment. The error is a *DroppedError if the result has no record by those rules.
+// FromResult returns the records of a result: one record, or for a sweep the records of its first and last point. left says which headline figures were
+// left out, and why. The package comment has the rules. The error is a *DroppedError if the result has no record by those rules.
 func FromResult(r *result.Result, of Commit) (records []Record, left string, err error) {
 	if err := recordable(r); err != nil {
 		return nil, "", err

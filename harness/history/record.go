@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -82,11 +83,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
-		if err != nil {
-			return nil, fmt.Errorf("round the figure %v: %w", v, err)
-		}
-		text = strconv.AppendFloat(text, rounded, 'g', -1, 64)
+		text = strconv.AppendFloat(text, render.Rounded(v, digits), 'g', -1, 64)
 	}
 	return append(text, ']'), nil
 }

@@ -48,7 +48,7 @@ func ReadAll(dir string) ([]Record, error) {
 }
 
 // Read returns the records in the file at path, by time. The error names the line, what is wrong with it and what to do: an unknown version or field, a record of
-// another scenario, a record that is there twice, or one that is not in the order of time.
+// another scenario, a second record of one run, or a record out of the order of time.
 func Read(path string) ([]Record, error) {
 	_, records, err := readLines(path)
 	return records, err

@@ -131,7 +131,7 @@ func (w *writer) noplot(reason string) (string, error) {
 	return "No plot: " + reason, nil
 }
 
-// once refuses a second figure of one workload: one page may not cite a rate of one run, and another page that of another run of the same work.
+// once refuses to cite two runs of one workload: all pages of the set cite the figure of one run.
 func (s *set) once(v *value, p *page) error {
 	if v.of.run == nil {
 		return nil
@@ -169,15 +169,8 @@ func (v *value) key() string { return fmt.Sprintf("%s\n%s\n%d", v.of.name, v.met
 
 // revision is the commit of the data, in short.
 func revision(b result.Build) string {
-	commit := b.Commit[:min(len(b.Commit), shortCommit)]
-	if commit == "" {
-		return "unknown"
-	}
 	if b.Dirty {
-		return commit + ", with changes"
+		return render.Commit(b.Commit) + ", with changes"
 	}
-	return commit
+	return render.Commit(b.Commit)
 }
-
-// shortCommit is how many digits of a commit a page shows.
-const shortCommit = 12

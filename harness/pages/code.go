@@ -37,7 +37,7 @@ func (w *writer) code(path, declaration, test string) (string, error) {
 	return fmt.Sprintf("[`%s:%d`](../%s#L%d), held by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
 }
 
-// declared returns the number of the line that begins with a declaration, after which no other name goes on; 0 if there is none.
+// declared returns the number of the line that begins with a declaration, and 0 if there is no such line. "func run" is not the begin of "func runAll".
 func declared(text []byte, declaration string) int {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, len(text)+1)

@@ -125,7 +125,7 @@ func within(a, b any, percent any) (claim, error) {
 	}, nil
 }
 
-// silent marks in the text of a page what a holds wrote, so that a line with nothing else is left out.
+// silent is what holds writes. withoutSilent removes lines that consist of it.
 const silent = "\x00"
 
 // holds writes nothing, and fails if a comparison does not hold.

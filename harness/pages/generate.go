@@ -125,7 +125,7 @@ func (s *set) generate(p *page, navigation string) (text string, e entry, err er
 	if err := parsed.Execute(&b, nil); err != nil {
 		return "", entry{}, problem(p.source, err)
 	}
-	body := audible(b.String())
+	body := withoutSilent(b.String())
 	question, answer, problems := checked(p, body, w.plots)
 	text = fmt.Sprintf("# %s\n\n%s\n\n%s\n\n", p.title, navigation, strings.TrimSpace(body))
 	if lines := strings.Count(text, "\n"); lines < linesMin || lines > linesMax {
@@ -142,8 +142,8 @@ func (s *set) generate(p *page, navigation string) (text string, e entry, err er
 	return text + w.table() + "\n" + navigation + "\n", entry{question, answer}, nil
 }
 
-// audible leaves out the lines that have nothing but actions that write nothing.
-func audible(text string) string {
+// withoutSilent removes the lines that consist of actions that write nothing.
+func withoutSilent(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return strings.Contains(line, silent) && strings.TrimSpace(strings.ReplaceAll(line, silent, "")) == ""
 	})

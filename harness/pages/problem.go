@@ -43,7 +43,7 @@ func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(form
 // position finds the line in an error of text/template, whose template is named by its file.
 var position = regexp.MustCompile(`(?s)^template: .*?:(\d+)(?::\d+)?: (.*)$`)
 
-// problem makes a Problem of an error of text/template: the line, and what the action said, or what the template lacks.
+// problem converts an error of text/template into a Problem: its line, and the text of the action's own error if there is one.
 func problem(source string, err error) *Problem {
 	p := &Problem{File: source, Line: 1, Text: err.Error()}
 	if found := position.FindStringSubmatch(err.Error()); found != nil {

@@ -37,7 +37,6 @@ type group struct {
 // page is one page of the set.
 type page struct {
 	name, title string
-	group       string // its title
 	source      string // the path of its source
 }
 
@@ -57,7 +56,7 @@ func readSet(reports string) ([]group, error) {
 			g := group{title: b.Label()}
 			for _, inner := range b.Blocks("page", pageBlock) {
 				p := &page{
-					name: inner.Label(), group: g.title,
+					name:  inner.Label(),
 					title: inner.Text("title", hclfile.TextSpec{MaxBytes: titleMax, Required: true, Example: "What replication costs"}),
 				}
 				p.source = filepath.Join(folder, p.file())
@@ -90,7 +89,7 @@ func readSet(reports string) ([]group, error) {
 	return groups, nil
 }
 
-// Sources returns the paths of the sources of pages, sorted. README.md beside them is none. There are none without the folder.
+// Sources returns the sorted paths of the sources of pages: all Markdown files of the folder but README.md. It returns nil without the folder.
 func Sources(reports string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(reports, SourcesDir, "*.md"))
 	if err != nil {

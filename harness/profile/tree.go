@@ -15,7 +15,7 @@ type Call struct {
 	Function string
 	Value    int64
 	Calls    []*Call // the dearest first
-	// Omitted is how many calls this one stands for, which are left out: it has no function of its own. 0 of any other.
+	// Omitted is above 0 if this Call sums up that many smaller calls, which the tree leaves out. Function is empty then.
 	Omitted int
 }
 

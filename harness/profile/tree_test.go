@@ -90,7 +90,7 @@ func TestTreeKeepsTheTotalInSoManyCalls(t *testing.T) {
 			total += value
 		}
 		assert.Equal(t, total, tree.Value)
-		kept := -1 // the outermost is none
+		kept := -1 // the outermost call is not counted
 		var check func(*Call)
 		check = func(c *Call) {
 			if c.Omitted == 0 {

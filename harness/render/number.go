@@ -21,12 +21,17 @@ func Number(v float64) string {
 	if text, done := special(v, 'e', 2); done {
 		return text
 	}
-	// Rounding to three digits first keeps 999.6 from becoming 1000 with a digit too many.
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64)
-	if err != nil {
-		rounded = v
-	}
+	rounded := Rounded(v, 3) // first, so that 999.6 does not become 1000 with a digit too many
 	return thousands(strconv.FormatFloat(rounded, 'f', decimals(rounded, 3), 64))
+}
+
+// Rounded returns v with n significant digits. NaN and the infinities stay as they are.
+func Rounded(v float64, n int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', n-1, 64), 64)
+	if err != nil { // the largest finite numbers, rounded up
+		return v
+	}
+	return rounded
 }
 
 // Digits writes v with n significant digits, and more where the whole part has more; zeros at the end of the fraction are left out. With

@@ -34,7 +34,7 @@ type ChartLine struct {
 	Samples          uint64 // that a curve of percentiles is of
 	From, Step, Last float64
 	X, Y             []float64
-	Notes            []string // of each point; nil: there are none
+	Notes            []string // of each point; nil if no point has one
 }
 
 // ChartBand is a time in which something went on beside the lines.

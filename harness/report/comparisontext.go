@@ -77,12 +77,10 @@ func comparedSides(c *result.Comparison) string {
 }
 
 func shortCommit(s result.Side) string {
-	text := cmp.Or(s.Commit, "unknown")
-	text = text[:min(len(text), 12)]
 	if s.Dirty {
-		text += " with changes"
+		return render.Commit(s.Commit) + " with changes"
 	}
-	return text
+	return render.Commit(s.Commit)
 }
 
 // deltaTable is the metrics, with the mark of each in front.

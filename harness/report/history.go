@@ -136,7 +136,7 @@ func seriesSection(p *page, t history.Tracked, plot figure) {
 	if t.Records == 1 { // nothing moved: the other figures are in the record
 		first := t.Tracks[0]
 		newest := first.Samples[0]
-		p.paragraph("%s %s %s at commit %s. %s", code(first.Metric), sampleText(newest), text(first.Unit), code(shortHash(newest.Commit)), tooFewText(t, code))
+		p.paragraph("%s %s %s at commit %s. %s", code(first.Metric), sampleText(newest), text(first.Unit), code(render.Commit(newest.Commit)), tooFewText(t, code))
 		return
 	}
 	if plot.svg != nil {
@@ -149,7 +149,7 @@ func seriesSection(p *page, t history.Tracked, plot figure) {
 		if d := track.Drift; d != nil {
 			row[3], row[4], row[5], row[6] = sinceText(d, code), sampleText(d.From), driftText(track), apartText(d)
 		}
-		rows = append(rows, append(row, code(shortHash(newest.Commit)), sampleText(newest)))
+		rows = append(rows, append(row, code(render.Commit(newest.Commit)), sampleText(newest)))
 	}
 	p.table([]string{"figure", "unit", ">records", "drift since", ">then", ">drift", "intervals", "newest commit", ">newest"}, rows)
 	if few := tooFewText(t, code); few != "" {

@@ -70,7 +70,7 @@ func historyPanel(t history.Track) (*plot.Plot, error) {
 	for i, s := range t.Samples {
 		limit = max(limit, s.High, s.Median)
 		medians = append(medians, intervalPoint{x: float64(i), value: s.Median, low: s.Low, high: s.High})
-		names = append(names, plot.Tick{Value: float64(i), Label: shortHash(s.Commit)})
+		names = append(names, plot.Tick{Value: float64(i), Label: render.Commit(s.Commit)})
 	}
 	if limit == 0 {
 		limit = 1 // all figures are 0

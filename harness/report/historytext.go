@@ -28,7 +28,7 @@ func HistoryText(all []history.Tracked) string {
 			if d := track.Drift; d != nil {
 				row[3], row[4], row[5] = sinceText(d, unmarked), render.Number(d.From.Median), driftText(track)
 			}
-			table.Rows = append(table.Rows, append(row, shortHash(newest.Commit), render.Number(newest.Median)))
+			table.Rows = append(table.Rows, append(row, render.Commit(newest.Commit), render.Number(newest.Median)))
 			for _, c := range track.Changes {
 				changes = append(changes, fmt.Sprintf("  %s %s\n", trackName(track, unmarked), changeText(track, c, unmarked)))
 			}
@@ -71,7 +71,7 @@ func changeText(t history.Track, c history.Change, mark func(string) string) str
 	if c.Now.Median < c.Before.Median {
 		verb = "fell"
 	}
-	where := fmt.Sprintf("between commits %s and %s", mark(shortHash(c.After)), mark(shortHash(c.Until)))
+	where := fmt.Sprintf("between commits %s and %s", mark(render.Commit(c.After)), mark(render.Commit(c.Until)))
 	levels := fmt.Sprintf("from %s to %s, p = %s", levelText(c.Before), levelText(c.Now), render.Digits(c.P, 2))
 	if c.SpreadAlone {
 		return fmt.Sprintf("has another spread %s, and no other level for certain: %s", where, levels)
@@ -102,7 +102,7 @@ func sampleText(s history.Sample) string {
 
 // sinceText says what a drift counts from.
 func sinceText(d *history.Drift, mark func(string) string) string {
-	commit := mark(shortHash(d.From.Commit))
+	commit := mark(render.Commit(d.From.Commit))
 	if d.Tag == "" {
 		return "first record, " + commit
 	}
@@ -140,10 +140,4 @@ func tooFewText(t history.Tracked, mark func(string) string) string {
 		return ""
 	}
 	return strings.Join(few, ", ") + fmt.Sprintf(says, stat.ChangeMinN)
-}
-
-// shortHash is the begin of a commit's hash.
-func shortHash(commit string) string {
-	const digits = 10
-	return commit[:min(digits, len(commit))]
 }

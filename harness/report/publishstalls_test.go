@@ -3,6 +3,7 @@ package report_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,7 +57,7 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 	assert.Len(t, again.Rounds[0].Stalls.Commits, 15, "the run keeps what it measured")
 }
 
-// Data of which a page shows everything is published as it stands.
+// Data of which a page shows everything is published whole, without indentation.
 func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	run, reports := stored(t, r, hists), t.TempDir()
@@ -66,5 +67,6 @@ func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	require.NoError(t, err)
 	published, err := os.ReadFile(filepath.Join(reports, "data", "fixture", result.ResultFile))
 	require.NoError(t, err)
-	assert.Equal(t, string(measured), string(published))
+	assert.JSONEq(t, string(measured), string(published))
+	assert.Equal(t, 1, strings.Count(string(published), "\n"), "one line")
 }

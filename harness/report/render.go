@@ -129,18 +129,12 @@ func Publish(run, reportsDir string) ([]string, error) {
 	if err := keepEarlier(data, r.Run); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	files := []string{result.HistogramsFile, result.ResultFile}
-	less := keepShownStalls(r)
-	if less {
-		files = files[:1]
-	}
-	if err := copyFiles(run, data, files); err != nil {
+	if err := copyFiles(run, data, []string{result.HistogramsFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	if less {
-		if err := result.WriteResult(filepath.Join(data, result.ResultFile), r); err != nil {
-			return nil, fmt.Errorf("publish: %w", err)
-		}
+	keepShownStalls(r)
+	if err := result.WriteCompact(filepath.Join(data, result.ResultFile), r); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return Render(data, PagesFolder(reportsDir))
 }

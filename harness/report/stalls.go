@@ -88,9 +88,8 @@ func slowest(r *result.Result) []roundCommit {
 }
 
 // keepShownStalls removes the slow commits and the work of stores that the page of r does not show, and counts the commits as missing. A page
-// lists the longest commits of all rounds that count, and draws the round with the longest one. keepShownStalls reports whether it removed
-// anything.
-func keepShownStalls(r *result.Result) (removed bool) {
+// lists the longest commits of all rounds that count, and draws the round with the longest one.
+func keepShownStalls(r *result.Result) {
 	listed := slowest(r)
 	for _, rounds := range [][]result.Round{r.Rounds, r.Repeated} {
 		for i := range rounds {
@@ -98,12 +97,9 @@ func keepShownStalls(r *result.Result) (removed bool) {
 			if round.Stalls == nil || len(listed) > 0 && round == listed[0].round {
 				continue
 			}
-			less := keepListed(round, listed)
-			removed = removed || less.Missing > round.Stalls.Missing || len(round.Stalls.Work) > 0
-			round.Stalls = less
+			round.Stalls = keepListed(round, listed)
 		}
 	}
-	return removed
 }
 
 // keepListed returns what a round recorded of slow commits, with those that are listed only and without the work of stores.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -160,6 +161,20 @@ func WriteResult(path string, r *Result) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return WriteFile(path, data)
+}
+
+// WriteCompact writes a result as WriteResult does, without indentation: a third smaller, for a repository that keeps it.
+func WriteCompact(path string, r *Result) error {
+	data, err := encode(r)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	compact.WriteByte('\n')
+	return WriteFile(path, compact.Bytes())
 }
 
 func (f *Folder) writeJSON(name string, value any) error {

@@ -30,8 +30,8 @@ func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invali
 	return invalid
 }
 
-// repeatInvalid measures invalid rounds of a whole run again, after all others, and those that are invalid then once more. It begins no pass that would
-// take the repetitions above scenario.RepeatsMax. The last figures of a round stand, whatever they are.
+// repeatInvalid measures invalid rounds of a whole run again, after all others, and those that are still invalid a second time. It begins no pass that
+// would take the repetitions above scenario.RepeatsMax. The last figures of a round stand, whatever they are.
 func (r *runner) repeatInvalid(ctx context.Context, plan []plannedRound, failed map[int]bool) error {
 	for range repeatsOfARound {
 		plan = r.invalidRounds(plan, failed)

@@ -34,7 +34,7 @@ func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
 }
 
 // publishedRuns is a repository whose commits published results: two of this version, one without what its figures cover, one that is incorrect and
-// was published again with a byte more, and a file that is none. The first one was published again as it is.
+// was published again with a byte more, and a file that is no result. The first one was published again as it is.
 func publishedRuns(t *testing.T) {
 	t.Helper()
 	inRepository(t, "harness/code.go", "package harness\n")

@@ -32,7 +32,7 @@ type imported struct {
 	Dropped []importNotes `json:"dropped"` // runs without a record
 }
 
-// importNotes say what of a result is not in the history, and why.
+// importNotes say which figures of a result the history lacks, and why.
 type importNotes struct {
 	File string `json:"file"`
 	Run  string `json:"run,omitempty"` // "" if the file could not be read
@@ -130,10 +130,10 @@ func importHistory(ctx context.Context, revision, data, folder string) (*importe
 	return done, nil
 }
 
-// publishedBlob is one content that a published result.json had.
+// publishedBlob is one version of a published result.json.
 type publishedBlob struct{ hash, file string }
 
-// publishedBlobs returns the contents that the result.json of published pages had in the commits of a revision, the oldest first and each once.
+// publishedBlobs returns all versions of the published result.json files in the commits of a revision, the oldest first.
 func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob, error) {
 	commit, err := git(ctx, ".", "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
 	if err != nil {

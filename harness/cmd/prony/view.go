@@ -35,8 +35,8 @@ func viewCommand() *cobra.Command {
 it is interrupted. The folder is reports/, or the one that is given, such as a run's. It is read once. An HTML file that
 "prony report --html" wrote is served as it is.
 
-The operating system chooses the port. --listen 9100 chooses another one, and --listen 0.0.0.0:9100 lets other hosts reach the pages,
-whoever asks.`,
+The operating system chooses the port. --listen 9100 chooses another one, and --listen 0.0.0.0:9100 lets every host that reaches
+this one read the pages, without a password.`,
 		Example: `  prony view
   prony view --open runs/20261121T171500.123Z-smoke
   prony view --listen 9100 reports`,
@@ -116,7 +116,7 @@ func openBrowser(c *cobra.Command, url string) {
 			say(c.ErrOrStderr(), "can't open a browser: %v: open the address yourself", err)
 			return
 		}
-		go func() { _ = browser.Wait() }() // what it ends with is nobody's concern
+		go func() { _ = browser.Wait() }() // the exit code of a browser says nothing about the pages
 		return
 	}
 	say(c.ErrOrStderr(), "there is no program here that opens a browser (xdg-open, open or wslview): open the address yourself")

@@ -34,7 +34,7 @@ type conn struct {
 	closed  error // of the first Close
 
 	mu       sync.Mutex
-	calls    map[uint64]*call // not answered; nil for one that nobody waits for
+	calls    map[uint64]*call // calls without an answer, by id; nil for a call that was abandoned
 	last     uint64
 	sessions uint32
 	closes   bool  // Close was called
@@ -146,7 +146,7 @@ func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 	return of.err
 }
 
-// forget removes a call whose frame was not sent, and reports whether nobody else has taken the call.
+// forget removes a call whose frame was not sent. It returns false if the call has been answered or removed already.
 func (c *conn) forget(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +155,7 @@ func (c *conn) forget(id uint64) bool {
 	return is
 }
 
-// abandon makes the answer to a call be dropped, and reports whether nobody else has taken the call.
+// abandon marks a call so that its answer is dropped. It returns false if the call has been answered or removed already.
 func (c *conn) abandon(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -79,7 +79,7 @@ func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error
 	cancel()
 	c.calls.Wait()
 	failed = errors.Join(failed, to.Close())
-	if stopped { // else nobody listens any more
+	if stopped { // otherwise Prony has closed the connection
 		frame := beginFrame(nil, kindClosed, 0)
 		if failed == nil {
 			frame = appendText(frame, "")

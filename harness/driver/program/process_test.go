@@ -131,7 +131,7 @@ func TestAProgramThatBreaksTheRules(t *testing.T) {
 	require.ErrorContains(t, conn.Close(), "did not say why")
 }
 
-// A program whose Prony is gone stops what it has launched.
+// A program stops the servers that it launched when the Prony that started it has ended.
 func TestServersEndWithTheInput(t *testing.T) {
 	in, commands := io.Pipe()
 	answers, out := io.Pipe()

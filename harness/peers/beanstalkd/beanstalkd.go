@@ -50,43 +50,48 @@ func (target) Describe(ctx context.Context) program.Description {
 
 // Launch implements program.Target.
 func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
-	if _, err := peer.Settings("beanstalkd", nil, spec.Settings); err != nil {
+	processes, address, err := start(ctx, spec)
+	if err != nil {
 		return nil, err
 	}
-	s := &peer.Server{}
-	var address string
-	if len(spec.Addresses) > 0 {
-		address = spec.Addresses[0]
-	} else {
-		path, err := child.Find("beanstalkd")
-		if err != nil {
-			return nil, err
-		}
-		addresses, err := child.Addresses(1)
-		if err != nil {
-			return nil, err
-		}
-		address = addresses[0]
-		command := []string{path, "-l", "127.0.0.1", "-p", child.Port(address), "-z", fmt.Sprint(jobBytesMax)}
-		switch spec.Guarantee {
-		case program.OS:
-			command = append(command, "-b", spec.Folder, "-F")
-		case program.Fsync:
-			command = append(command, "-b", spec.Folder, "-f", "0")
-		}
-		s.Processes, err = child.Start(ctx, spec.Folder, child.Program{
-			Name: "beanstalkd", Command: command,
-			Serves: func(ctx context.Context) error { return child.Accepts(ctx, address) },
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	s.Prepare = func(context.Context) error { return nil } // a tube is there as soon as it is used
-	s.Open = func(context.Context) (driver.Conn, error) {
-		return &conn{address: address, lease: max(time.Second, spec.Lease.Round(time.Second))}, nil
+	s := &peer.Server{
+		Processes: processes,
+		Prepare:   func(context.Context) error { return nil }, // a tube is there as soon as it is used
+		Open: func(context.Context) (driver.Conn, error) {
+			return &conn{address: address, lease: max(time.Second, spec.Lease.Round(time.Second))}, nil
+		},
 	}
 	return s.Begin(ctx)
+}
+
+// start starts a server with the guarantee of a launch. If the launch has an address, start returns that and starts nothing.
+func start(ctx context.Context, spec program.LaunchSpec) (*child.Servers, string, error) {
+	if _, err := peer.Settings("beanstalkd", nil, spec.Settings); err != nil {
+		return nil, "", err
+	}
+	if len(spec.Addresses) > 0 {
+		return nil, spec.Addresses[0], nil
+	}
+	path, err := child.Find("beanstalkd")
+	if err != nil {
+		return nil, "", err
+	}
+	addresses, err := child.Addresses(1)
+	if err != nil {
+		return nil, "", err
+	}
+	command := []string{path, "-l", "127.0.0.1", "-p", child.Port(addresses[0]), "-z", fmt.Sprint(jobBytesMax)}
+	switch spec.Guarantee {
+	case program.OS:
+		command = append(command, "-b", spec.Folder, "-F")
+	case program.Fsync:
+		command = append(command, "-b", spec.Folder, "-f", "0")
+	}
+	processes, err := child.Start(ctx, spec.Folder, child.Program{
+		Name: "beanstalkd", Command: command,
+		Serves: func(ctx context.Context) error { return child.Accepts(ctx, addresses[0]) },
+	})
+	return processes, addresses[0], err
 }
 
 // tube returns the name of a queue's tube.

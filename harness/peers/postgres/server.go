@@ -93,26 +93,27 @@ func (target) Describe(ctx context.Context) program.Description {
 
 // Launch implements program.Target.
 func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
-	if _, err := peer.Settings("postgresql", nil, spec.Settings); err != nil {
+	processes, address, err := Start(ctx, "postgresql", spec)
+	if err != nil {
 		return nil, err
 	}
-	s := &peer.Server{}
-	var address string
-	if len(spec.Addresses) > 0 {
-		address = spec.Addresses[0]
-	} else {
-		var err error
-		if s.Processes, address, err = Start(ctx, spec); err != nil {
-			return nil, err
-		}
+	s := &peer.Server{
+		Processes: processes,
+		Prepare:   func(ctx context.Context) error { return makeTable(ctx, address, spec) },
+		Open:      func(ctx context.Context) (driver.Conn, error) { return open(ctx, address, spec) },
 	}
-	s.Prepare = func(ctx context.Context) error { return makeTable(ctx, address, spec) }
-	s.Open = func(ctx context.Context) (driver.Conn, error) { return open(ctx, address, spec) }
 	return s.Begin(ctx)
 }
 
-// Start makes a database cluster in the launch's folder and starts its server.
-func Start(ctx context.Context, spec program.LaunchSpec) (*child.Servers, string, error) {
+// Start makes a database cluster in the launch's folder and starts its server for a target, which has no settings. If the launch has an address,
+// Start returns that and starts nothing.
+func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.Servers, string, error) {
+	if _, err := peer.Settings(target, nil, spec.Settings); err != nil {
+		return nil, "", err
+	}
+	if len(spec.Addresses) > 0 {
+		return nil, spec.Addresses[0], nil
+	}
 	initdb, err := find("initdb")
 	if err != nil {
 		return nil, "", err

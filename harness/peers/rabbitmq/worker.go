@@ -34,7 +34,7 @@ type life struct {
 	mu     sync.Mutex          // held while acknowledgements are sent
 	below  uint64              // all deliveries up to this tag are acknowledged; tags count from 1
 	above  map[uint64]struct{} // acknowledged ones with a higher tag
-	asked  *confirmation       // which the next confirmation answers; nil where nobody waits
+	asked  *confirmation       // answered by the next confirmation; nil if no caller waits
 	asking bool                // a goroutine asks for confirmations
 }
 

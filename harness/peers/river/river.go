@@ -49,21 +49,15 @@ func (target) Describe(ctx context.Context) program.Description {
 
 // Launch implements program.Target.
 func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
-	if _, err := peer.Settings("river", nil, spec.Settings); err != nil {
+	processes, address, err := postgres.Start(ctx, "river", spec)
+	if err != nil {
 		return nil, err
 	}
-	s := &peer.Server{}
-	var address string
-	if len(spec.Addresses) > 0 {
-		address = spec.Addresses[0]
-	} else {
-		var err error
-		if s.Processes, address, err = postgres.Start(ctx, spec); err != nil {
-			return nil, err
-		}
+	s := &peer.Server{
+		Processes: processes,
+		Prepare:   func(ctx context.Context) error { return migrate(ctx, address) },
+		Open:      func(ctx context.Context) (driver.Conn, error) { return open(ctx, address, spec) },
 	}
-	s.Prepare = func(ctx context.Context) error { return migrate(ctx, address) }
-	s.Open = func(ctx context.Context) (driver.Conn, error) { return open(ctx, address, spec) }
 	return s.Begin(ctx)
 }
 

@@ -9,8 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report"
 )
 
@@ -55,11 +55,7 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil, fmt.Errorf("%v is not a number that a chart can show", v)
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(rounded)
+	return json.Marshal(render.Rounded(v, 4))
 }
 
 // dataFolders are the folders that may have data of the pages below a folder: it, which may be a run's, and those below data/.

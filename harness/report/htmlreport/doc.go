@@ -6,7 +6,7 @@
 // other; with them one at a time.
 //
 // A plot whose data is stored beside the pages becomes a chart, from which a reader reads values, and the profiles of a run become flame
-// graphs, on an article of their own. The plots, and tables of the functions that cost most, are what there is of them without scripts.
+// graphs, on an article of their own. Without scripts a reader sees the plots, and tables of the functions that cost most.
 //
 // Text of pages is escaped, HTML in Markdown is shown as text, and of an SVG only the shapes and texts that plots consist of are taken
 // over. The same folder yields the same bytes. Handler and Serve serve a file to browsers.

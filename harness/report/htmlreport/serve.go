@@ -30,7 +30,7 @@ func Handler(document []byte) http.Handler {
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Length", strconv.Itoa(len(document)))
-		_, _ = w.Write(document) // net/http drops the body of an answer to HEAD; a reader that went away is its own loss
+		_, _ = w.Write(document) // net/http drops the body of an answer to HEAD; an error means that the client went away
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -82,7 +82,7 @@ func Serve(ctx context.Context, listener net.Listener, document []byte) error {
 	defer cancel()
 	err := server.Shutdown(stopping)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // a reader that does not take its answer is cut off
+		err = server.Close() // clients that do not read their answer are cut off
 	}
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

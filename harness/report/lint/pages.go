@@ -63,7 +63,7 @@ func withoutSource(folder, format string, sources func(name string) []string) (a
 	return all, nil
 }
 
-// pageNames returns the names of the pages in a folder, without ".md". The index is no page.
+// pageNames returns the names of the pages in a folder, without ".md" and without the index.
 func pageNames(folder string) (names []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -96,7 +96,7 @@ func stalePages(reports string, measured Measured, behind Behind) (all []Finding
 		n, err := behind(commit)
 		switch {
 		case err != nil:
-			unknown = append(unknown, fmt.Sprintf("%s (%s)", name, commit[:min(shortCommit, len(commit))]))
+			unknown = append(unknown, fmt.Sprintf("%s (%s)", name, render.Commit(commit)))
 		case n > BehindMax:
 			old = append(old, fmt.Sprintf("%s (%d)", name, n))
 		}
@@ -110,9 +110,6 @@ func stalePages(reports string, measured Measured, behind Behind) (all []Finding
 	warn(old, fmt.Sprintf("%%s measured code that more than %d commits have changed since: measure again: %%s", BehindMax))
 	return all, nil
 }
-
-// shortCommit is how much of a commit's name a warning shows.
-const shortCommit = 12
 
 // Differs returns the first line, from 1, in which a file is not the text that it should be: 0 if it is that text, and 1 if there is no file.
 func Differs(path, want string) (int, error) {

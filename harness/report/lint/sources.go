@@ -7,8 +7,8 @@ import (
 	"regexp"
 )
 
-// Sources looks at the sources of pages, whose figures come from data: a number with a unit of measurement in their prose is a finding. What
-// stands in code, in an action ({{...}}) or in the address of a link is none: sizes and settings are written as code.
+// Sources looks at the sources of pages, whose figures come from data: a number with a unit of measurement in their prose is a finding.
+// Numbers in code spans, in actions ({{...}}) and in addresses of links are allowed: sizes and settings are written as code.
 func Sources(paths ...string) (all []Finding, err error) {
 	for _, path := range paths {
 		source, err := os.ReadFile(path)
@@ -36,7 +36,7 @@ var notProse = []*regexp.Regexp{
 	regexp.MustCompile(`\]\([^)\n]*\)`),
 }
 
-// measure is a number with a unit of measurement. "64 tasks" and "3 nodes" are none: they count what was set up.
+// measure is a number with a unit of measurement. "64 tasks" and "3 nodes" are counts of what was set up, and do not match.
 var measure = regexp.MustCompile(`(?:^|[^\w.,])(\d[\d,]*(?:\.\d+)?(?:\s?[a-zµ]+/(?:s|cycle|second)|[\s-]?(?:%|µs|us|ms|ns|s|min|h|[kKMGT]i?B|B)|[\s-](?:percent|times|bytes|seconds?|minutes?|hours?|milliseconds?|microseconds?|CPUs?|cores?)|\s?x))(?:[^\w]|$)`)
 
 // blank writes a space over each byte of a text but the ends of lines, so that all else stays where it is.

@@ -33,7 +33,7 @@ type Program struct {
 	Env     []string // besides this process's environment
 	// Serves returns nil once the server serves. It is asked again and again with a context of some seconds.
 	Serves func(ctx context.Context) error
-	// Helper is a process that the servers need and that is none of them: PIDs leaves it out.
+	// Helper marks a process that the servers need and that is not a server itself. PIDs leaves helpers out.
 	Helper bool
 }
 
