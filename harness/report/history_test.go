@@ -108,9 +108,9 @@ func TestHistoryTextOfAChange(t *testing.T) {
 			{Metric: metric, Samples: []history.Sample{sample}, Changes: []history.Change{change}},
 		}}})
 	}
-	assert.Contains(t, text(result.ServerCPUUsPerCycle), "  server_cpu_us_per_cycle fell (-50.0 %) between commits 0123456789 and fedcba9876, which is better:"+
+	assert.Contains(t, text(result.ServerCPUUsPerCycle), "  server_cpu_us_per_cycle fell (-50.0 %) between commits 0123456789ab and fedcba987654, which is better:"+
 		" from 2.00 (1.00 to 3.00, 5 records) to 1.00 (1.00 to 1.00, 7 records), p = 0.001\n")
 	assert.Contains(t, text(result.CyclesPerS), "which is worse")
 	change.SpreadAlone = true
-	assert.Contains(t, text(result.CyclesPerS), "cycles_per_s has another spread between commits 0123456789 and fedcba9876, and no other level for certain: from 2.00")
+	assert.Contains(t, text(result.CyclesPerS), "cycles_per_s has another spread between commits 0123456789ab and fedcba987654, and no other level for certain: from 2.00")
 }

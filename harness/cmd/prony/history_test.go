@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/history"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -109,7 +110,7 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 	require.Equal(t, 0, got.code, got.stderr)
 	text := got.stdout
 	for i, r := range records {
-		text = strings.ReplaceAll(text, r.Commit[:10], fmt.Sprintf("<commit %d>", i))
+		text = strings.ReplaceAll(text, render.Commit(r.Commit), fmt.Sprintf("<commit %d>", i))
 	}
 	text = strings.ReplaceAll(text, records[0].Settings, "<settings>")
 	golden := filepath.Join(here, "testdata", "history.golden")
