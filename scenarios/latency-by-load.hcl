@@ -27,7 +27,7 @@ scenario "latency-by-load" {
 
   phases {
     warmup = "2s"
-    window = "10s"
+    window = "5s"
     drain  = "30s"
   }
 

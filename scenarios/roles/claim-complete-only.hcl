@@ -19,13 +19,13 @@ scenario "roles-claim-complete-only" {
   }
 
   backlog {
-    tasks = 8000000
+    tasks = 4000000
     fill  = "5m"
   }
 
   phases {
     warmup = "2s"
-    window = "10s"
+    window = "5s"
     drain  = "2m"
   }
 
