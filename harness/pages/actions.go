@@ -17,13 +17,15 @@ type writer struct {
 	rows []*row
 	// plots counts the plots of the page, or the reasons for none.
 	plots int
+	// drawn are the plots that were made for this page.
+	drawn []Page
 }
 
 // actions are the functions of a source. The package's documentation explains them.
 func (w *writer) actions() template.FuncMap {
 	return template.FuncMap{
 		"figure": w.figure, "at": w.at, "ratio": w.ratio, "percent": w.percent, "change": w.change, "holds": holds, "less": less, "greater": greater,
-		"within": within, "unclear": unclear, "bound": w.bound, "measured": w.measured, "plot": w.plot, "noplot": w.noplot, "code": w.code, "page": w.link,
+		"within": within, "unclear": unclear, "bound": w.bound, "measured": w.measured, "plot": w.plot, "noplot": w.noplot, "multiples": w.multiples, "code": w.code, "page": w.link,
 	}
 }
 
@@ -136,7 +138,7 @@ func (s *set) once(v *value, p *page) error {
 	if v.of.run == nil {
 		return nil
 	}
-	work := v.metric + "\n" + v.work()
+	work := v.workload + "\n" + v.metric + "\n" + v.work()
 	first, has := s.cited[work]
 	if !has {
 		s.cited[work] = &citation{v, p}
@@ -165,7 +167,9 @@ func (v *value) work() string {
 }
 
 // key tells figures apart.
-func (v *value) key() string { return fmt.Sprintf("%s\n%s\n%d", v.of.name, v.metric, v.point.Number) }
+func (v *value) key() string {
+	return fmt.Sprintf("%s\n%s\n%s\n%d", v.of.name, v.workload, v.metric, v.point.Number)
+}
 
 // revision is the commit of the data, in short.
 func revision(b result.Build) string {

@@ -22,7 +22,7 @@ func divided(a, b *value) (quotient, error) {
 		return quotient{}, refuse("no ratio of %s and %s: both must be above 0", a.named(), b.named())
 	}
 	spec, _ := result.Lookup(a.metric)
-	if a.of == b.of && a.of.run != nil && a.metric == b.metric && a.point.Number != b.point.Number && !spec.Merged() && !spec.OfLedger() {
+	if a.of == b.of && a.of.run != nil && a.metric == b.metric && a.workload == "" && b.workload == "" && a.point.Number != b.point.Number && !spec.Merged() && !spec.OfLedger() {
 		if m, err := result.TurnRatio(a.of.run.Rounds, a.metric, a.point.Number, b.point.Number); err == nil {
 			return quotient{m, true}, nil
 		}

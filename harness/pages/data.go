@@ -30,9 +30,10 @@ type dataset struct {
 
 // value is a figure of the data.
 type value struct {
-	of     *dataset
-	metric string
-	point  result.Point // number 0 without a sweep
+	of       *dataset
+	metric   string
+	workload string       // "" of all workloads together
+	point    result.Point // number 0 without a sweep
 	result.Metric
 	durability string
 	rounds     string // "7 × 10 s"
@@ -113,7 +114,7 @@ func (s *store) open(name string) (*dataset, error) {
 	return d, nil
 }
 
-// value returns a figure of the data.
+// value returns a figure of the data: of METRIC, or of WORKLOAD.METRIC.
 func (d *dataset) value(metric string, at []string) (*value, error) {
 	if d.soak != nil {
 		return d.ofSoak(metric, at)
@@ -122,22 +123,49 @@ func (d *dataset) value(metric string, at []string) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, has := point.Metrics[metric]
+	metrics, of := point.Metrics, fmt.Sprintf("%q", d.name)
+	workload, metric, one := strings.Cut(metric, ".")
+	if !one {
+		workload, metric = "", workload
+	} else if metrics, err = d.ofWorkload(point, workload); err != nil {
+		return nil, err
+	} else {
+		of = fmt.Sprintf("the workload %q of %q", workload, d.name)
+	}
+	m, has := metrics[metric]
 	if !has {
-		return nil, refuse("%q has no metric %q%s: %s", d.name, metric, placed(point), meant(metric, slices.Sorted(maps.Keys(point.Metrics))))
+		return nil, refuse("%s has no metric %q%s: %s", of, metric, placed(point), meant(metric, slices.Sorted(maps.Keys(metrics))))
 	}
 	spec, known := result.Lookup(metric)
 	if !known {
 		return nil, refuse("%q is a metric of another version of Prony: measure %q again", metric, d.name)
 	}
 	v := &value{
-		of: d, metric: metric, point: *point, Metric: m, durability: d.manifest.Durability(), rounds: report.Windows(d.run, point.Number),
+		of: d, metric: metric, workload: workload, point: *point, Metric: m, durability: d.manifest.Durability(), rounds: report.Windows(d.run, point.Number),
 		anchor: lint.Anchor(report.SummaryHeading(d.run)), single: m.N == 1 && !spec.Bounded, sum: spec.Sum(),
 	}
 	if point.Number > 0 {
 		v.durability, v.anchor = report.PointDurability(d.run, *point), lint.Anchor(report.PointHeading(d.run, *point))
 	}
+	if workload != "" {
+		v.anchor = lint.Anchor(report.WorkloadsHeading(d.run))
+	}
 	return v, nil
+}
+
+// ofWorkload returns the metrics of one of several workloads at a point.
+func (d *dataset) ofWorkload(point *result.Point, name string) (map[string]result.Metric, error) {
+	var names []string
+	for _, w := range point.Workloads {
+		if w.Name == name {
+			return w.Metrics, nil
+		}
+		names = append(names, w.Name)
+	}
+	if len(names) == 0 {
+		return nil, refuse("%q has no workload %q with figures of its own: leave out %q", d.name, name, name+".")
+	}
+	return nil, refuse("%q has no workload %q: %s", d.name, name, meant(name, names))
 }
 
 // placed says which point is meant.
@@ -155,7 +183,7 @@ func (d *dataset) point(at []string) (*result.Point, error) {
 		if len(at) > 0 {
 			return nil, refuse("%q has no sweep: leave out %s", d.name, quoted(at))
 		}
-		return &result.Point{Metrics: result.Published(d.run)}, nil
+		return &result.Point{Metrics: result.Published(d.run), Workloads: result.PublishedWorkloads(d.run)}, nil
 	}
 	var names []string
 	for i := range points {

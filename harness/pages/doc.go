@@ -2,7 +2,7 @@
 // stored data, at each generation: the same sources and the same data yield the same bytes.
 //
 // A source is reports/pages/NAME.md: Markdown with actions of text/template. reports/pages/pages.hcl has the names, the titles, the order and
-// the groups of all pages. The actions, in which SCENARIO names a folder of reports/data, METRIC a metric, and each "NAME=VALUE" the value of a
+// the groups of all pages. The actions, in which SCENARIO names a folder of reports/data, METRIC a metric, or WORKLOAD.METRIC that of one of several workloads, and each "NAME=VALUE" the value of a
 // sweep at the point that is meant:
 //
 //	{{figure "SCENARIO" "METRIC" "NAME=VALUE"...}}     the figure with its unit and interval, linked to the page of the data
@@ -16,7 +16,8 @@
 //	{{holds (unclear (at ...) (at ...))}}              likewise: neither is certainly less than the other
 //	{{bound "SCENARIO" "NAME=VALUE"...}}               what the run says that limits its rate
 //	{{measured "SCENARIO"...}}                         how it was measured: a list of five lines
-//	{{plot "SCENARIO" "KIND"}}                         a plot of the page of the data: latency, throughput, sweep, ...
+//	{{plot "SCENARIO" "KIND"}}                         a plot of the page of the data: latency, throughput, sweep, ...; "selftest" "power" that of the gate
+//	{{multiples "METRIC" "SCENARIO"...}}               small plots, one for each scenario: the metric at each point as a multiple of the first
 //	{{noplot "REASON"}}                                why the page has no plot
 //	{{code "PATH" "DECLARATION" "TEST"}}               a link to a declaration in the code and to the test that holds what is said of it
 //	{{page "NAME"}}                                    a link to another page

@@ -79,6 +79,9 @@ func (v *value) place() string {
 	if v.point.Number > 0 {
 		text += ", `" + v.point.Name + "`"
 	}
+	if v.workload != "" {
+		text += ", workload `" + v.workload + "`"
+	}
 	return text
 }
 
@@ -87,6 +90,9 @@ func (v *value) named() string {
 	text := fmt.Sprintf("%s of %s", v.metric, v.of.name)
 	if v.point.Number > 0 {
 		text += " at " + v.point.Name
+	}
+	if v.workload != "" {
+		text = v.workload + "." + text
 	}
 	return text + " = " + v.String()
 }

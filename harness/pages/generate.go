@@ -31,14 +31,14 @@ func (s *set) pages() (all []*page) {
 	return all
 }
 
-// Page is a generated page.
+// Page is a generated page, or a plot that was drawn for one.
 type Page struct {
 	Source string // what it was made from
 	Path   string
 	Text   string
 }
 
-// Generate makes all pages of the sources in reports/pages, and last the index. It writes nothing. The error holds everything that is
+// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error holds everything that is
 // wrong; see Problems.
 func Generate(reports string) ([]Page, error) {
 	groups, err := readSet(reports)
@@ -55,13 +55,13 @@ func Generate(reports string) ([]Page, error) {
 	entries := map[*page]entry{}
 	all := s.pages()
 	for i, p := range all {
-		text, e, err := s.generate(p, navigation(all, i))
+		text, drawn, e, err := s.generate(p, navigation(all, i))
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
 		entries[p] = e
-		generated = append(generated, Page{p.source, filepath.Join(reports, p.file()), text})
+		generated = append(append(generated, Page{p.source, filepath.Join(reports, p.file()), text}), drawn...)
 	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
@@ -107,23 +107,23 @@ func Altered(reports string) (altered []*Problem, err error) {
 	return altered, nil
 }
 
-// generate makes one page.
-func (s *set) generate(p *page, navigation string) (text string, e entry, err error) {
+// generate makes one page, with the plots that are drawn for it.
+func (s *set) generate(p *page, navigation string) (text string, drawn []Page, e entry, err error) {
 	source, err := os.ReadFile(p.source)
 	if err != nil {
-		return "", entry{}, fmt.Errorf("pages: %w", err)
+		return "", nil, entry{}, fmt.Errorf("pages: %w", err)
 	}
 	if len(source) > bytesMax {
-		return "", entry{}, &Problem{p.source, 1, fmt.Sprintf("the source has more than %s bytes", render.Count(bytesMax))}
+		return "", nil, entry{}, &Problem{p.source, 1, fmt.Sprintf("the source has more than %s bytes", render.Count(bytesMax))}
 	}
 	w := &writer{set: s, page: p}
 	parsed, err := template.New(p.source).Funcs(w.actions()).Parse(string(source))
 	if err != nil {
-		return "", entry{}, problem(p.source, err)
+		return "", nil, entry{}, problem(p.source, err)
 	}
 	var b strings.Builder
 	if err := parsed.Execute(&b, nil); err != nil {
-		return "", entry{}, problem(p.source, err)
+		return "", nil, entry{}, problem(p.source, err)
 	}
 	body := withoutSilent(b.String())
 	question, answer, problems := checked(p, body, w.plots)
@@ -137,9 +137,9 @@ func (s *set) generate(p *page, navigation string) (text string, e entry, err er
 		for _, p := range problems {
 			all = append(all, p)
 		}
-		return "", entry{}, errors.Join(all...)
+		return "", nil, entry{}, errors.Join(all...)
 	}
-	return text + w.table() + "\n" + navigation + "\n", entry{question, answer}, nil
+	return text + w.table() + "\n" + navigation + "\n", w.drawn, entry{question, answer}, nil
 }
 
 // withoutSilent removes the lines that consist of actions that write nothing.

@@ -120,6 +120,7 @@ func TestMistakesInSources(t *testing.T) {
 		{last, `{{measured}}`, lastAt + "measured has no scenario"},
 		{last, `{{plot "alone" "sweep"}}`, lastAt + `"alone" has no plot "sweep": there are throughput, latency`},
 		{last, `{{plot "alon" "sweep"}}`, lastAt + `there is no data of "alon": did you mean "alone"?`},
+		{last, `{{plot "selftest" "power"}}`, "render it first, by make pages"},
 		{last, `{{plot "other" "sweep"}}`, "render it first, by make pages"},
 		{last, `{{noplot " "}}`, lastAt + "noplot has no reason"},
 		{last, `{{code "engine/b.go" "func run" "TestRun"}}`, lastAt + "the code that the page names is not there: "},
@@ -301,4 +302,74 @@ func TestPointsOfASweepOfSeveralSettings(t *testing.T) {
 	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "producers=4" "workers=8" "batch=1"}}`))
 	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=64" "workers, producers=uniform(1, 2), 4"}}`), "as it is stored, where its parts can't be told")
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=1" "workers=8"}}`), `name one completely: "batch=1" "workers=8" "producers=4", or`)
+}
+
+// A page shows the plots of the gate's self-test, which stand beside the pages of the set.
+func TestPlotsOfTheSelfTest(t *testing.T) {
+	reports := repository(t)
+	write(t, filepath.Join(reports, "selftest.md"), "![Power](selftest-power.svg)\n")
+	require.NoError(t, one(t, reports, "this is the last line.", `{{plot "selftest" "power"}}`))
+	_, err := pages.Write(reports)
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "![Power](selftest-power.svg)")
+}
+
+// A figure of one workload of several is named by both, and stands on its page among the workloads.
+func TestFiguresOfWorkloads(t *testing.T) {
+	reports := repository(t)
+	r, hists := made(t, "pair", swept, batches()...)
+	for i := range r.Points {
+		rate := r.Points[i].Metrics[result.CyclesPerS]
+		quiet := result.Metric{Median: float64(10 * (i + 1)), Low: float64(10*(i+1) - 1), High: float64(10*(i+1) + 1), N: rate.N, Unit: rate.Unit}
+		r.Points[i].Workloads = []result.Workload{{Name: "quiet", Metrics: map[string]result.Metric{result.CyclesPerS: quiet}}, {Name: "noisy"}}
+	}
+	publish(t, reports, r, hists)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{figure "pair" "quiet.cycles_per_s" "batch=1"}} and {{ratio (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1")}}
+{{holds (less (at "pair" "quiet.cycles_per_s" "batch=1") (at "pair" "cycles_per_s" "batch=1"))}}`))
+	_, err := pages.Write(reports)
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](scenarios/pair.md#workloads-durability-none) and [2.00 times (1.73 to 2.33)](#figures-of-this-page)",
+		"the rounds of the run are of all workloads: the ratio is not theirs")
+	assert.Contains(t, string(page), "`pair`, `batch=64`, workload `quiet`")
+	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "quite.cycles_per_s" "batch=1"}}`), `"pair" has no workload "quite": did you mean "quiet"?`)
+	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "noisy.lost" "batch=1"}}`), `the workload "noisy" of "pair" has no metric "lost" at batch=1`)
+	assert.ErrorContains(t, one(t, reports, last, `{{figure "swept" "quiet.cycles_per_s" "batch=1"}}`), `"swept" has no workload "quiet" with figures of its own: leave out "quiet."`)
+	assert.ErrorContains(t, one(t, reports, last, `{{holds (less (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1"))}}`), "quiet.cycles_per_s of pair at batch=64 = 20.0")
+}
+
+// Small plots have the ratios of the turns, at each value but the first, and stand beside the page as a file of its own.
+func TestMultiples(t *testing.T) {
+	reports := repository(t)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{multiples "cycles_per_s" "swept" "swept"}}`))
+	paths, err := pages.Write(reports)
+	require.NoError(t, err)
+	drawn := filepath.Join(reports, "one-multiples.svg")
+	require.Contains(t, paths, drawn)
+	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "](one-multiples.svg)")
+	svg, err := os.ReadFile(drawn)
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(svg), ">batch (none)</text>"), "a plot for each scenario")
+	assert.Equal(t, 2, strings.Count(string(svg), ">64</text>"), "with its values")
+	require.NoError(t, os.Remove(drawn))
+	altered, err := pages.Altered(reports)
+	require.NoError(t, err)
+	require.Len(t, altered, 1)
+	assert.Equal(t, drawn, altered[0].File)
+	for from, says := range map[string]string{
+		`{{multiples "cycles_per_s"}}`:         "multiples has no scenario",
+		`{{multiples "cycles_per_s" "alone"}}`: `"alone" has no sweep`,
+		`{{multiples "lost" "long"}}`:          `"long" is a soak, and has no sweep`,
+		`{{multiples "lost" "swept"}}`:         "both must be above 0",
+		`{{multiples "lots" "swept"}}`:         `has no metric "lots"`,
+	} {
+		assert.ErrorContains(t, one(t, reports, last, from), says)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,15 +15,22 @@ import (
 // image is a plot of a page: its text and its file.
 var image = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\.svg\)`)
 
-// plot shows a plot of the page of the data, with the text that it has there.
+// selfTest is the page of the gate's self-test, which is made from no run.
+const selfTest = "selftest"
+
+// plot shows a plot of the page of the data, with the text that it has there. The self-test of the gate has its page beside those of the set.
 func (w *writer) plot(name, kind string) (string, error) {
-	if !slices.Contains(w.set.data.names, name) {
-		return "", refuse("there is no data of %q: %s", name, meant(name, w.set.data.names))
+	folder := dataPages
+	switch {
+	case name == selfTest:
+		folder = "."
+	case !slices.Contains(w.set.data.names, name):
+		return "", refuse("there is no data of %q: %s", name, meant(name, append(w.set.data.names, selfTest)))
 	}
-	path := filepath.Join(w.set.reports, dataPages, name+".md")
-	text, err := os.ReadFile(path)
+	page := filepath.Join(w.set.reports, folder, name+".md")
+	text, err := os.ReadFile(page)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", refuse("there is no page %s with the plots of %q: render it first, by make pages", path, name)
+		return "", refuse("there is no page %s with the plots of %q: render it first, by make pages", page, name)
 	}
 	if err != nil {
 		return "", err
@@ -32,7 +40,7 @@ func (w *writer) plot(name, kind string) (string, error) {
 		has := strings.TrimPrefix(found[2], name+"-")
 		if has == kind {
 			w.plots++
-			return fmt.Sprintf("![%s](%s/%s.svg)", found[1], dataPages, found[2]), nil
+			return fmt.Sprintf("![%s](%s.svg)", found[1], path.Join(folder, found[2])), nil
 		}
 		kinds = append(kinds, has)
 	}

@@ -101,7 +101,12 @@ func newChart(r *result.Result, plot, title, x, y string) Chart {
 func latencyCharts(r *result.Result, hists []result.RoundHistograms) ([]Chart, error) {
 	latency := newChart(r, "-latency", "latency by percentile", "percentile", "latency (ms)")
 	latency.Nines = true
+	workloads := newChart(r, "-workloads", "cycle latency of each workload", "percentile", "latency (ms)")
+	workloads.Nines = true
 	var err error
+	for _, c := range workloadCurves(r, hists) {
+		err = errors.Join(err, workloads.curve(c.name, c.cycle))
+	}
 	if len(r.Points) > 0 {
 		for _, point := range r.Points {
 			err = errors.Join(err, latency.curve(point.Name, func() (*hdrhistogram.Histogram, error) {
@@ -109,7 +114,7 @@ func latencyCharts(r *result.Result, hists []result.RoundHistograms) ([]Chart, e
 				return merged.Cycle, err
 			}))
 		}
-		return []Chart{latency}, err
+		return []Chart{latency, workloads}, err
 	}
 	merged, err := mergeTimed(r.Rounds, hists, 0)
 	if errors.Is(err, errNothingToPlot) {
@@ -124,24 +129,6 @@ func latencyCharts(r *result.Result, hists []result.RoundHistograms) ([]Chart, e
 			name = openNames[kind.Name]
 		}
 		err = errors.Join(err, latency.curve(name, func() (*hdrhistogram.Histogram, error) { return kind.Histogram, nil }))
-	}
-	workloads := newChart(r, "-workloads", "cycle latency of each workload", "percentile", "latency (ms)")
-	workloads.Nines = true
-	timed := map[int]bool{}
-	for _, round := range timedRounds(r) {
-		timed[round.Number] = true
-	}
-	for _, round := range r.Rounds {
-		if len(round.Workloads) == 0 {
-			continue
-		}
-		for _, w := range round.Workloads {
-			err = errors.Join(err, workloads.curve(w.Name, func() (*hdrhistogram.Histogram, error) {
-				merged, err := mergeWorkload(hists, timed, w.Name)
-				return merged.Cycle, err
-			}))
-		}
-		break
 	}
 	return []Chart{latency, workloads}, err
 }

@@ -19,6 +19,11 @@ func PointHeading(r *result.Result, point result.Point) string {
 	return fmt.Sprintf("%s, durability %s", code(point.Name), code(PointDurability(r, point)))
 }
 
+// WorkloadsHeading is the heading of the section with the figures of each workload of a run with several.
+func WorkloadsHeading(r *result.Result) string {
+	return "Workloads, durability " + code(r.Manifest.Durability())
+}
+
 // The headings of the sections of a soak's page, with the durability that follows them.
 const (
 	soakSummaryHeading = "Summary, durability %s"

@@ -96,14 +96,18 @@ func lightGrid(vertical bool) *plotter.Grid {
 func svg(p *plot.Plot) ([]byte, error) { return stack(plotHeight, p) }
 
 // stack draws plots of this height as svg does, one below the other.
-func stack(height vg.Length, plots ...*plot.Plot) ([]byte, error) {
-	total := height * vg.Length(len(plots))
+func stack(height vg.Length, plots ...*plot.Plot) ([]byte, error) { return grid(1, height, plots...) }
+
+// grid draws plots of this height in rows of as many columns, from left to right.
+func grid(columns int, height vg.Length, plots ...*plot.Plot) ([]byte, error) {
+	total := height * vg.Length((len(plots)+columns-1)/columns)
+	width := plotWidth / vg.Length(columns)
 	canvas := vgsvg.New(plotWidth, total)
 	canvas.SetColor(color.White)
 	canvas.Fill(rectangle(plotWidth, total))
 	for i, p := range plots {
-		above := height * vg.Length(i)
-		p.Draw(draw.Crop(draw.New(canvas), vg.Points(6), vg.Points(-14), total-above-height+vg.Points(6), -above-vg.Points(8)))
+		above, left := height*vg.Length(i/columns), width*vg.Length(i%columns)
+		p.Draw(draw.Crop(draw.New(canvas), left+vg.Points(6), left+width-plotWidth-vg.Points(14), total-above-height+vg.Points(6), -above-vg.Points(8)))
 	}
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {

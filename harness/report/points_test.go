@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -52,6 +53,34 @@ func sweptFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		r.Profiles = append(r.Profiles, own)
 	}
 	return r, hists
+}
+
+// The workloads of a sweep have a curve at each point, as long as the lines can be told apart.
+func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
+	r, hists := sweptFixture(t)
+	main := r.Manifest.Scenario.Workloads[0]
+	several := func(names ...string) {
+		r.Manifest.Scenario.Workloads = nil
+		for i := range r.Rounds {
+			r.Rounds[i].Workloads, hists[i].Workloads = nil, nil
+		}
+		for _, name := range names {
+			main.Name = name
+			r.Manifest.Scenario.Workloads = append(r.Manifest.Scenario.Workloads, main)
+			for i := range r.Rounds {
+				r.Rounds[i].Workloads = append(r.Rounds[i].Workloads, result.RoundWorkload{Name: name})
+				hists[i].Workloads = append(hists[i].Workloads, result.WorkloadHistograms{Name: name, Histograms: hists[i].Histograms})
+			}
+		}
+	}
+	several("noisy", "quiet")
+	plot := rendered(t, r, hists)["fixture-workloads.svg"]
+	own, err := result.Merge(hists[1].Histograms, hists[5].Histograms)
+	require.NoError(t, err)
+	assert.Contains(t, plot, "noisy, shards=1, workers=8, n = ")
+	assert.Contains(t, plot, "quiet, shards=1, workers=64, n = "+render.Count(uint64(own.Cycle.TotalCount())), "of the two timed rounds of the second point")
+	several("noisy", "quiet", "third")
+	assert.NotContains(t, rendered(t, r, hists), "fixture-workloads.svg", "twelve lines can't be told apart")
 }
 
 func TestPageOfASweep(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -42,7 +44,7 @@ func workloadsSection(p *page, r *result.Result) {
 	if !mixed(r) {
 		return
 	}
-	p.heading(2, "Workloads, durability %s", code(r.Manifest.Durability()))
+	p.heading(2, "%s", WorkloadsHeading(r))
 	p.paragraph("The workloads ran at once, with one window, on tenants of their own. What stands elsewhere on this page without the name" +
 		" of one is over all of them.")
 	workloadTable(p, result.PublishedWorkloads(r))
@@ -101,54 +103,68 @@ func workloadTable(p *page, workloads []result.Workload) {
 	p.table(header, rows)
 }
 
-// workloadsPlot draws the cycle latency of each workload of a mixed scenario.
-func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
-	if len(r.Points) > 0 || !mixed(r) {
-		return nil, errNothingToPlot
+// workloadCurve is the cycle latency of one workload of several, at one point of a sweep.
+type workloadCurve struct {
+	name  string
+	cycle func() (*hdrhistogram.Histogram, error)
+}
+
+// workloadCurves returns the curves of all workloads of a mixed scenario, or none if they are more lines than can be told apart.
+func workloadCurves(r *result.Result, hists []result.RoundHistograms) (all []workloadCurve) {
+	if !mixed(r) {
+		return nil
 	}
-	timed := map[int]bool{}
-	var names []string
-	for _, round := range r.Rounds {
-		timed[round.Number] = round.Timed()
-		if len(names) == 0 {
-			for _, w := range round.Workloads {
-				names = append(names, w.Name)
+	points := r.Points
+	if len(points) == 0 {
+		points = []result.Point{{}}
+	}
+	for _, w := range r.Manifest.Scenario.Workloads {
+		for _, point := range points {
+			name := w.Name
+			if point.Name != "" {
+				name += ", " + point.Name
 			}
+			all = append(all, workloadCurve{name, func() (*hdrhistogram.Histogram, error) {
+				merged, err := mergeWorkload(r.Rounds, hists, point.Number, w.Name)
+				return merged.Cycle, err
+			}})
 		}
 	}
+	if len(all) > len(lineStyles) {
+		return nil
+	}
+	return all
+}
+
+// workloadsPlot draws the cycle latency of each workload of a mixed scenario, at each point of a sweep.
+func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
 	curves := newCurves(fmt.Sprintf("%s: cycle latency of each workload, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
-	for i, name := range names {
-		if i == len(lineStyles) {
-			break
-		}
-		merged, err := mergeWorkload(hists, timed, name)
+	for i, curve := range workloadCurves(r, hists) {
+		h, err := curve.cycle()
 		if errors.Is(err, errNothingToPlot) {
 			continue
 		}
 		if err == nil {
-			err = curves.add(name, merged.Cycle, lineStyles[i])
+			err = curves.add(curve.name, h, lineStyles[i])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("plot the latency of workload %s: %w", name, err)
+			return nil, fmt.Errorf("plot the latency of workload %s: %w", curve.name, err)
 		}
 	}
 	return curves.svg()
 }
 
-// mergeWorkload merges the histograms of one workload over the timed rounds.
-func mergeWorkload(hists []result.RoundHistograms, timed map[int]bool, name string) (result.Histograms, error) {
-	var sets []result.Histograms
+// mergeWorkload merges the histograms of one workload over the timed rounds of a point, as mergeTimed does those of all workloads.
+func mergeWorkload(rounds []result.Round, hists []result.RoundHistograms, point int, name string) (result.Histograms, error) {
+	var own []result.RoundHistograms
 	for _, h := range hists {
 		for _, w := range h.Workloads {
-			if timed[h.Round] && w.Name == name && w.Cycle != nil {
-				sets = append(sets, w.Histograms)
+			if w.Name == name && w.Cycle != nil {
+				own = append(own, result.RoundHistograms{Round: h.Round, Histograms: w.Histograms})
 			}
 		}
 	}
-	if len(sets) == 0 {
-		return result.Histograms{}, errNothingToPlot
-	}
-	return result.Merge(sets...)
+	return mergeTimed(rounds, own, point)
 }
 
 // ofWorkload names the workload that a sentence is about, where there are several.

@@ -1,0 +1,73 @@
+package pages
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// multiples draws what becomes of a metric at each point of several runs' sweeps: a small plot for each run, of the ratio to its first point.
+func (w *writer) multiples(metric string, names ...string) (string, error) {
+	if len(names) == 0 {
+		return "", refuse("multiples has no scenario: name those whose sweeps are to be drawn")
+	}
+	var all []report.Multiple
+	for _, name := range names {
+		d, err := w.set.data.get(name)
+		if err != nil {
+			return "", err
+		}
+		m, err := d.multiple(metric)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, *m)
+	}
+	svg, err := report.Multiples(all)
+	if err != nil {
+		return "", fmt.Errorf("multiples: %w", err)
+	}
+	file := w.page.name + "-multiples.svg"
+	w.drawn = append(w.drawn, Page{w.page.source, filepath.Join(w.set.reports, file), string(svg)})
+	w.plots++
+	return fmt.Sprintf("![%s at each value of a setting, as a multiple of that at the first](%s)", metric, file), nil
+}
+
+// multiple is the small plot of one run.
+func (d *dataset) multiple(metric string) (*report.Multiple, error) {
+	if d.soak != nil {
+		return nil, refuse("%q is a soak, and has no sweep", d.name)
+	}
+	points := result.PublishedPoints(d.run)
+	if len(points) < 2 {
+		return nil, refuse("%q has no sweep: multiples draws the points of one", d.name)
+	}
+	m := &report.Multiple{Title: fmt.Sprintf("%s (%s)", points[0].Values[0].Key, report.PointDurability(d.run, points[0]))}
+	var first *value
+	for i := range points {
+		var at, texts []string
+		for _, v := range points[i].Values {
+			at, texts = append(at, settingsOf(v)...), append(texts, v.Text)
+		}
+		v, err := d.value(metric, at)
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = v
+		}
+		ratio := report.Ratio{Median: 1, Low: 1, High: 1}
+		if i > 0 {
+			q, err := divided(v, first)
+			if err != nil {
+				return nil, err
+			}
+			ratio = report.Ratio{Median: q.Median, Low: q.Low, High: q.High}
+		}
+		m.Values, m.Ratios = append(m.Values, strings.Join(texts, ", ")), append(m.Ratios, ratio)
+	}
+	return m, nil
+}

@@ -1,0 +1,44 @@
+package report_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+)
+
+// The plots share one scale, which the widest interval sets and which is never narrower than from half to twice.
+func TestMultiplesShareAScale(t *testing.T) {
+	one := report.Ratio{Median: 1, Low: 1, High: 1}
+	flat := report.Multiple{Title: "memory (none)", Values: []string{"1GiB", "2GiB"}, Ratios: []report.Ratio{one, {Median: 1.01, Low: 0.98, High: 1.03}}}
+	steep := report.Multiple{Title: "batch (sync)", Values: []string{"1", "64"}, Ratios: []report.Ratio{one, {Median: 6, Low: 5, High: 9}}}
+	alone, err := report.Multiples([]report.Multiple{flat})
+	require.NoError(t, err)
+	assert.Contains(t, string(alone), ">0.5</text>")
+	assert.Contains(t, string(alone), ">2</text>")
+	assert.NotContains(t, string(alone), ">8</text>")
+	both, err := report.Multiples([]report.Multiple{flat, steep})
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(both), ">8</text>"), "also the flat one has the scale of the steep one")
+	for _, name := range []string{"memory (none)", "batch (sync)", "1GiB", "64"} {
+		assert.Contains(t, string(both), ">"+name+"</text>")
+	}
+	again, err := report.Multiples([]report.Multiple{flat, steep})
+	require.NoError(t, err)
+	assert.Equal(t, both, again)
+}
+
+func TestMultiplesThatCannotBeDrawn(t *testing.T) {
+	_, err := report.Multiples(nil)
+	assert.ErrorContains(t, err, "no plots")
+	_, err = report.Multiples([]report.Multiple{{Title: "memory", Values: []string{"1"}}})
+	assert.ErrorContains(t, err, "memory has 1 values and 0 ratios")
+	for _, r := range []report.Ratio{{}, {Median: 1, Low: 2, High: 3}, {Median: 3, Low: 1, High: 2}, {Median: 1, Low: 1, High: math.Inf(1)}, {Median: 1, Low: math.NaN(), High: 1}} {
+		_, err = report.Multiples([]report.Multiple{{Title: "memory", Values: []string{"1"}, Ratios: []report.Ratio{r}}})
+		assert.ErrorContains(t, err, "can't be drawn", r)
+	}
+}
