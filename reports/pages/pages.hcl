@@ -2,6 +2,7 @@
 
 group "Start here" {
   page "overview" { title = "Overview: rate, durability, replication and limits" }
+  page "choosing-a-deployment" { title = "Choosing a deployment" }
 }
 
 group "One node" {
@@ -11,6 +12,7 @@ group "One node" {
   page "durability" { title = "Durability, and what a loss of power takes" }
   page "open-load" { title = "Latency under open load" }
   page "tenants" { title = "Many tenants on one shard" }
+  page "noisy-neighbours" { title = "A quiet tenant beside noisy ones" }
 }
 
 group "Three nodes" {
@@ -21,4 +23,8 @@ group "Three nodes" {
 group "Over time" {
   page "faults" { title = "Killed leaders and rolling restarts" }
   page "soak" { title = "Twenty minutes under load: what drifts" }
+}
+
+group "The instrument" {
+  page "bench-harness" { title = "How the harness measures, and what that costs" }
 }
