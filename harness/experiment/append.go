@@ -81,6 +81,7 @@ func appended(path string, src []byte, e Experiment) ([]byte, error) {
 	set(b, "cost", e.Cost)
 	set(b, "measured", e.Measured)
 	b.SetAttributeValue("kept", cty.BoolVal(e.Kept))
+	set(b, "kept_for", e.KeptFor)
 	set(b, "note", e.Note)
 	if e.Measurement != nil {
 		b.AppendNewline()

@@ -21,6 +21,7 @@ type Experiment struct {
 	Cost       string // what the change gives up; "" in entries of before it was asked for
 	Measured   string // on what, and how; "" where it was not said
 	Kept       bool
+	KeptFor    string // why it was kept although its effect is within the noise; "" if it was kept for its effect, or rejected
 	Note       string
 	// Measurement is nil if a person measured.
 	Measurement *Measurement

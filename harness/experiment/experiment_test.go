@@ -108,12 +108,14 @@ func TestAppendRefuses(t *testing.T) {
 	require.ErrorContains(t, Append(path, whole()), `did you mean "kept"?`)
 	require.NoError(t, os.WriteFile(path, []byte(byPerson), 0o600))
 	for says, spoil := range map[string]func(*Experiment){
-		"has no cost":                       func(e *Experiment) { e.Cost = " " },
-		"is kept, and its measurement has":  func(e *Experiment) { e.Measurement.Disqualified = "it lost tasks" },
-		"has neither a score nor":           func(e *Experiment) { e.Measurement.Score, e.Kept = nil, false },
-		"is not in its interval":            func(e *Experiment) { e.Measurement.Score = &Ratio{2, 0.5, 1} },
-		"cycles_per_s is there twice":       func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
-		"newer instructions\" is not the n": func(e *Experiment) { e.Name = "newer instructions" },
+		"has no cost":                             func(e *Experiment) { e.Cost = " " },
+		"is kept, and its measurement has":        func(e *Experiment) { e.Measurement.Disqualified = "it lost tasks" },
+		"has neither a score nor":                 func(e *Experiment) { e.Measurement.Score, e.Kept = nil, false },
+		"is not in its interval":                  func(e *Experiment) { e.Measurement.Score = &Ratio{2, 0.5, 1} },
+		"goes up to 1.01: its effect may be none": func(e *Experiment) { e.Kept, e.Measurement.Score = true, &Ratio{0.98, 0.97, 1.01} },
+		"says what it is kept for":                func(e *Experiment) { e.Kept, e.KeptFor = false, "shorter" },
+		"cycles_per_s is there twice":             func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
+		"newer instructions\" is not the n":       func(e *Experiment) { e.Name = "newer instructions" },
 	} {
 		e := whole()
 		spoil(&e)
@@ -174,6 +176,7 @@ func TestRoundTripOfAnyExperiment(t *testing.T) {
 		}
 		e := whole()
 		e.Hypothesis, e.Cost, e.Note, e.Measurement.Command = text("hypothesis"), text("cost"), text("note"), text("command")
+		e.Kept, e.KeptFor = true, text("kept_for")
 		low := rapid.Float64Range(0.001, 1).Draw(t, "low")
 		e.Measurement.Score = &Ratio{Low: low, Ratio: low * 1.1, High: low * 1.3}
 		path := filepath.Join(dir, "experiments.hcl")

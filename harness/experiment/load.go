@@ -23,7 +23,7 @@ var (
 	fileNames       = hclfile.Names{Blocks: []string{"experiment"}}
 	experimentBlock = hclfile.Inner{
 		Names: hclfile.Names{
-			Attributes: []string{"named_by", "hypothesis", "change", "file", "effect", "cost", "measured", "kept", "note"},
+			Attributes: []string{"named_by", "hypothesis", "change", "file", "effect", "cost", "measured", "kept", "kept_for", "note"},
 			Blocks:     []string{"ratchet"},
 		},
 		Label: "name", Example: `experiment "NAME" { ... }`,
@@ -86,13 +86,19 @@ func readExperiment(b *hclfile.Block) Experiment {
 	byPerson := e.Measurement == nil
 	e.NamedBy, e.Hypothesis, e.Change = text(b, "named_by", byPerson), text(b, "hypothesis", true), text(b, "change", true)
 	e.File, e.Effect, e.Cost = text(b, "file", false), text(b, "effect", true), text(b, "cost", !byPerson)
-	e.Measured, e.Note = text(b, "measured", false), text(b, "note", false)
+	e.Measured, e.KeptFor, e.Note = text(b, "measured", false), text(b, "kept_for", false), text(b, "note", false)
 	if !b.Has("kept") {
 		b.Problem(fmt.Sprintf("%s does not say whether it was kept", b), "add kept = true or kept = false")
 	}
 	e.Kept = b.Bool("kept")
 	if m := e.Measurement; m != nil && e.Kept && (m.Score == nil || m.Disqualified != "") {
 		b.AttrProblem("kept", fmt.Sprintf("%s is kept, and its measurement has no score, or disqualifies it", b), "write kept = false")
+	} else if m != nil && e.Kept && m.Score.High >= 1 && e.KeptFor == "" {
+		b.AttrProblem("kept", fmt.Sprintf("%s is kept, and the interval of its score goes up to %v: its effect may be none", b, m.Score.High),
+			`write kept = false, or say why it is kept nevertheless: kept_for = "..."`)
+	}
+	if e.KeptFor != "" && !e.Kept {
+		b.AttrProblem("kept_for", fmt.Sprintf("%s was rejected, and says what it is kept for", b), "remove kept_for, or write kept = true")
 	}
 	return e
 }

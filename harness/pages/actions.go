@@ -97,8 +97,8 @@ func (w *writer) bound(name string, at ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.soak != nil {
-		return "", refuse("%q is a soak, which does not say what limits its rate", name)
+	if d.run == nil {
+		return "", refuse("%s, which does not say what limits its rate", d.noRun())
 	}
 	point, err := d.point(at)
 	if err != nil {

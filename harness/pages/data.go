@@ -18,11 +18,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// dataset is the stored data of one scenario: of a run, or of a soak.
+// dataset is the stored data of one scenario: of a run or a soak, or those of a serial budget.
 type dataset struct {
 	name     string // of its folder and its page
 	run      *result.Result
 	soak     *result.Soak
+	serial   *result.Serial
 	manifest result.Manifest
 	started  time.Time
 	verdict  result.Verdict
@@ -77,14 +78,14 @@ func (s *store) get(name string) (*dataset, error) {
 	case err != nil:
 		return nil, err
 	case d == nil:
-		return nil, refuse("the data of %q are not those of a run or a soak: pages can cite only these", name)
+		return nil, refuse("the data of %q are not those of a run, a soak or a serial budget: pages can cite only these", name)
 	case d.verdict == result.Incorrect && d.manifest.Scenario.Topology.Kind != scenario.ByProgram:
 		return nil, refuse("the ledger of %q does not balance, so no figure of it is published: measure it again", name)
 	}
 	return d, nil
 }
 
-// open reads the data of a scenario, or returns nil if they are not those of a run or a soak.
+// open reads the data of a scenario, or returns nil if they are not those of a run, a soak or a serial budget.
 func (s *store) open(name string) (*dataset, error) {
 	if d := s.read[name]; d != nil {
 		return d, nil
@@ -95,12 +96,21 @@ func (s *store) open(name string) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	serial, err := result.IsSerial(folder)
+	if err != nil {
+		return nil, err
+	}
 	switch _, missing := os.Stat(filepath.Join(folder, result.ResultFile)); {
 	case soaked:
 		if d.soak, err = result.ReadSoak(folder); err != nil {
 			return nil, err
 		}
 		d.manifest, d.started, d.verdict = d.soak.Manifest, d.soak.Started, d.soak.Verdict
+	case serial:
+		if d.serial, err = result.ReadSerial(folder); err != nil {
+			return nil, err
+		}
+		d.manifest, d.started, d.verdict = d.serial.Manifest, d.serial.Started, result.Pass
 	case errors.Is(missing, os.ErrNotExist):
 		return nil, nil
 	default:
@@ -114,10 +124,21 @@ func (s *store) open(name string) (*dataset, error) {
 	return d, nil
 }
 
+// noRun says what data are that are not those of a run.
+func (d *dataset) noRun() string {
+	if d.soak != nil {
+		return fmt.Sprintf("%q is a soak", d.name)
+	}
+	return fmt.Sprintf("%q is a serial budget", d.name)
+}
+
 // value returns a figure of the data: of METRIC, or of WORKLOAD.METRIC.
 func (d *dataset) value(metric string, at []string) (*value, error) {
-	if d.soak != nil {
+	switch {
+	case d.soak != nil:
 		return d.ofSoak(metric, at)
+	case d.serial != nil:
+		return d.ofSerial(metric, at)
 	}
 	point, err := d.point(at)
 	if err != nil {

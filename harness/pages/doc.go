@@ -22,6 +22,8 @@
 //	{{code "PATH" "DECLARATION" "TEST"}}               a link to a declaration in the code and to the test that holds what is said of it
 //	{{page "NAME"}}                                    a link to another page
 //
+// SCENARIO may also be a soak or a serial budget. A point of a serial budget is named by the settings that differ between its points.
+//
 // In place of (at ...), the operands of less, greater, unclear and within may be numbers. Every sentence that compares has a holds beside it, so that
 // no page says what its data no longer say.
 //

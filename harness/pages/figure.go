@@ -22,6 +22,8 @@ func (v *value) unit() string {
 		return before[strings.LastIndexByte(before, '_')+1:] + "/s"
 	case strings.HasSuffix(v.metric, "_per_cycle"):
 		return unit + "/cycle"
+	case strings.HasSuffix(v.metric, "_per_request"):
+		return unit + "/request"
 	case v.Unit == "ratio":
 		return ""
 	}
@@ -41,7 +43,9 @@ func (v *value) interval() string {
 	switch {
 	case v.sum:
 		return ""
-	case v.single && v.of.soak == nil:
+	case v.single && v.of.serial != nil:
+		return "one window"
+	case v.single && v.of.run != nil:
 		return "one round"
 	case v.single:
 		return ""

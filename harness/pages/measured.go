@@ -121,10 +121,13 @@ func settings(all []*dataset) string {
 
 // plan says how many rounds there were and how long, and the verdict if it is not pass.
 func (d *dataset) plan() string {
-	text := ""
-	if d.soak != nil {
+	var text string
+	switch {
+	case d.soak != nil:
 		text = report.SoakWindows(d.soak) + " in one go"
-	} else {
+	case d.serial != nil:
+		text = render.Plural(len(d.serial.Points), "point") + " with a search and two windows each"
+	default:
 		text = report.Plan(d.run)
 	}
 	if d.verdict != result.Pass {

@@ -38,8 +38,8 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 
 // multiple is the small plot of one run.
 func (d *dataset) multiple(metric string) (*report.Multiple, error) {
-	if d.soak != nil {
-		return nil, refuse("%q is a soak, and has no sweep", d.name)
+	if d.run == nil {
+		return nil, refuse("%s, and has no sweep", d.noRun())
 	}
 	points := result.PublishedPoints(d.run)
 	if len(points) < 2 {

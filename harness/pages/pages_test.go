@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/pages"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -99,7 +100,7 @@ func TestMistakesInSources(t *testing.T) {
 		{last, `{{figure "alon" "cycles_per_s"}}`, lastAt + `there is no data of "alon" in ` + filepath.Join(reports, "data") + `: did you mean "alone"?`},
 		{last, `{{figure "nothing" "cycles_per_s"}}`, "there are again, alone, long, other, swept, wrong"},
 		{last, `{{figure "wrong" "cycles_per_s"}}`, lastAt + `the ledger of "wrong" does not balance, so no figure of it is published`},
-		{last, `{{figure "other" "cycles_per_s"}}`, lastAt + `the data of "other" are not those of a run or a soak`},
+		{last, `{{figure "other" "cycles_per_s"}}`, lastAt + `the data of "other" are not those of a run, a soak or a serial budget`},
 		{last, `{{figure "alone" "cycle_per_s"}}`, lastAt + `"alone" has no metric "cycle_per_s": did you mean "cycles_per_s"?`},
 		{last, `{{figure "alone" "latency"}}`, "there are cycle_latency_ms_max, "},
 		{last, `{{figure "alone" "cycles_per_s" "batch=1"}}`, lastAt + `"alone" has no sweep: leave out "batch=1"`},
@@ -371,5 +372,57 @@ func TestMultiples(t *testing.T) {
 		`{{multiples "lots" "swept"}}`:         `has no metric "lots"`,
 	} {
 		assert.ErrorContains(t, one(t, reports, last, from), says)
+	}
+}
+
+// The figures of a serial budget are those of its points, which are named by the settings that differ between them.
+func TestFiguresOfASerialBudget(t *testing.T) {
+	reports := repository(t)
+	window := func(perS float64) *result.SerialWindow {
+		return &result.SerialWindow{RequestsPerS: perS, ServerCPUNs: 900, Efficiency: 0.25, Profile: result.SerialProfile{Samples: 10, Requests: 10, FutexNs: 30}}
+	}
+	point := func(waits string, connections int) result.SerialPoint {
+		return result.SerialPoint{
+			Waits: waits, ServerProcs: 1, GeneratorProcs: 1, Connections: connections, InFlight: 256,
+			Budget: &result.SerialBudget{WorkNs: 500, LowNs: 480, HighNs: 530, Pairs: 70}, Unloaded: window(2_000_000), AtBudget: window(1_900_000),
+		}
+	}
+	skipped := result.SerialPoint{Waits: result.WaitsSpinning, ServerProcs: 1, GeneratorProcs: 1, Connections: 4, InFlight: 256, Skipped: "this host has one CPU"}
+	folder := filepath.Join(reports, "data", "serial")
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	require.NoError(t, result.WriteSerial(folder, &result.Serial{
+		Version: result.SerialVersion, Started: begin, Finished: begin, Manifest: manifest(t, load("serial")), KeptShare: 0.95, SliceMs: 20,
+		Points: []result.SerialPoint{point(result.WaitsParking, 1), point(result.WaitsParking, 4), skipped},
+	}))
+	_, err := report.Render(folder, report.PagesFolder(reports))
+	require.NoError(t, err)
+	const last = "this is the last line."
+	require.NoError(t, one(t, reports, last, `{{figure "serial" "budget_ns" "waits=parking" "connections=4"}}, {{figure "serial" "futex_ns_per_request" "waits=parking" "connections=4"}},
+{{figure "serial" "unloaded_requests_per_s" "waits=parking" "connections=1"}}, {{figure "serial" "efficiency_percent" "waits=parking" "connections=1"}}
+{{measured "serial"}}`))
+	_, err = pages.Write(reports)
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
+	require.NoError(t, err)
+	for _, says := range []string{
+		"[500 ns (480 to 530)](scenarios/serial.md#with-parking-waits-server-procs-1-generator-procs-1-connections-4-in-flight-256)",
+		"[30.0 ns/request (one window)]", "[2,000,000 requests/s (one window)]", "[25.0 % (one window)]",
+		"3 points with a search and two windows each", "`serial`, `parking waits, server procs 1, generator procs 1, connections 4, in flight 256`",
+	} {
+		assert.Contains(t, string(page), says)
+	}
+	found, err := lint.Files(filepath.Join(reports, "one.md"))
+	require.NoError(t, err)
+	for _, f := range found {
+		assert.NotEqual(t, lint.Link, f.Rule, f.Text)
+	}
+	for source, says := range map[string]string{
+		`{{figure "serial" "budget_ns" "waits=parking"}}`:                  `has no point "waits=parking": name one completely: "waits=parking" "connections=1", or`,
+		`{{figure "serial" "budget_ns" "waits=spinning" "connections=4"}}`: "was not measured: this host has one CPU",
+		`{{figure "serial" "budget" "waits=parking" "connections=1"}}`:     `the serial budget "serial" has no metric "budget": there are budget_ns`,
+		`{{bound "serial"}}`:                 `"serial" is a serial budget, which does not say what limits its rate`,
+		`{{multiples "budget_ns" "serial"}}`: `"serial" is a serial budget, and has no sweep`,
+	} {
+		assert.ErrorContains(t, one(t, reports, last, source), says)
 	}
 }

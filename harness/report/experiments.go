@@ -23,14 +23,18 @@ func Experiments(all []experiment.Experiment) (markdown string, plot []byte, err
 	p.heading(1, "Experiments, kept and rejected")
 	p.paragraph("What was tried to make the engine better, with the hypothesis, what came of it, and what it costs. Rejected experiments stay here:" +
 		" they say what need not be tried again, and under which conditions it was tried.")
-	kept := 0
+	kept, nevertheless := 0, 0
 	for _, e := range all {
 		if e.Kept {
 			kept++
 		}
+		if e.KeptFor != "" {
+			nevertheless++
+		}
 	}
-	p.paragraph("%s: %d kept, %d rejected. %d were decided by `prony ratchet`; the others were measured by hand, as each entry describes.",
-		render.Plural(len(all), "experiment"), kept, len(all)-kept, len(measured(all)))
+	p.paragraph("%s: %d kept, %d of them for another reason than their effect, which is within the noise; %d rejected. %d were decided by"+
+		" `prony ratchet`; the others were measured by hand, as each entry describes.",
+		render.Plural(len(all), "experiment"), kept, nevertheless, len(all)-kept, len(measured(all)))
 	steps := trail(all)
 	if len(steps) > 0 {
 		if plot, err = experimentsPlot(steps); err != nil {
@@ -70,7 +74,10 @@ func measured(all []experiment.Experiment) (of []experiment.Experiment) {
 }
 
 func decision(e experiment.Experiment) string {
-	if e.Kept {
+	switch {
+	case e.KeptFor != "":
+		return "kept for another reason"
+	case e.Kept:
 		return "kept"
 	}
 	return "rejected"
@@ -134,6 +141,7 @@ func experimentSection(p *page, e experiment.Experiment) {
 		items = append(items, "Where: "+code(e.File))
 	}
 	add("Effect", e.Effect)
+	add("Kept for", e.KeptFor)
 	add("Cost", cmp.Or(e.Cost, "not said"))
 	add("Measured", e.Measured)
 	add("Note", e.Note)

@@ -34,11 +34,14 @@ func TestPageOfExperiments(t *testing.T) {
 	}
 	failing := scoredExperiment("failing", false, 1)
 	failing.Measurement.Score, failing.Measurement.Figures, failing.Measurement.Disqualified = nil, nil, "the tests failed"
-	all = append(all, failing)
+	tie := scoredExperiment("tie", true, 1)
+	tie.KeptFor = "a *lock* less"
+	all = append(all, failing, tie)
 	page, plot, err := report.Experiments(all)
 	require.NoError(t, err)
 	for _, says := range []string{
-		"5 experiments: 2 kept, 3 rejected. 4 were decided by `prony ratchet`",
+		"6 experiments: 3 kept, 1 of them for another reason than their effect, which is within the noise; 3 rejected. 5 were decided by `prony ratchet`",
+		"### tie: kept for another reason", "- Kept for: a \\*lock\\* less", "| tie | kept for another reason |",
 		"| 1 | 2026-11-24 | first | kept | 0.900 (0.880 to 0.920) | 0.900 |",
 		"| 2 | 2026-11-24 | second | rejected | 1.100 (1.080 to 1.120) | 0.900 |",
 		"| 3 | 2026-11-24 | third | kept | 0.800 (0.780 to 0.820) | 0.720 |",
@@ -48,7 +51,7 @@ func TestPageOfExperiments(t *testing.T) {
 	} {
 		assert.Contains(t, page, says)
 	}
-	assert.NotContains(t, page, "| 4 |", "what was disqualified has no score")
+	assert.NotContains(t, page, "| 5 |", "what was disqualified has no score")
 	assert.Less(t, strings.Index(page, "### failing"), strings.Index(page, "## What this does not measure"), "which is at the end")
 	assert.Contains(t, string(plot), "product of the kept")
 	again, plotAgain, err := report.Experiments(all)

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// markdown writes the page of r, whose work other published runs have repeated.
-func markdown(r *result.Result, plots []figure, repeats []repeated) string {
+// markdown writes the page of r, whose work other published runs have repeated, with links to the profiles that are kept.
+func markdown(r *result.Result, plots []figure, repeats []repeated, kept keptProfiles) string {
 	p := &page{}
 	title := r.Title
 	if title == "" {
@@ -48,7 +48,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		stallsSection(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
-		profileSection(p, r)
+		profileSection(p, r, kept)
 		tracesSection(p, r)
 	}
 	scenarioSection(p, r)

@@ -255,3 +255,23 @@ func TestPlotsOfAnotherKindAreRemoved(t *testing.T) {
 	assert.Len(t, written, 3)
 	assert.NoFileExists(t, out+"/fixture-sweep.svg")
 }
+
+// A sweep of the load has the latency against the load, from the least to the most; a sweep of something else does not.
+func TestLatencyAgainstLoad(t *testing.T) {
+	r, hists := sweptFixture(t)
+	assert.NotContains(t, rendered(t, r, hists), "fixture-load.svg", "no load is offered")
+	for i := range r.Points {
+		offered := float64(1000 * (i + 1))
+		r.Points[i].Metrics[result.OfferedPerS] = result.Metric{Median: offered, Low: offered, High: offered, N: 2, Unit: "1/s"}
+	}
+	plot := rendered(t, r, hists)["fixture-load.svg"]
+	for _, says := range []string{">p50</text>", ">p99</text>", ">p99.9</text>", "offered load (tasks/s)", "latency (ms)"} {
+		assert.Contains(t, plot, says)
+	}
+	for i := range r.Points {
+		m := r.Points[i].Metrics[result.OfferedPerS]
+		m.Median = 1000 + float64(i)
+		r.Points[i].Metrics[result.OfferedPerS] = m
+	}
+	assert.NotContains(t, rendered(t, r, hists), "fixture-load.svg", "the load is the same at all points")
+}

@@ -13,22 +13,22 @@ import (
 )
 
 // profileSection shows the top entries of each profile, per cycle where the profiled round is known.
-func profileSection(p *page, r *result.Result) {
+func profileSection(p *page, r *result.Result, kept keptProfiles) {
 	if len(r.Profiles) == 0 {
 		return
 	}
 	p.heading(2, "Where the time went, durability %s", code(r.Manifest.Durability()))
 	if len(r.Points) == 0 {
-		profilesOf(p, r, 0, r.Metrics)
+		profilesOf(p, r, kept, 0, r.Metrics)
 		return
 	}
 	for _, point := range r.Points {
-		profilesOf(p, r, point.Number, point.Metrics)
+		profilesOf(p, r, kept, point.Number, point.Metrics)
 	}
 }
 
 // profilesOf shows the profiles of one point; 0 is that of a run without a sweep.
-func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.Metric) {
+func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics map[string]result.Metric) {
 	of := func(round result.Round) bool { return round.Point == point }
 	whose := "Profiles are of the server"
 	if slices.ContainsFunc(r.Profiles, func(p result.Profile) bool { return p.Point == point && p.Node == result.GeneratorNode }) {
@@ -62,7 +62,7 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 			if profile.Rounds > 0 {
 				of = profile.Cycles
 			}
-			profileTable(p, r, profile, at, of)
+			profileTable(p, r, kept, profile, at, of)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func overhead(metrics map[string]result.Metric) string {
 	return " Profiling slowed them down: " + measured + "."
 }
 
-func profileTable(p *page, r *result.Result, profile result.Profile, at string, cycles uint64) {
+func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.Profile, at string, cycles uint64) {
 	if profile.Node != "" {
 		at += ", " + profile.Node
 	}
@@ -95,7 +95,7 @@ func profileTable(p *page, r *result.Result, profile result.Profile, at string, 
 	if perCycle {
 		total += fmt.Sprintf(", %s per cycle", render.Amount(profile.Total/float64(cycles), profile.Unit))
 	}
-	p.paragraph("Total: %s, durability %s. File: %s.", total, code(r.Manifest.Durability()), code(profile.File))
+	p.paragraph("Total: %s, durability %s. File: %s.", total, code(r.Manifest.Durability()), kept.link(profile))
 	for _, caveat := range caveats(r.Manifest, profile.Kind) {
 		p.paragraph("%s", caveat)
 	}

@@ -70,3 +70,43 @@ func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	assert.JSONEq(t, string(measured), string(published))
 	assert.Equal(t, 1, strings.Count(string(published), "\n"), "one line")
 }
+
+// The profiles that a page names are published beside its figures, as long as they are there and small enough, and the page links them.
+func TestProfilesArePublished(t *testing.T) {
+	r, hists := sweptFixture(t)
+	names := []string{"profiles/cpu.pb.gz", "profiles/point-2/mutex.pb.gz", "profiles/block.pb.gz", "profiles/allocs.pb.gz"}
+	require.Len(t, r.Profiles, len(names))
+	for i, name := range names {
+		r.Profiles[i].File = name
+	}
+	r.Profiles[1].Node = "n3"
+	run, reports := stored(t, r, hists), t.TempDir()
+	data := filepath.Join(reports, "data", "fixture")
+	put := func(folder, name string, size int) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), make([]byte, size), 0o600))
+	}
+	put(run, names[1], 10)
+	put(run, names[3], 5<<20)
+	put(data, "profiles/of-before.pb.gz", 1)
+	written, err := report.Publish(run, reports)
+	require.NoError(t, err)
+	page := contents(t, written)["fixture.md"]
+	assert.Contains(t, page, "File: [`profiles/point-2/mutex.pb.gz`](../data/fixture/profiles/point-2/mutex.pb.gz);"+
+		" `prony profile open --kind "+r.Profiles[1].Kind+" --point 2 --node n3 FOLDER` shows it, with the folder of this page's data.")
+	assert.FileExists(t, filepath.Join(data, names[1]))
+	assert.NoFileExists(t, filepath.Join(data, names[0]), "the run does not have it")
+	assert.NoFileExists(t, filepath.Join(data, names[3]), "it is larger than the bound")
+	assert.NoFileExists(t, filepath.Join(data, "profiles/of-before.pb.gz"))
+
+	r.Profiles[0].File = "../outside.pb.gz"
+	_, err = report.Publish(stored(t, r, hists), t.TempDir())
+	assert.ErrorContains(t, err, "../outside.pb.gz is not below profiles/")
+}
+
+// A page of a run whose profiles are gone says so.
+func TestProfilesThatAreNotKept(t *testing.T) {
+	r, hists := fixture(t, 1, 1)
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "pb.gz` of the run's folder, which is not kept.")
+}

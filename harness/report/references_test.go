@@ -16,7 +16,7 @@ func TestThePageShowsReferences(t *testing.T) {
 	referencesSection(p, r)
 	assert.Contains(t, p.String(), "## References")
 	assert.Contains(t, p.String(), "| `cpu` | a loop | 200 | 100 | 300 |")
-	assert.Contains(t, markdown(r, nil, nil), "| `cpu` | a loop | 200 | 100 | 300 |")
+	assert.Contains(t, markdown(r, nil, nil, nil), "| `cpu` | a loop | 200 | 100 | 300 |")
 	none := &page{}
 	referencesSection(none, &result.Result{})
 	assert.NotContains(t, none.String(), "References")

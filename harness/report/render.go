@@ -71,7 +71,11 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return writeFiles(out, pageName, plots, markdown(r, plots, repeats(r, published)))
+	kept, err := findProfiles(r, in, out)
+	if err != nil {
+		return nil, fmt.Errorf("report on %s: %w", in, err)
+	}
+	return writeFiles(out, pageName, plots, markdown(r, plots, repeats(r, published), kept))
 }
 
 // writeFiles writes plots and, last, the page: what it shows is there when it is.
@@ -96,8 +100,8 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 	return written, nil
 }
 
-// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, without the slow commits that no
-// page shows,
+// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, with its profiles and without the
+// slow commits that no page shows,
 // keeps a summary of the run that was published before, for the repeatability of the figures,
 // renders the page from the copy into reportsDir/scenarios, and returns the paths of the page and its plots. The data of a
 // comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
@@ -130,6 +134,9 @@ func Publish(run, reportsDir string) ([]string, error) {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	if err := copyFiles(run, data, []string{result.HistogramsFile}); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if err := publishProfiles(r, run, data); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	keepShownStalls(r)
@@ -195,6 +202,10 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 		{
 			figure{file: name + "-throughput.svg", caption: "Cycles per second of each round"},
 			func() ([]byte, error) { return throughputPlot(r) },
+		},
+		{
+			figure{file: name + "-load.svg", caption: "Cycle latency against offered load: the percentiles of each point, with the lowest and the highest round"},
+			func() ([]byte, error) { return loadPlot(r) },
 		},
 		{
 			figure{file: name + "-latency.svg", caption: latencyCaption(r)},

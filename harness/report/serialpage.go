@@ -71,7 +71,7 @@ func serialMarkdown(s *result.Serial, plot figure) string {
 	p.table(t.Header, t.Rows)
 	for i := range s.Points {
 		point := &s.Points[i]
-		p.heading(2, "With %s", text(point.Name()))
+		p.heading(2, "%s", SerialHeading(*point))
 		if point.Skipped != "" {
 			p.paragraph("Not measured: %s.", text(point.Skipped))
 			continue
@@ -86,6 +86,9 @@ func serialMarkdown(s *result.Serial, plot figure) string {
 	p.list(append(strings.Split(strings.TrimSpace(serialCaveats), "\n"), "Another day and another host."))
 	return p.String()
 }
+
+// SerialHeading is the heading of the section with the figures of one point, on the page of a serial budget.
+func SerialHeading(point result.SerialPoint) string { return "With " + text(point.Name()) }
 
 // serialAnswers say the largest budget with each kind of waits.
 func serialAnswers(s *result.Serial) (all []string) {
