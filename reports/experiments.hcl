@@ -25,6 +25,7 @@ experiment "accounts-told-once-per-commit" {
   change     = "queue counts what was freed and tells the account before it hands out leases, and at the flush"
   effect     = "not told apart from noise end to end; four of the six atomics per task are gone"
   kept       = true
+  kept_for   = "four of six atomics per task are gone, and an account is told in one place"
 }
 
 experiment "workers-for-unary-calls" {
@@ -41,6 +42,7 @@ experiment "room-for-a-whole-grant" {
   change     = "room for min(credits, ready, 512)"
   effect     = "batches of 64: 2.7, 2.6, 2.7 us to 2.7, 2.3, 3.1 us in three alternating pairs: within the noise; the copies are gone from the profile"
   kept       = true
+  kept_for   = "the copies that the profile named are gone, and nothing is given up for it"
 }
 
 experiment "smaller-memtables" {
@@ -126,6 +128,7 @@ experiment "one-watched-context" {
   effect     = "select and receive together 8.5 % to 4.3 % of the client's CPU; full: client CPU 0.98, within the noise of that series"
   measured   = "busy host; shares by perf at 1,999 samples a second, ratio from 37 rounds, A = decoders-in-groups"
   kept       = true
+  kept_for   = "the waits that the profile named have half of their share of the CPU time"
 }
 
 experiment "busy-polling" {
@@ -165,6 +168,7 @@ experiment "raft-logs-in-pebble-or-raft-wal" {
   effect     = "raft-wal is faster. Pebble to raft-wal, two series: 1 group without fsync: rate 0.91 and 0.78, CPU 1.20 and 1.90; 4 groups without: rate 0.64 and 0.26, CPU 1.80 and 3.36; 1 group with fsync: CPU 1.42 and 1.78, rates too scattered to tell; 4 groups with: rate 0.53 and 0.44, CPU 0.88 and 1.96"
   measured   = "busy host, load 9 to 14, 3 and 5 rounds of under a second, alternating in one process, the series with different memtables; shorter tries before had the same winner"
   kept       = true
+  kept_for   = "the interval mode, one folder with one lock, votes beside the entries, and crash tests through its file system, which the measurement does not have"
   note       = "the hypothesis failed, and Pebble is kept for what this does not measure: the interval mode, one folder with one lock, votes beside the entries, crash tests through its file system, and no old etcd among the dependencies. A log write of about 60 us on each of three nodes, for an entry of a hundred cycles, is 2 us of a cycle's CPU: to be measured again on a quiet host"
 }
 
@@ -184,6 +188,7 @@ experiment "entries-of-bounded-size" {
   effect     = "rate 1.34 and 0.92 (200,058 against 148,992 and 143,305 against 155,725 cycles/s), CPU 0.87 and 1.04; each command alone, which is about the same in this workload: 183,000 to 217,000 against 127,000 to 189,000"
   measured   = "busy host, two turns of 10 s, and four turns with commands alone"
   kept       = true
+  kept_for   = "a bound on the size of an entry, and so on the memory and the message that it takes"
   note       = "the turns scatter too much to state the gain; that of commands alone agrees"
 }
 

@@ -3,7 +3,7 @@
 
 scenario "anatomy" {
   title = "Anatomy of a cycle: one task a call, and batches of 64"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

@@ -4,7 +4,7 @@
 
 scenario "cost-of-ha" {
   title = "The same workload in batches of 64 on one process, on Raft with one node and on Raft with three"
-  tags  = ["raft"]
+  tags  = ["raft", "core"]
 
   # The kind and durability are swept.
   topology "raft" {

@@ -3,7 +3,7 @@
 
 scenario "default" {
   title = "Create, claim and complete over gRPC streams, a server without any settings"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   # Durability is not set but checked: a server with another default does not start.
   topology "single" {

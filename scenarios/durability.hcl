@@ -4,7 +4,7 @@
 
 scenario "durability" {
   title = "The same load at durability none, interval and sync: rate and window of loss"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   # durability is swept. The fsyncs of interval are 10 ms apart.
   topology "single" {
@@ -35,7 +35,7 @@ scenario "durability" {
 # meaning at the other durabilities.
 scenario "durability-interval" {
   title = "The same load at durability interval, with fsyncs 10 ms to 1 s apart: rate and window of loss"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   # sync_interval is swept.
   topology "single" {

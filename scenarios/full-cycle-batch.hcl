@@ -2,7 +2,7 @@
 
 scenario "full-cycle-batch" {
   title = "Create, claim and complete over gRPC streams in batches of 64, one Pebble shard"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

@@ -4,7 +4,7 @@
 
 scenario "full-cycle-sync-single" {
   title = "Create, claim and complete over gRPC streams, one task per call, each acknowledgement after fsync"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

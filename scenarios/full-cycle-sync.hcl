@@ -4,7 +4,7 @@
 
 scenario "full-cycle-sync" {
   title = "Create, claim and complete over gRPC streams in batches of 64, each acknowledgement after fsync"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

@@ -3,7 +3,7 @@
 
 scenario "full-cycle" {
   title = "Create, claim and complete over gRPC streams, one Pebble shard"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   # What is under test: one server process with one shard, started fresh for each round.
   topology "single" {

@@ -3,7 +3,7 @@
 
 scenario "nodes" {
   title = "Create, claim and complete in batches of 64 on 1, 3 and 5 nodes, with one and four shards"
-  tags  = ["raft"]
+  tags  = ["raft", "core"]
 
   include "shared/sweep.hcl" {}
 

@@ -5,7 +5,7 @@ variable "quiet_rate" { default = "500/s" }
 
 scenario "noisy-neighbour" {
   title = "A quiet tenant at ${var.quiet_rate} beside noisy ones on one shard"
-  tags  = ["single-node", "isolation"]
+  tags  = ["single-node", "isolation", "core"]
 
   include "shared/single.hcl" {}
 

@@ -9,7 +9,7 @@ variable "rate" { default = "38.4k/s" }
 
 scenario "open-half" {
   title = "Latency of a cycle over gRPC streams under open load at ${var.rate}"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

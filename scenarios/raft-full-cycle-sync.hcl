@@ -3,7 +3,7 @@
 
 scenario "raft-full-cycle-sync" {
   title = "Create, claim and complete over gRPC streams in batches of 64, three nodes that fsync before they acknowledge"
-  tags  = ["raft"]
+  tags  = ["raft", "core"]
 
   topology "raft" {
     nodes      = 3

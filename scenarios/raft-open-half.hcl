@@ -4,7 +4,7 @@ variable "rate" { default = "12.8k/s" }
 
 scenario "raft-open-half" {
   title = "Latency of a cycle over gRPC streams under open load at ${var.rate}, three nodes"
-  tags  = ["raft"]
+  tags  = ["raft", "core"]
 
   topology "raft" {
     nodes      = 3

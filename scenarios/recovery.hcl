@@ -1,6 +1,6 @@
 # How soon a server that was killed with a million waiting tasks serves again, and how fast it drains them. backlog.hcl has ten million. In the first
 # scenario the files that the server reads are in the page cache of the host: the process is gone, not the host. In the second one they are
-# on the disk alone, as after a restart of the host.
+# on the disk alone, as after a restart of the host. The third one has a thousand tasks in place of the million.
 
 scenario "recovery" {
   title = "A kill with a million tasks waiting, and the restart, at durability none and sync"
@@ -41,4 +41,37 @@ scenario "recovery-cold" {
   rounds = 6
 
   sweep "topology.durability" { values = ["none", "sync"] }
+}
+
+# What a start itself takes, with next to nothing to recover.
+scenario "recovery-small" {
+  title = "A kill with a thousand tasks waiting, and the restart, at durability none and sync"
+  tags  = ["single-node"]
+
+  topology "single" {
+    durability = "none"
+    procs      = 1
+  }
+
+  include "shared/batches.hcl" {}
+
+  backlog {
+    tasks   = 1000
+    restart = "kill"
+    fill    = "30s"
+    drain   = "30s"
+  }
+
+  phases {
+    warmup = "2s"
+    window = "5s"
+    drain  = "30s"
+  }
+
+  rounds = 6
+
+  sweep "topology.durability" { values = ["none", "sync"] }
+
+  invariant "conserved" {}
+  invariant "isolated" {}
 }

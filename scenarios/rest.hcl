@@ -3,7 +3,7 @@
 
 scenario "rest" {
   title = "Create, claim and complete with REST requests, one task each, on kept connections"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

@@ -2,7 +2,7 @@
 
 scenario "tenants" {
   title = "The same load spread over 1 to 1,000 tenants on one shard"
-  tags  = ["single-node", "isolation"]
+  tags  = ["single-node", "isolation", "core"]
 
   include "shared/sweep.hcl" {}
 

@@ -3,7 +3,7 @@
 
 scenario "transports" {
   title = "Create, claim and complete over streams, unary gRPC and REST, in batches and one by one, with one and four shards"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   include "shared/sweep.hcl" {}
 

@@ -2,7 +2,7 @@
 
 scenario "unary-combined" {
   title = "Create, claim and complete with two unary gRPC calls, one task each"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

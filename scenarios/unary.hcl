@@ -3,7 +3,7 @@
 
 scenario "unary" {
   title = "Create, claim and complete with unary gRPC calls, one task each"
-  tags  = ["single-node"]
+  tags  = ["single-node", "core"]
 
   topology "single" {
     shards     = 1

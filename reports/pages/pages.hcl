@@ -9,6 +9,7 @@ group "One node" {
   page "single-node" { title = "Throughput of one node" }
   page "anatomy-of-a-cycle" { title = "The anatomy of a cycle" }
   page "concurrency" { title = "Producers, workers and queues" }
+  page "shards" { title = "Shards: when more of them pay" }
   page "durability" { title = "Durability, and what a loss of power takes" }
   page "open-load" { title = "Latency under open load" }
   page "tenants" { title = "Many tenants on one shard" }

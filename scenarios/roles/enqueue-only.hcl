@@ -22,12 +22,14 @@ scenario "roles-enqueue-only" {
   }
 
   phases {
-    warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
-    window     = "10s"
+    warmup = "2s"
+    window = "10s"
   }
 
   rounds = 6
+
+  # The store grows for the whole window, and flushes and compactions come and go with it. The figure is the mean of a window, and no steady rate.
+  validity { trend_percent_max = "any" }
 
   invariant "conserved" {}
 }

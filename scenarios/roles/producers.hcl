@@ -3,7 +3,7 @@
 
 scenario "roles-producers" {
   title = "1 to 256 producers with 64 workers, at durability sync"
-  tags  = ["roles"]
+  tags  = ["roles", "core"]
 
   topology "single" {
     shards     = 1

@@ -1,0 +1,19 @@
+# Limits of scenarios/payload.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "payload" {
+  configuration = "e04b96f05050"
+
+  floor "cycles_per_s" {
+    min      = 500
+    observed = 2205
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 2500
+    observed = 944
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
