@@ -4,27 +4,37 @@ baseline "admin-load" {
   configuration = "14f220d76250"
 
   floor "cycles_per_s" {
-    min     = 400
-    because = "four fifths of the rate of 500/s: below it the tenant is starved"
+    min      = 400
+    observed = 500
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "four fifths of the rate of 500/s: below it the tenant is starved"
   }
 
   ceiling "cycle_latency_ms_p99" {
-    max     = 250
-    because = "a quarter of a second is a queue behind the other tenant's calls, and not a share of the server"
+    max      = 250
+    observed = 5.538
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of a second is a queue behind the other tenant's calls, and not a share of the server"
   }
 
   ceiling "shard_turns_above_2ms_ratio" {
-    max     = 0.01
-    because = "no turn takes longer by its own work; the wall clock adds what other processes and the collector take of a CPU"
+    max      = 0.01
+    observed = 0.0002484
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "no turn takes longer by its own work; the wall clock adds what other processes and the collector take of a CPU"
   }
 
   ceiling "shard_turn_ms_max" {
-    max     = 128
-    because = "a turn that holds a shard up for longer is work without a bound, and no process that had the CPU meanwhile"
+    max      = 128
+    observed = 8
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a turn that holds a shard up for longer is work without a bound, and no process that had the CPU meanwhile"
   }
 
   ceiling "shard_turn_items_max" {
-    max     = 6096
-    because = "a turn handles at most about 1,024 items of each kind of work, and the one call of 1,000 that goes beyond"
+    max      = 6096
+    observed = 1574
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a turn handles at most about 1,024 items of each kind of work, and the one call of 1,000 that goes beyond"
   }
 }

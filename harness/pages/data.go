@@ -144,13 +144,12 @@ func (d *dataset) value(metric string, at []string) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, of := point.Metrics, fmt.Sprintf("%q", d.name)
-	workload, metric, one := strings.Cut(metric, ".")
-	if !one {
-		workload, metric = "", workload
-	} else if metrics, err = d.ofWorkload(point, workload); err != nil {
-		return nil, err
-	} else {
+	metrics, of, workload := point.Metrics, fmt.Sprintf("%q", d.name), ""
+	if before, after, one := strings.Cut(metric, "."); one {
+		workload, metric = before, after
+		if metrics, err = d.ofWorkload(point, workload); err != nil {
+			return nil, err
+		}
 		of = fmt.Sprintf("the workload %q of %q", workload, d.name)
 	}
 	m, has := metrics[metric]
@@ -208,10 +207,7 @@ func (d *dataset) point(at []string) (*result.Point, error) {
 	}
 	var names []string
 	for i := range points {
-		var has []string
-		for _, v := range points[i].Values {
-			has = append(has, settingsOf(v)...)
-		}
+		has := settingsOf(points[i])
 		if slices.Equal(slices.Sorted(slices.Values(has)), slices.Sorted(slices.Values(at))) {
 			return &points[i], nil
 		}
@@ -223,8 +219,16 @@ func (d *dataset) point(at []string) (*result.Point, error) {
 	return nil, refuse("%q has no point %s: name one completely: %s", d.name, quoted(at), strings.Join(names, ", or "))
 }
 
-// settingsOf returns the settings of a point that one sweep gives it, each as NAME=VALUE: several of a sweep that changes them together.
-func settingsOf(v result.Value) (all []string) {
+// settingsOf returns the settings that a sweep gives a point, each as NAME=VALUE.
+func settingsOf(point result.Point) (all []string) {
+	for _, v := range point.Values {
+		all = append(all, settingsOfValue(v)...)
+	}
+	return all
+}
+
+// settingsOfValue returns those of one value: several of a sweep that changes them together.
+func settingsOfValue(v result.Value) (all []string) {
 	keys, texts := strings.Split(v.Key, ", "), strings.Split(v.Text, ", ")
 	if len(keys) != len(texts) {
 		return []string{v.Key + "=" + v.Text}

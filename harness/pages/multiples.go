@@ -48,11 +48,7 @@ func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 	m := &report.Multiple{Title: fmt.Sprintf("%s (%s)", points[0].Values[0].Key, report.PointDurability(d.run, points[0]))}
 	var first *value
 	for i := range points {
-		var at, texts []string
-		for _, v := range points[i].Values {
-			at, texts = append(at, settingsOf(v)...), append(texts, v.Text)
-		}
-		v, err := d.value(metric, at)
+		v, err := d.value(metric, settingsOf(points[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -66,6 +62,10 @@ func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 				return nil, err
 			}
 			ratio = report.Ratio{Median: q.Median, Low: q.Low, High: q.High}
+		}
+		var texts []string
+		for _, v := range points[i].Values {
+			texts = append(texts, v.Text)
 		}
 		m.Values, m.Ratios = append(m.Values, strings.Join(texts, ", ")), append(m.Ratios, ratio)
 	}

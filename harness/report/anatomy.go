@@ -42,9 +42,30 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 		" and waits for a CPU. A stage's mean is of batches, while the client's means are of tasks. Where batches differ much in size, the" +
 		" ways have the difference, and can be below 0. Of tasks that are retried or delayed, the time until their last lease is not attributed.")
 	var rows [][]string
-	row := func(step, part string, ms float64) {
-		rows = append(rows, []string{step, part, render.Number(ms), share(ms, c.CycleMs)})
+	for _, part := range cycleParts(c, stages) {
+		rows = append(rows, []string{part.step, part.text, render.Number(part.ms), share(part.ms, c.CycleMs)})
 	}
+	rows = append(rows, []string{"cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), render.Number(c.CycleMs), share(c.CycleMs, c.CycleMs)})
+	p.table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
+	verdict := "The check holds"
+	if c.UnattributedPercent() > result.UnattributedPercentMax {
+		verdict = "The check does not hold"
+	}
+	p.paragraph("%s: the parts are to add up to the client's mean cycle (%s ms) within %d %%. They come from the client's mean round trips of the enqueue (%s ms)"+
+		" and from the claim to the settle (%s ms), and from the server's mean wait of a ready task (%s ms), each measured by itself. %s %% of the cycle is"+
+		" not attributed.", verdict, render.Number(c.CycleMs), result.UnattributedPercentMax, render.Number(c.EnqueueMs), render.Number(c.SettleMs),
+		render.Number(c.ReadyMs), render.Number(c.UnattributedPercent()))
+}
+
+// cyclePart is one part of a cycle's time.
+type cyclePart struct {
+	step, text string // as the table has them
+	kind       string // what parts of several steps have in common: the name of a stage, "way", ...
+	ms         float64
+}
+
+// cycleParts divides the mean cycle, in the order in which a task passes the parts. They sum to the cycle.
+func cycleParts(c result.CycleTime, stages []result.Stage) (all []cyclePart) {
 	span := 0.0
 	var before, after []result.Stage // before and from the decision
 	for _, s := range stages {
@@ -58,35 +79,27 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 		}
 		span += s.MeanMs()
 	}
+	add := func(step, text, kind string, ms float64) { all = append(all, cyclePart{step, text, kind, ms}) }
 	pass := func(step string, stages []result.Stage) {
 		for _, s := range stages {
-			row(step, code(s.Name), s.MeanMs())
+			add(step, code(s.Name), s.Name, s.MeanMs())
 		}
 	}
 	enqueueWay, workerWay := (c.EnqueueMs-span)/2, (c.SettleMs-c.WorkMs-span)/2
-	row(result.StepEnqueue, "to the server", enqueueWay)
+	add(result.StepEnqueue, "to the server", "way", enqueueWay)
 	pass(result.StepEnqueue, before)
-	row("ready", "from the turn that enqueues the task to the turn that leases the task", c.ReadyMs)
+	add("ready", "from the turn that enqueues the task to the turn that leases the task", "ready", c.ReadyMs)
 	pass(result.StepClaim, after)
-	row(result.StepClaim, "to the worker", workerWay)
+	add(result.StepClaim, "to the worker", "way", workerWay)
 	if c.WorkMs > 0 {
-		row("work", "in the worker, as the scenario says", c.WorkMs)
+		add("work", "in the worker, as the scenario says", "work", c.WorkMs)
 	}
-	row(result.StepSettle, "to the server", workerWay)
+	add(result.StepSettle, "to the server", "way", workerWay)
 	pass(result.StepSettle, before)
 	pass(result.StepSettle, after)
-	row(result.StepSettle, "to the worker", workerWay)
-	row("", "not attributed", c.UnattributedMs())
-	row("cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), c.CycleMs)
-	p.table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
-	verdict := "The check holds"
-	if c.UnattributedPercent() > result.UnattributedPercentMax {
-		verdict = "The check does not hold"
-	}
-	p.paragraph("%s: the parts are to add up to the client's mean cycle (%s ms) within %d %%. They come from the client's mean round trips of the enqueue (%s ms)"+
-		" and from the claim to the settle (%s ms), and from the server's mean wait of a ready task (%s ms), each measured by itself. %s %% of the cycle is"+
-		" not attributed.", verdict, render.Number(c.CycleMs), result.UnattributedPercentMax, render.Number(c.EnqueueMs), render.Number(c.SettleMs),
-		render.Number(c.ReadyMs), render.Number(c.UnattributedPercent()))
+	add(result.StepSettle, "to the worker", "way", workerWay)
+	add("", "not attributed", "not attributed", c.UnattributedMs())
+	return all
 }
 
 // storageStepsTable shows the operations on the stores by step.

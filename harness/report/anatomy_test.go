@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,26 @@ func anatomyFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		{Name: result.AreaRPC, Value: 4e9}, {Name: result.AreaQueue, Value: 1e9}, {Name: result.AreaScheduler, Value: 3e9}, {Name: result.AreaOther, Value: 1e9},
 	}
 	return r, hists
+}
+
+// The plot has a bar for the time of the cycle and one for the CPU time, with their parts; without a CPU profile there is no plot.
+func TestPlotOfTheAnatomy(t *testing.T) {
+	r, hists := anatomyFixture(t)
+	plot := rendered(t, r, hists)["fixture-anatomy.svg"]
+	for _, says := range []string{
+		"fixture: time of the mean cycle, durability none", "way</text>", "ready</text>", "inbox</text>",
+		"fixture: CPU time of the servers by area, durability none", "rpc</text>", "queue</text>", "runtime: scheduler</text>",
+	} {
+		assert.Contains(t, plot, says)
+	}
+	assert.Equal(t, 1, strings.Count(plot, "all else</text>"), "eleven parts of the time, of which eight have a colour; four areas, which all have one")
+	areas := &r.Profiles[4].Areas
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		*areas = append(*areas, result.ProfileArea{Name: name, Value: 1e6})
+	}
+	assert.Equal(t, 2, strings.Count(rendered(t, r, hists)["fixture-anatomy.svg"], "all else</text>"))
+	*areas = nil
+	assert.NotContains(t, rendered(t, r, hists), "fixture-anatomy.svg")
 }
 
 // The section of a run with everything is the one under testdata.

@@ -212,6 +212,10 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			func() ([]byte, error) { return latencyFigure(r, hists) },
 		},
 		{
+			figure{file: name + "-anatomy.svg", caption: "What the mean cycle consists of: its time, and the servers' CPU time"},
+			func() ([]byte, error) { return anatomyPlot(r) },
+		},
+		{
 			figure{file: name + "-workloads.svg", caption: "Cycle latency by percentile of each workload, all timed rounds merged"},
 			func() ([]byte, error) { return workloadsPlot(r, hists) },
 		},

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// partColors tell the parts of a bar apart, after Okabe and Ito. The last one is of all that is left.
+var partColors = []color.Color{
+	blue, orange, green, purple, skyBlue, color.RGBA{R: 0xf0, G: 0xe4, B: 0x42, A: 0xff}, color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}, black, grey,
+}
+
+// barHeight is the height of one bar.
+const barHeight = 0.55 * vg.Inch
+
+// bar is a stacked bar: one point of a run, or one server of it.
+type bar struct {
+	name  string
+	parts map[string]float64
+}
+
+// anatomyPlot draws what the mean cycle of each point consists of: its time, as shares, and the CPU time of the servers by area. A run without a
+// CPU profile of its servers has no such plot.
+func anatomyPlot(r *result.Result) ([]byte, error) {
+	var times, areas []bar
+	for _, number := range pointNumbers(r) {
+		name := "cycle"
+		if number != 0 {
+			name = pointName(r, number)
+		}
+		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != number })
+		if c := result.MergeCycleTimes(rounds); c.Cycles > 0 {
+			times = append(times, bar{name, map[string]float64{}})
+			for _, part := range cycleParts(c, result.MergeStages(rounds)) {
+				times[len(times)-1].parts[part.kind] += 100 * part.ms / c.CycleMs
+			}
+		}
+		for _, s := range areasOf(r, number) {
+			areas = append(areas, bar{prefixed(s.node) + name, map[string]float64{}})
+			for _, a := range s.areas {
+				areas[len(areas)-1].parts[a.Name] += a.Value / 1e3 / float64(s.cycles)
+			}
+		}
+	}
+	if len(areas) == 0 {
+		return nil, errNothingToPlot
+	}
+	var panels []*plot.Plot
+	most := 0
+	for _, of := range []struct {
+		title, unit string
+		bars        []bar
+	}{{"time of the mean cycle", "share of the cycle (%)", times}, {"CPU time of the servers by area", "CPU time (µs for each cycle)", areas}} {
+		if len(of.bars) == 0 || len(of.bars) > len(lineStyles) {
+			continue
+		}
+		panel, err := stackedBars(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, of.title, r.Manifest.Durability(), withInvalid(r)), of.unit, of.bars)
+		if err != nil {
+			return nil, err
+		}
+		panels, most = append(panels, panel), max(most, len(of.bars))
+	}
+	if len(panels) == 0 {
+		return nil, errNothingToPlot
+	}
+	return stack(2.2*vg.Inch+barHeight*vg.Length(most), panels...)
+}
+
+// stackedBars draws bars from the top down, their largest parts by themselves and the others as one. A part below zero, which a difference of means
+// can be, is not drawn.
+func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
+	p := newPlot(title)
+	p.X.Label.Text = unit
+	names := largestParts(bars, len(partColors)-1)
+	var below *plotter.BarChart
+	var left []float64 // of each bar, to its right end
+	for range bars {
+		left = append(left, 0)
+	}
+	for i, name := range append(names, restOfParts) {
+		values := make(plotter.Values, len(bars))
+		some := false
+		for k, b := range bars {
+			at := len(bars) - 1 - k // the first is on top
+			for part, v := range b.parts {
+				if part == name || name == restOfParts && !slices.Contains(names, part) {
+					values[at] += max(v, 0)
+				}
+			}
+			left[at] += values[at]
+			some = some || values[at] > 0
+		}
+		if !some {
+			continue
+		}
+		chart, err := plotter.NewBarChart(values, barHeight/2)
+		if err != nil {
+			return nil, fmt.Errorf("draw the parts of bars: %w", err)
+		}
+		chart.Horizontal, chart.LineStyle.Width, chart.Color = true, 0, partColors[i]
+		if name == restOfParts {
+			chart.Color = partColors[len(partColors)-1]
+		}
+		if below != nil {
+			chart.StackOn(below)
+		}
+		below = chart
+		p.Add(chart)
+		p.Legend.Add(name, chart)
+	}
+	var ticks []plot.Tick
+	for k, b := range bars {
+		ticks = append(ticks, plot.Tick{Value: float64(len(bars) - 1 - k), Label: b.name})
+	}
+	right := slices.Max(left)
+	p.X.Min, p.X.Max = 0, right*1.45 // room for the legend
+	p.X.Tick.Marker = plot.ConstantTicks(fromZero(right))
+	p.Y.Min, p.Y.Max = -0.7, float64(len(bars))-0.3
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	p.Legend.Left, p.Legend.XOffs = false, 0
+	return p, nil
+}
+
+// restOfParts is the part that has all small ones.
+const restOfParts = "all else"
+
+// largestParts returns the names of at most so many parts, those that are the largest of any bar.
+func largestParts(bars []bar, most int) []string {
+	largest := map[string]float64{}
+	var names []string
+	for _, b := range bars {
+		for name, v := range b.parts {
+			if _, known := largest[name]; !known {
+				names = append(names, name)
+			}
+			largest[name] = max(largest[name], v)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(largest[b], largest[a]), cmp.Compare(a, b)) })
+	return names[:min(len(names), most)]
+}
