@@ -63,9 +63,10 @@ scenario "recovery-small" {
   }
 
   phases {
-    warmup = "2s"
-    window = "5s"
-    drain  = "30s"
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "5s"
+    drain      = "30s"
   }
 
   rounds = 6

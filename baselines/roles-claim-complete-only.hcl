@@ -1,0 +1,19 @@
+# Limits of scenarios/roles/claim-complete-only.hcl: tripwires for two shared cores.
+
+baseline "roles-claim-complete-only" {
+  configuration = "5fe09dfd2b52"
+
+  floor "cycles_per_s" {
+    min      = 100000
+    observed = 408100
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of what two shared cores did: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 800
+    observed = 286.8
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
