@@ -48,10 +48,7 @@ scenario "recovery-small" {
   title = "A kill with a thousand tasks waiting, and the restart, at durability none and sync"
   tags  = ["single-node"]
 
-  topology "single" {
-    durability = "none"
-    procs      = 1
-  }
+  include "shared/single.hcl" {}
 
   include "shared/batches.hcl" {}
 
@@ -62,17 +59,7 @@ scenario "recovery-small" {
     drain   = "30s"
   }
 
-  phases {
-    warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
-    window     = "5s"
-    drain      = "30s"
-  }
-
   rounds = 6
 
   sweep "topology.durability" { values = ["none", "sync"] }
-
-  invariant "conserved" {}
-  invariant "isolated" {}
 }
