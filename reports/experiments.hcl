@@ -395,6 +395,17 @@ experiment "entries-for-a-node-that-restarts" {
   note       = "64 MiB that stay, cut after 64 MiB: no copy, slowest return 630 ms, but raft-full-cycle-batch 390,300 and 370,300 to 354,900 and 357,600 cycles/s, server CPU 3.0 and 3.2 to 3.3 and 3.3 us (two rounds each, ABBA): more of the log is written a second time"
 }
 
+experiment "room-of-the-last-large-commit" {
+  named_by   = "allocation profile of payloads of 16 KiB: 55 % of the 151 kB that the server allocates for a cycle in young.Puts.Add, whose buffer grows anew for each commit beyond 1 MiB"
+  hypothesis = "a buffer that begins a large commit with the room of the last one is allocated once, and not copied"
+  change     = "a buffer that outgrows what is kept between commits grows to the size of the last commit that did, or to twice its own"
+  file       = "engine/storage/young/young.go:147"
+  effect     = "a duet in 10 generations: rate 7.9 % higher (6.2 to 12.0), server CPU 7.4 % lower (6.1 to 10.2), counters from fixed work equal. Commits of 8 MiB one after the other allocate less than 1.75 times their size instead of 5 times"
+  cost       = "a commit beyond 1 MiB that is smaller than the one before has room that it does not use, until it is written"
+  measured   = "two shared cores, AMD EPYC; prony compare with batches of 16 and payloads of 16 KiB, durability none, one processor each, one look of 60 s"
+  kept       = true
+}
+
 experiment "amd64-v3-over-a-sweep" {
   hypothesis = "instructions of newer processors cost nothing to use, and save a few percent of encoding and hashing"
   change     = "the same source, with GOAMD64=v3"

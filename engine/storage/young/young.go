@@ -31,6 +31,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Key is the key of a record, in parts. Records of one Prefix, Queue and Priority form a run: they are added in the order of Seq.
@@ -65,6 +66,8 @@ const (
 	headDrops = 2
 	sameRun   = 0
 	newRun    = 1
+	// headMax bounds what stands before a value: its key and its length.
+	headMax = 3 + binary.MaxVarintLen32 + 2*binary.MaxVarintLen64
 )
 
 // keys encodes keys one after the other.
@@ -117,6 +120,7 @@ type Puts struct {
 	buf   []byte
 	keys  keys
 	items []item
+	large int // how long the records of the last commit were whose buffer was not kept
 }
 
 // item is the place of a record's value in the encoded records.
@@ -131,10 +135,19 @@ func (p *Puts) Add(k Key, value []byte) {
 		p.buf = append(p.buf[:0], format, kindPuts, 0, 0, 0, 0, 0, 0, 0, 0)
 		p.keys = keys{}
 	}
+	p.grow(len(value) + headMax)
 	p.buf = p.keys.append(p.buf, k)
 	p.buf = binary.AppendUvarint(p.buf, uint64(len(value)))
 	p.items = append(p.items, item{k, uint32(len(p.buf)), uint32(len(value))})
 	p.buf = append(p.buf, value...)
+}
+
+// grow makes room for n bytes where the buffer becomes larger than one that is kept. Large commits follow each other, so that the room is
+// that of the last one at least: appending alone would allocate and copy several times the size of each commit.
+func (p *Puts) grow(n int) {
+	if need := len(p.buf) + n; need > cap(p.buf) && need > keptBytesMax {
+		p.buf = slices.Grow(p.buf, max(need, p.large, 2*cap(p.buf))-len(p.buf))
+	}
 }
 
 // Len returns the number of records.
@@ -152,6 +165,7 @@ func (p *Puts) Bytes() int {
 func (p *Puts) Reset() {
 	p.items = p.items[:0]
 	if cap(p.buf) > keptBytesMax {
+		p.large = len(p.buf)
 		p.buf, p.items = nil, nil
 	}
 }

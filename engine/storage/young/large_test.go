@@ -1,0 +1,33 @@
+package young
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Commits that are larger than the buffer that is kept allocate about their size each, and not several times that.
+func TestLargeCommitsAllocateTheirSize(t *testing.T) {
+	const values, size = 512, 16 << 10
+	value := make([]byte, size)
+	var p Puts
+	commit := func(values int) {
+		for i := range values {
+			p.Add(Key{Prefix: 't', Queue: 1, Seq: uint64(i)}, value)
+		}
+		p.Reset()
+	}
+	allocated := func(values int) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		commit(values)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	commit(values)
+	assert.Less(t, allocated(values), uint64(values*size*7/4))
+	assert.Less(t, allocated(1), uint64(2*size), "a small commit after a large one allocates no room for a large one")
+	commit(values)
+	assert.Less(t, allocated(2*values), uint64(8*values*size), "a commit may be larger than the one before")
+}
