@@ -46,7 +46,7 @@ scenario "recovery-cold" {
 # What a start itself takes, with next to nothing to recover.
 scenario "recovery-small" {
   title = "A kill with a thousand tasks waiting, and the restart, at durability none and sync"
-  tags  = ["single-node"]
+  tags  = ["single-node", "start"]
 
   include "shared/single.hcl" {}
 
