@@ -27,9 +27,12 @@ func findProfiles(r *result.Result, in, out string) (keptProfiles, error) {
 	if len(r.Profiles) == 0 {
 		return nil, nil
 	}
-	folder, err := relative(out, in)
-	if err != nil {
-		return nil, err
+	folder := path.Join("..", dataDir, filepath.Base(in)) // from a published page, wherever the page is rendered now
+	if filepath.Base(filepath.Dir(in)) != dataDir {
+		var err error
+		if folder, err = relative(out, in); err != nil {
+			return nil, err
+		}
 	}
 	kept := keptProfiles{}
 	for _, p := range r.Profiles {

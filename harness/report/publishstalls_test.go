@@ -94,6 +94,9 @@ func TestProfilesArePublished(t *testing.T) {
 	page := contents(t, written)["fixture.md"]
 	assert.Contains(t, page, "File: [`profiles/point-2/mutex.pb.gz`](../data/fixture/profiles/point-2/mutex.pb.gz);"+
 		" `prony profile open --kind "+r.Profiles[1].Kind+" --point 2 --node n3 FOLDER` shows it, with the folder of this page's data.")
+	elsewhere, err := report.Render(data, t.TempDir())
+	require.NoError(t, err)
+	assert.Equal(t, page, contents(t, elsewhere)["fixture.md"], "lint renders the page elsewhere to compare it")
 	assert.FileExists(t, filepath.Join(data, names[1]))
 	assert.NoFileExists(t, filepath.Join(data, names[0]), "the run does not have it")
 	assert.NoFileExists(t, filepath.Join(data, names[3]), "it is larger than the bound")
