@@ -34,7 +34,7 @@ func (w *writer) code(path, declaration, test string) (string, error) {
 		return "", err
 	}
 	_, name := cutTest(test)
-	return fmt.Sprintf("[`%s:%d`](../%s#L%d), held by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
+	return fmt.Sprintf("[`%s:%d`](../%s#L%d), tested by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
 }
 
 // declared returns the number of the line that begins with a declaration, and 0 if there is no such line. "func run" is not the begin of "func runAll".

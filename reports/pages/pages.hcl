@@ -11,8 +11,10 @@ group "One node" {
   page "concurrency" { title = "Producers, workers and queues" }
   page "shards" { title = "Shards: when more of them pay" }
   page "durability" { title = "Durability, and what a loss of power takes" }
+  page "tuning" { title = "Tuning: what each setting changes" }
   page "workloads" { title = "Payloads, priorities, delays, retries and reads" }
   page "open-load" { title = "Latency under open load" }
+  page "recovery" { title = "Recovery, backlogs and memory" }
   page "tenants" { title = "Many tenants on one shard" }
   page "noisy-neighbours" { title = "A quiet tenant beside noisy ones" }
 }

@@ -1,0 +1,19 @@
+# Limits of scenarios/knobs/in-flight.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "knob-in-flight" {
+  configuration = "91300a6fe8b4"
+
+  floor "cycles_per_s" {
+    min      = 120000
+    observed = 494300
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 600
+    observed = 224.2
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}

@@ -1,0 +1,19 @@
+# Limits of scenarios/recovery.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "recovery-small" {
+  configuration = "df74964fc8a2"
+
+  floor "cycles_per_s" {
+    min      = 250000
+    observed = 1161000
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 400
+    observed = 122.7
+    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
