@@ -5,7 +5,7 @@ scenario "knob-commit-bytes-max" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
-  include "shared/phases.hcl" {}
+  include "shared/sync-phases.hcl" {}
 
   topology "single" {
     durability = "sync"

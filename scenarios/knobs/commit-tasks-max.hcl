@@ -6,7 +6,7 @@ scenario "knob-commit-tasks-max" {
   tags   = ["single-node", "tuning"]
   rounds = 6
 
-  include "shared/phases.hcl" {}
+  include "shared/sync-phases.hcl" {}
 
   topology "single" {
     durability = "sync"
