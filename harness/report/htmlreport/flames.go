@@ -63,7 +63,7 @@ func readFlames(folders []string) (all []flames, err error) {
 			}
 			graph, err := readFlame(dir, r, p)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, profile.ErrEmpty) {
-				continue // the profile is not stored, as in published data, or has no sample
+				continue // the profile is not stored, or has no sample
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read the %s profile in %s: %w", p.Kind, dir, err)
