@@ -98,7 +98,7 @@ func (w *writer) bound(name string, at ...string) (string, error) {
 		return "", err
 	}
 	if d.run == nil {
-		return "", refuse("%s, which does not say what limits its rate", d.noRun())
+		return "", refuse("%s, which does not say what limits its rate", d.described())
 	}
 	point, err := d.point(at)
 	if err != nil {

@@ -124,12 +124,15 @@ func (s *store) open(name string) (*dataset, error) {
 	return d, nil
 }
 
-// noRun says what data are that are not those of a run.
-func (d *dataset) noRun() string {
-	if d.soak != nil {
+// described says for an error what kind of data these are.
+func (d *dataset) described() string {
+	switch {
+	case d.soak != nil:
 		return fmt.Sprintf("%q is a soak", d.name)
+	case d.serial != nil:
+		return fmt.Sprintf("%q is a serial budget", d.name)
 	}
-	return fmt.Sprintf("%q is a serial budget", d.name)
+	return fmt.Sprintf("%q is a run", d.name)
 }
 
 // value returns a figure of the data: of METRIC, or of WORKLOAD.METRIC.

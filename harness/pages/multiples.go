@@ -39,7 +39,7 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 // multiple is the small plot of one run.
 func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 	if d.run == nil {
-		return nil, refuse("%s, and has no sweep", d.noRun())
+		return nil, refuse("%s, and has no sweep", d.described())
 	}
 	points := result.PublishedPoints(d.run)
 	if len(points) < 2 {
@@ -55,13 +55,13 @@ func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 		if first == nil {
 			first = v
 		}
-		ratio := report.Ratio{Median: 1, Low: 1, High: 1}
+		ratio := result.Metric{Median: 1, Low: 1, High: 1}
 		if i > 0 {
 			q, err := divided(v, first)
 			if err != nil {
 				return nil, err
 			}
-			ratio = report.Ratio{Median: q.Median, Low: q.Low, High: q.High}
+			ratio = q.Metric
 		}
 		var texts []string
 		for _, v := range points[i].Values {

@@ -63,7 +63,7 @@ func TestPlotOfTheAnatomy(t *testing.T) {
 	} {
 		assert.Contains(t, plot, says)
 	}
-	assert.Equal(t, 1, strings.Count(plot, "all else</text>"), "eleven parts of the time, of which eight have a colour; four areas, which all have one")
+	assert.Equal(t, 1, strings.Count(plot, "all else</text>"), "only the time has more than eight parts")
 	areas := &r.Profiles[4].Areas
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		*areas = append(*areas, result.ProfileArea{Name: name, Value: 1e6})

@@ -80,25 +80,27 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	p := newPlot(title)
 	p.X.Label.Text = unit
 	names := largestParts(bars, len(partColors)-1)
-	var below *plotter.BarChart
-	var left []float64 // of each bar, to its right end
-	for range bars {
-		left = append(left, 0)
-	}
-	for i, name := range append(names, restOfParts) {
-		values := make(plotter.Values, len(bars))
-		some := false
-		for k, b := range bars {
-			at := len(bars) - 1 - k // the first is on top
-			for part, v := range b.parts {
-				if part == name || name == restOfParts && !slices.Contains(names, part) {
-					values[at] += max(v, 0)
-				}
+	lengths := make([]map[string]float64, len(bars)) // of the parts, small ones together, from the lowest bar up
+	right := 0.0
+	for i, b := range bars {
+		parts, total := map[string]float64{}, 0.0
+		for part, v := range b.parts {
+			if !slices.Contains(names, part) {
+				part = restOfParts
 			}
-			left[at] += values[at]
-			some = some || values[at] > 0
+			parts[part] += max(v, 0)
+			total += max(v, 0)
 		}
-		if !some {
+		lengths[len(bars)-1-i] = parts
+		right = max(right, total)
+	}
+	var below *plotter.BarChart
+	for i, name := range append(names, restOfParts) { // the rest exists only where all other colours are taken
+		values := make(plotter.Values, len(bars))
+		for k, parts := range lengths {
+			values[k] = parts[name]
+		}
+		if slices.Max(values) == 0 {
 			continue
 		}
 		chart, err := plotter.NewBarChart(values, barHeight/2)
@@ -106,9 +108,6 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 			return nil, fmt.Errorf("draw the parts of bars: %w", err)
 		}
 		chart.Horizontal, chart.LineStyle.Width, chart.Color = true, 0, partColors[i]
-		if name == restOfParts {
-			chart.Color = partColors[len(partColors)-1]
-		}
 		if below != nil {
 			chart.StackOn(below)
 		}
@@ -120,7 +119,6 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	for k, b := range bars {
 		ticks = append(ticks, plot.Tick{Value: float64(len(bars) - 1 - k), Label: b.name})
 	}
-	right := slices.Max(left)
 	p.X.Min, p.X.Max = 0, right*1.45 // room for the legend
 	p.X.Tick.Marker = plot.ConstantTicks(fromZero(right))
 	p.Y.Min, p.Y.Max = -0.7, float64(len(bars))-0.3

@@ -11,17 +11,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
 )
 
 // Multiple is one of several small plots that share a scale: what becomes of a figure at each value of a setting.
 type Multiple struct {
 	Title  string
-	Values []string // of the setting, in their order
-	Ratios []Ratio  // to the figure at the first value, one for each
+	Values []string        // of the setting, in their order
+	Ratios []result.Metric // to the figure at the first value, one for each; with intervals above 0
 }
-
-// Ratio is a multiple of a figure with its interval. All three are above 0.
-type Ratio struct{ Median, Low, High float64 }
 
 const (
 	multiplesColumns = 3

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
 )
 
 // The plots share one scale, which the widest interval sets and which is never narrower than from half to twice.
 func TestMultiplesShareAScale(t *testing.T) {
-	one := report.Ratio{Median: 1, Low: 1, High: 1}
-	flat := report.Multiple{Title: "memory (none)", Values: []string{"1GiB", "2GiB"}, Ratios: []report.Ratio{one, {Median: 1.01, Low: 0.98, High: 1.03}}}
-	steep := report.Multiple{Title: "batch (sync)", Values: []string{"1", "64"}, Ratios: []report.Ratio{one, {Median: 6, Low: 5, High: 9}}}
+	one := result.Metric{Median: 1, Low: 1, High: 1}
+	flat := report.Multiple{Title: "memory (none)", Values: []string{"1GiB", "2GiB"}, Ratios: []result.Metric{one, {Median: 1.01, Low: 0.98, High: 1.03}}}
+	steep := report.Multiple{Title: "batch (sync)", Values: []string{"1", "64"}, Ratios: []result.Metric{one, {Median: 6, Low: 5, High: 9}}}
 	alone, err := report.Multiples([]report.Multiple{flat})
 	require.NoError(t, err)
 	assert.Contains(t, string(alone), ">0.5</text>")
@@ -37,8 +38,8 @@ func TestMultiplesThatCannotBeDrawn(t *testing.T) {
 	assert.ErrorContains(t, err, "no plots")
 	_, err = report.Multiples([]report.Multiple{{Title: "memory", Values: []string{"1"}}})
 	assert.ErrorContains(t, err, "memory has 1 values and 0 ratios")
-	for _, r := range []report.Ratio{{}, {Median: 1, Low: 2, High: 3}, {Median: 3, Low: 1, High: 2}, {Median: 1, Low: 1, High: math.Inf(1)}, {Median: 1, Low: math.NaN(), High: 1}} {
-		_, err = report.Multiples([]report.Multiple{{Title: "memory", Values: []string{"1"}, Ratios: []report.Ratio{r}}})
+	for _, r := range []result.Metric{{}, {Median: 1, Low: 2, High: 3}, {Median: 3, Low: 1, High: 2}, {Median: 1, Low: 1, High: math.Inf(1)}, {Median: 1, Low: math.NaN(), High: 1}} {
+		_, err = report.Multiples([]report.Multiple{{Title: "memory", Values: []string{"1"}, Ratios: []result.Metric{r}}})
 		assert.ErrorContains(t, err, "can't be drawn", r)
 	}
 }

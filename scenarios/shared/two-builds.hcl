@@ -1,6 +1,9 @@
-# Whole task cycles, one task a call, on one shard at durability "none", for two builds that are alive together: for the scenarios that
-# `prony compare` and `prony ratchet` measure. What includes this says how many producers and workers there are (local.producers,
-# local.workers). A sweep may replace them.
+# Whole task cycles on one shard at durability "none", for two builds that are alive together: for the scenarios that `prony compare` and
+# `prony ratchet` measure. What includes this says how many producers and workers there are (local.producers, local.workers). A sweep may
+# replace them. A call has one task of 64 bytes; `--var batch=16 --var payload=16384` compares builds by other calls.
+
+variable "batch" { default = 1 }
+variable "payload" { default = 64 } # bytes
 
 topology "single" {
   shards     = 1
@@ -15,8 +18,8 @@ workload "main" {
   connections = 1
   producers   = local.producers
   workers     = local.workers
-  batch       = 1
-  payload     = fixed(64)
+  batch       = var.batch
+  payload     = fixed(var.payload)
   arrivals    = closed()
 }
 

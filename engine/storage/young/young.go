@@ -66,7 +66,7 @@ const (
 	headDrops = 2
 	sameRun   = 0
 	newRun    = 1
-	// headMax bounds what stands before a value: its key and its length.
+	// headMax is the largest size of an encoded key with the length that follows it.
 	headMax = 3 + binary.MaxVarintLen32 + 2*binary.MaxVarintLen64
 )
 
@@ -120,7 +120,7 @@ type Puts struct {
 	buf   []byte
 	keys  keys
 	items []item
-	large int // how long the records of the last commit were whose buffer was not kept
+	large int // length of the last buffer that was too large to keep
 }
 
 // item is the place of a record's value in the encoded records.
@@ -142,8 +142,8 @@ func (p *Puts) Add(k Key, value []byte) {
 	p.buf = append(p.buf, value...)
 }
 
-// grow makes room for n bytes where the buffer becomes larger than one that is kept. Large commits follow each other, so that the room is
-// that of the last one at least: appending alone would allocate and copy several times the size of each commit.
+// grow makes room for n more bytes if the buffer becomes too large to keep for the next commit. A large commit is likely to follow another one, so
+// grow allocates the size of the last large buffer at once. Repeated appends would allocate and copy several times that size.
 func (p *Puts) grow(n int) {
 	if need := len(p.buf) + n; need > cap(p.buf) && need > keptBytesMax {
 		p.buf = slices.Grow(p.buf, max(need, p.large, 2*cap(p.buf))-len(p.buf))
