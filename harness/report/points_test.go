@@ -73,6 +73,7 @@ func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
 			}
 		}
 	}
+	require.NoError(t, hists[1].Cycle.RecordValues(int64(time.Millisecond), 777)) // so that the points have different numbers of samples
 	several("noisy", "quiet")
 	plot := rendered(t, r, hists)["fixture-workloads.svg"]
 	own, err := result.Merge(hists[1].Histograms, hists[5].Histograms)
