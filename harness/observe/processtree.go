@@ -1,8 +1,11 @@
 package observe
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -101,6 +104,9 @@ func (t Tree) Memory() (bytes uint64, now bool, err error) {
 			continue // it has ended meanwhile
 		}
 		rollup, err := proc.ProcSMapsRollup()
+		if errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) {
+			continue // likewise, whether or not the process above it has waited for it
+		}
 		if err != nil {
 			return 0, true, fmt.Errorf("memory of process %d: %w", pid, err)
 		}

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -44,6 +45,17 @@ func TestTree(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, now)
 	assert.NotZero(t, peak)
+	over := exec.Command("true")
+	require.NoError(t, over.Start())
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(over.Process.Pid) + "/stat")
+		return err == nil && strings.Contains(string(stat), ") Z ")
+	}, time.Minute, time.Millisecond)
+	_, _, err = Tree{[]int{root, over.Process.Pid}}.Memory()
+	require.NoError(t, err, "with a process that has ended and was not waited for")
+	require.NoError(t, over.Wait())
+	_, _, err = Tree{[]int{root, over.Process.Pid}}.Memory()
+	require.NoError(t, err, "with a process that is gone")
 	none, err := TreeOf([]int{1 << 30})
 	require.NoError(t, err)
 	assert.Empty(t, none.PIDs())

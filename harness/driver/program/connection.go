@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// connection is the program's side of a conn: it passes the calls that it reads on to a driver, each in a goroutine of its own.
+// connection is the program's side of a conn: it passes the calls that it reads on to a driver. A goroutine makes one call at a time. It stays
+// for further calls, since a new goroutine would first have to grow its stack.
 type connection struct {
 	socket net.Conn
 	driver driver.Conn
@@ -22,8 +23,9 @@ type connection struct {
 
 	ctx     context.Context // of all calls
 	end     context.CancelFunc
-	calls   sync.WaitGroup
-	open    atomic.Int64 // calls that are not answered
+	next    chan *request  // to a goroutine that has no call; closed when no more calls are read
+	calls   sync.WaitGroup // the goroutines
+	open    atomic.Int64   // calls that are not answered
 	claimed claimed
 
 	mu       sync.Mutex
@@ -71,12 +73,14 @@ func (r *request) put() {
 func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{
-		socket: socket, driver: to, out: newWriter(socket), ctx: ctx, end: cancel, sessions: map[uint32]*session{}, claims: map[uint64]context.CancelFunc{},
+		socket: socket, driver: to, out: newWriter(socket), ctx: ctx, end: cancel, next: make(chan *request), sessions: map[uint32]*session{},
+		claims: map[uint64]context.CancelFunc{},
 	}
 	stop := context.AfterFunc(ctx, func() { _ = socket.Close() }) // ends the reading
 	failed := c.read()
 	stopped := stop()
 	cancel()
+	close(c.next)
 	c.calls.Wait()
 	failed = errors.Join(failed, to.Close())
 	if stopped { // otherwise Prony has closed the connection
@@ -128,13 +132,11 @@ func (c *connection) read() error {
 
 // start reads the body of a call and starts it. The error is for what breaks the protocol.
 func (c *connection) start(r *request) (err error) {
-	do := c.do
 	switch r.kind {
 	case kindOpenProducer, kindOpenWorker:
 		if r.opening, err = readOpening(&r.body, r.kind); err != nil {
 			return err
 		}
-		do = c.opened
 	case kindEnqueue, kindClaim, kindComplete, kindFail:
 		if err := c.prepare(r); err != nil {
 			return err
@@ -142,11 +144,20 @@ func (c *connection) start(r *request) (err error) {
 	default:
 		return errors.New("there is no such kind of call")
 	}
-	c.calls.Go(func() {
-		do(r)
-		c.send(r)
-	})
+	select {
+	case c.next <- r:
+	default:
+		c.calls.Go(func() { c.serve(r) })
+	}
 	return nil
+}
+
+// serve makes a call, and then others, until no more calls are read.
+func (c *connection) serve(r *request) {
+	for ok := true; ok; r, ok = <-c.next {
+		c.do(r)
+		c.send(r)
+	}
 }
 
 // prepare finds the session of a call and reads the rest of its body.
@@ -249,6 +260,8 @@ func (r *request) failed(err error) {
 // do passes a call on and makes the answer.
 func (c *connection) do(r *request) {
 	switch r.kind {
+	case kindOpenProducer, kindOpenWorker:
+		c.opened(r)
 	case kindEnqueue:
 		r.outcomes = sized(r.outcomes, len(r.tasks))
 		r.settled(r.session.producer.Enqueue(c.ctx, r.tasks, r.outcomes))
