@@ -225,19 +225,7 @@ func (d *dataset) point(at []string) (*result.Point, error) {
 // settingsOf returns the settings that a sweep gives a point, each as NAME=VALUE.
 func settingsOf(point result.Point) (all []string) {
 	for _, v := range point.Values {
-		all = append(all, settingsOfValue(v)...)
-	}
-	return all
-}
-
-// settingsOfValue returns those of one value: several of a sweep that changes them together.
-func settingsOfValue(v result.Value) (all []string) {
-	keys, texts := strings.Split(v.Key, ", "), strings.Split(v.Text, ", ")
-	if len(keys) != len(texts) {
-		return []string{v.Key + "=" + v.Text}
-	}
-	for i := range keys {
-		all = append(all, keys[i]+"="+texts[i])
+		all = append(all, v.Settings()...)
 	}
 	return all
 }

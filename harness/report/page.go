@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // markdown writes the page of r, whose work other published runs have repeated, with links to the profiles that are kept.
@@ -19,8 +20,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated, kept keptPro
 	p.heading(1, "%s", text(title))
 	opening(p, r)
 	if r.Verdict == result.Incorrect {
-		p.paragraph("The ledger of this run does not balance, so no figure of it is published: a cycle rate that counts" +
-			" lost, duplicated or corrupted tasks is not a rate of completed work. The account of the tasks follows.")
+		incorrectOpening(p, r)
 		summarySection(p, r)
 		ledgerSection(p, r)
 	} else {
@@ -71,6 +71,18 @@ func split(rounds []result.Round) (timed, profiled []result.Round) {
 	return timed, profiled
 }
 
+// incorrectOpening says which figures of an incorrect run are not published, and shows the points that keep theirs.
+func incorrectOpening(p *page, r *result.Result) {
+	const why = ": a cycle rate that counts lost, duplicated or corrupted tasks is not a rate of completed work."
+	if r.Manifest.Scenario.Topology.Kind != scenario.ByProgram {
+		p.paragraph("The ledger of this run does not balance, so no figure of it is published" + why + " The account of the tasks follows.")
+		return
+	}
+	p.paragraph("The ledger of some of the servers does not balance, so no figure of them is published" + why +
+		" What these servers lost, doubled or corrupted is the finding. The other servers keep their figures.")
+	pointsSection(p, r)
+}
+
 func opening(p *page, r *result.Result) {
 	p.paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
 		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), polling(r), Plan(r))
@@ -80,7 +92,7 @@ func opening(p *page, r *result.Result) {
 	observedParagraph(p, r)
 	scriptParagraph(p, r)
 	listed(p, "Reasons for the verdict:", r.Reasons)
-	listed(p, "Warnings:", r.Warnings)
+	listed(p, "Warnings:", foldRounds(r.Warnings))
 	notMeasured(p, r)
 }
 

@@ -132,18 +132,19 @@ func pointsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Points, durability %s%s", code(r.Manifest.Durability()), polling(r))
-	costs := slices.ContainsFunc(r.Points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
+	points := result.PublishedPoints(r)
+	costs := slices.ContainsFunc(points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
 	explained := "Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
 		" The share is that of the first row's cycles per second. " + lowAndHigh(r)
 	if costs {
-		first := r.Points[0].Values[0]
+		first := points[0].Values[0]
 		explained += fmt.Sprintf(" The cost is how many times as many cycles per second the row had that has %s and is otherwise the"+
 			" same: of each turn of the points that row's divided by the row's own, and of these the median, with low and high as those"+
 			" of the rate.", code(first.Key+"="+first.Text))
 	}
 	p.paragraph("%s", explained)
 	var metrics []map[string]result.Metric
-	for _, point := range r.Points {
+	for _, point := range points {
 		metrics = append(metrics, point.Metrics)
 	}
 	columns := present(pointColumns, metrics)
@@ -151,7 +152,7 @@ func pointsSection(p *page, r *result.Result) {
 		columns = slices.Concat(columns, present(getColumns, metrics), others)
 	}
 	var header []string
-	for _, v := range r.Points[0].Values {
+	for _, v := range points[0].Values {
 		header = append(header, code(v.Key))
 	}
 	header = append(header, ">n", ">cycles/s", ">low", ">high", ">share")
@@ -159,9 +160,9 @@ func pointsSection(p *page, r *result.Result) {
 		header = append(header, ">cost", ">cost, low", ">cost, high")
 	}
 	header = append(header, columns.headers()...)
-	first := r.Points[0].Metrics[result.CyclesPerS].Median
+	first := points[0].Metrics[result.CyclesPerS].Median
 	var rows [][]string
-	for _, point := range r.Points {
+	for _, point := range points {
 		var row []string
 		for _, v := range point.Values {
 			row = append(row, code(v.Text))

@@ -145,6 +145,39 @@ func TestNoPointOfAnIncorrectSweep(t *testing.T) {
 	}
 }
 
+// Servers of targets have nothing to do with each other: those whose ledger balances keep their figures.
+func TestPageOfTargetsOfWhichOneIsIncorrect(t *testing.T) {
+	r, hists := sweptFixture(t)
+	r.Verdict, r.Rounds[1].Verdict = result.Incorrect, result.Incorrect // a round of the second point
+	r.Manifest.Scenario.Topology.Kind = scenario.ByProgram
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "The ledger of some of the servers does not balance")
+	assert.NotContains(t, page, "The ledger of this run does not balance")
+	assert.Regexp(t, "\\| `1` \\| `8` \\| 2 \\| [0-9]", page)
+	assert.Contains(t, page, "| `1` | `64` | – | – |")
+	requireWholeTables(t, page)
+}
+
+// Targets are no steps of anything, so that no line joins them. Rates of very different sizes have a logarithmic axis.
+func TestPlotOfTargets(t *testing.T) {
+	r, hists := sweptFixture(t)
+	joined := strings.Count(rendered(t, r, hists)["fixture-sweep.svg"], "<path")
+	for i := range r.Points {
+		r.Points[i].Values[0] = result.Value{Path: "target.name", Key: "name", Text: r.Points[i].Values[0].Text}
+		r.Points[i].Values[1].Key, r.Points[i].Values[1].Text = "batch, in_flight", r.Points[i].Values[1].Text+", 96"
+	}
+	drawn := rendered(t, r, hists)["fixture-sweep.svg"]
+	assert.Contains(t, drawn, ">batch=8, in_flight=96<")
+	assert.Contains(t, drawn, ">0<", "a linear axis")
+	assert.Less(t, strings.Count(drawn, "<path"), joined)
+	rate := r.Points[0].Metrics[result.CyclesPerS]
+	rate.Median, rate.Low, rate.High = rate.Median/100, rate.Low/100, rate.High/100
+	r.Points[0].Metrics[result.CyclesPerS] = rate
+	drawn = rendered(t, r, hists)["fixture-sweep.svg"]
+	assert.NotContains(t, drawn, ">0<")
+	assert.Contains(t, drawn, ">5,000<")
+}
+
 // More points than lines can be told apart by have no plot of latencies, and points without a figure have a dash.
 func TestPageOfManyPoints(t *testing.T) {
 	r, hists := sweptFixture(t)

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -12,9 +14,12 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
+// logarithmicFrom is how many times the least rate of a sweep the largest must be for a logarithmic axis.
+const logarithmicFrom = 20
+
 // sweepPlot draws the cycles per second of each point over the first sweep's values, which stand at equal distances in
 // the order of the file, with a line for each combination of the other sweeps' values, and the interval or range of each
-// median.
+// median. Nothing lies between two targets, so that theirs are points without lines.
 func sweepPlot(r *result.Result) ([]byte, error) {
 	lines, names := sweepLines(r)
 	if len(lines) == 0 || len(lines) > len(lineStyles) {
@@ -24,12 +29,13 @@ func sweepPlot(r *result.Result) ([]byte, error) {
 	p.X.Label.Text = r.Points[0].Values[0].Key
 	p.Y.Label.Text = "cycles per second (1/s)"
 	p.Add(lightGrid(false))
-	limit := 0.0
+	ordered := r.Points[0].Values[0].Path != "target.name"
+	least, limit := math.Inf(1), 0.0
 	for i, l := range lines {
 		for _, at := range l.points {
-			limit = max(limit, at.high)
+			least, limit = min(least, at.low), max(limit, at.high)
 		}
-		if err := l.draw(p, lineStyles[i]); err != nil {
+		if err := l.draw(p, lineStyles[i], ordered); err != nil {
 			return nil, err
 		}
 	}
@@ -39,8 +45,15 @@ func sweepPlot(r *result.Result) ([]byte, error) {
 	}
 	p.X.Min, p.X.Max = 0.5, float64(len(names))+0.5
 	p.X.Tick.Marker = plot.ConstantTicks(thin(ticks, 16))
-	p.Y.Min, p.Y.Max = 0, limit*1.35 // room for the legend
-	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.1))
+	const room = 1.35 // for the legend
+	if least > 0 && limit >= least*logarithmicFrom {
+		p.Y.Scale = plot.LogScale{}
+		p.Y.Min, p.Y.Max = least/1.2, limit*math.Pow(limit/least, room-1)
+		p.Y.Tick.Marker = plot.ConstantTicks(logTicks(p.Y.Min, limit))
+	} else {
+		p.Y.Min, p.Y.Max = 0, limit*room
+		p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.1))
+	}
 	return svg(p)
 }
 
@@ -68,7 +81,7 @@ func sweepLines(r *result.Result) (lines []*sweepLine, names []string) {
 		}
 		var others []string
 		for _, v := range point.Values[1:] {
-			others = append(others, v.Key+"="+v.Text)
+			others = append(others, v.Settings()...)
 		}
 		name := strings.Join(others, ", ")
 		if byName[name] == nil {
@@ -80,7 +93,8 @@ func sweepLines(r *result.Result) (lines []*sweepLine, names []string) {
 	return lines, names
 }
 
-func (l *sweepLine) draw(p *plot.Plot, style draw.LineStyle) error {
+// draw draws the points of a line, and what joins them if they are in an order.
+func (l *sweepLine) draw(p *plot.Plot, style draw.LineStyle, ordered bool) error {
 	medians := make(plotter.XYs, len(l.points))
 	for i, at := range l.points {
 		medians[i] = plotter.XY{X: at.x, Y: at.median}
@@ -97,11 +111,13 @@ func (l *sweepLine) draw(p *plot.Plot, style draw.LineStyle) error {
 	}
 	line.LineStyle = style
 	dots.GlyphStyle = draw.GlyphStyle{Color: style.Color, Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}
-	p.Add(line, dots)
-	name := l.name
-	if name == "" {
-		name = "median and spread"
+	var shown []plot.Thumbnailer
+	if ordered {
+		p.Add(line)
+		shown = append(shown, line)
 	}
-	p.Legend.Add(name, line, dots)
+	p.Add(dots)
+	shown = append(shown, dots)
+	p.Legend.Add(cmp.Or(l.name, "median and spread"), shown...)
 	return nil
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario"
@@ -66,6 +67,18 @@ type Value struct {
 	Path string `json:"path"` // "workload.main.workers"
 	Key  string `json:"key"`  // "workers"
 	Text string `json:"text"`
+}
+
+// Settings returns the value as "workers=8", and those of a sweep that changes several settings together as one for each.
+func (v Value) Settings() (all []string) {
+	keys, texts := strings.Split(v.Key, ", "), strings.Split(v.Text, ", ")
+	if len(keys) != len(texts) {
+		return []string{v.Key + "=" + v.Text}
+	}
+	for i := range keys {
+		all = append(all, keys[i]+"="+texts[i])
+	}
+	return all
 }
 
 // Manifest says what was measured, on what, and how to do it again. It is stored as manifest.json too.

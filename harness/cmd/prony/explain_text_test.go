@@ -56,7 +56,7 @@ func TestPeersAreExplained(t *testing.T) {
 	require.Equal(t, 0, got.code, got.stderr)
 	for _, says := range []string{
 		"peers: Queue servers that acknowledge after an fsync\n", "topology   target prony, 1 node, durability fsync, started by the driver program",
-		"over 4 connections of driver program", `36. name=asynq, batch=64, payload=fixed("4KiB")`, "fault      kill of all() at 5s for 1s",
+		"over 4 connections of driver program", `36. name=asynq, batch=64, in_flight=4096, payload=fixed("4KiB")`, "fault      kill of all() at 5s for 1s",
 	} {
 		assert.Contains(t, got.stdout, says)
 	}

@@ -39,7 +39,8 @@ judge and show finished runs. So a command that was stopped, or had no more time
 What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/,
 and the server must be built from that commit. Folders are searched without soaks (prony soak), scenarios on other
 hosts, and those for which an unfit host is only a warning; to name such a file is an error. Results that do not pass are
-not published. They stay in --out, and the command ends with the worst verdict.`,
+not published, but for what the servers of targets lost, doubled or corrupted, which is what such a run found. They stay in
+--out, and the command ends with the worst verdict.`,
 		Example: `  prony publish --within 2h
   prony publish scenarios/durability.hcl scenarios/knobs`,
 		ValidArgsFunction: completeScenarioFiles,
@@ -178,7 +179,7 @@ func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) e
 			return err
 		}
 		outcome := result.NewOutcome(r, folder)
-		if r.Verdict == result.Pass {
+		if r.Verdict == result.Pass || result.Finding(r) {
 			files, err := publishRun(ctx, p.stderr, folder, p.reports)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -186,6 +187,28 @@ func TestOnlyWhatPassesIsPublished(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(p.reports, "data", "c"))
 	assert.Contains(t, said, "b: invalid, and not published: its figures are in ")
 	assert.Contains(t, said, "publish: 2 published, 2 not fit to be published, 0 not begun")
+}
+
+func TestWhatTargetsLostIsPublished(t *testing.T) {
+	t.Parallel()
+	p, said, err := published(t, 0, "", result.Incorrect)
+	require.NoError(t, err)
+	assert.Contains(t, said, "0 published, 1 not fit")
+	p.execute = func(_ context.Context, s *scenario.Scenario, _ *run.Place) (*result.Result, string, error) {
+		var r *result.Result
+		folder := stored(t, filepath.Join(t.TempDir(), "runs"), s.Name, func(made *result.Result) {
+			made.Scenario, made.Manifest.Scenario.Name, made.Manifest.Scenario.Topology.Kind = s.Name, s.Name, scenario.ByProgram
+			made.Verdict, made.Rounds[0].Verdict = result.Incorrect, result.Incorrect
+			r = made
+		})
+		return r, folder, nil
+	}
+	p.outcomes = nil
+	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a"}}))
+	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "which the command ends with")
+	page, err := os.ReadFile(p.outcomes[0].Page)
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "What these servers lost, doubled or corrupted is the finding.")
 }
 
 func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
