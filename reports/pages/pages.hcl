@@ -29,6 +29,10 @@ group "Over time" {
   page "soak" { title = "Twenty minutes under load: what drifts" }
 }
 
+group "Beside others" {
+  page "peers" { title = "Other queue servers under the same load" }
+}
+
 group "The instrument" {
   page "bench-harness" { title = "How the harness measures, and what that costs" }
 }
