@@ -42,7 +42,7 @@ dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs 
 
 # Many tests wait for elections, leases and windows: two packages for each core keep the cores busy.
 test: ## Run the short form of all tests of all modules
-	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 20m $(PACKAGES)
+	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(PACKAGES)
 	cd $(APART) && GOWORK=off go test ./...
 	go test -tags planted -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient' ./engine/internal/planted/... ./engine/rpc ./engine/shard
 	go test -tags serialbudget -timeout 10m -run 'Noop|SerialBudget' ./engine/internal/serialbudget ./engine/shard ./engine/rpc ./engine/node

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -84,7 +85,8 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	right := 0.0
 	for i, b := range bars {
 		parts, total := map[string]float64{}, 0.0
-		for part, v := range b.parts {
+		for _, part := range slices.Sorted(maps.Keys(b.parts)) { // sums of floats depend on their order
+			v := b.parts[part]
 			if !slices.Contains(names, part) {
 				part = restOfParts
 			}

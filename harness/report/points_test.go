@@ -170,6 +170,11 @@ func TestPlotOfTargets(t *testing.T) {
 	assert.Contains(t, drawn, ">batch=8, in_flight=96<")
 	assert.Contains(t, drawn, ">0<", "a linear axis")
 	assert.Less(t, strings.Count(drawn, "<path"), joined)
+	alone := strings.Count(drawn, "<path")
+	for i := range r.Points {
+		r.Points[i].Values[0].Path, r.Points[i].Values[0].Key = "target.name, target.guarantee", "name, guarantee"
+	}
+	assert.Equal(t, alone, strings.Count(rendered(t, r, hists)["fixture-sweep.svg"], "<path"), "swept together with another setting")
 	rate := r.Points[0].Metrics[result.CyclesPerS]
 	rate.Median, rate.Low, rate.High = rate.Median/100, rate.Low/100, rate.High/100
 	r.Points[0].Metrics[result.CyclesPerS] = rate

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -29,7 +30,7 @@ func sweepPlot(r *result.Result) ([]byte, error) {
 	p.X.Label.Text = r.Points[0].Values[0].Key
 	p.Y.Label.Text = "cycles per second (1/s)"
 	p.Add(lightGrid(false))
-	ordered := r.Points[0].Values[0].Path != "target.name"
+	ordered := !slices.Contains(strings.Split(r.Points[0].Values[0].Path, ", "), "target.name")
 	least, limit := math.Inf(1), 0.0
 	for i, l := range lines {
 		for _, at := range l.points {
@@ -93,7 +94,7 @@ func sweepLines(r *result.Result) (lines []*sweepLine, names []string) {
 	return lines, names
 }
 
-// draw draws the points of a line, and what joins them if they are in an order.
+// draw draws the points of a line, and joins them if they are in an order.
 func (l *sweepLine) draw(p *plot.Plot, style draw.LineStyle, ordered bool) error {
 	medians := make(plotter.XYs, len(l.points))
 	for i, at := range l.points {

@@ -8,8 +8,8 @@ workload "main" {
   payload     = fixed(64)
 }
 
-# No more tasks are in flight than producers and workers hold, by a little. A server that is slower at claims than at enqueues would else grow a
-# backlog, whose length would be its latency.
+# The calls of producers and the slots of workers hold 48 tasks with one task a call, and 3,072 with 64. Without a bound near that, a server that
+# claims more slowly than it takes tasks in would grow a backlog, and its latency would be the time to work off the backlog.
 zip {
   sweep "workload.main.batch"     { values = [1, 64] }
   sweep "workload.main.in_flight" { values = [96, 4096] }

@@ -39,8 +39,8 @@ judge and show finished runs. So a command that was stopped, or had no more time
 What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/,
 and the server must be built from that commit. Folders are searched without soaks (prony soak), scenarios on other
 hosts, and those for which an unfit host is only a warning; to name such a file is an error. Results that do not pass are
-not published, but for what the servers of targets lost, doubled or corrupted, which is what such a run found. They stay in
---out, and the command ends with the worst verdict.`,
+not published: they stay in --out. An exception are other queue servers (target blocks) that lose, double or corrupt tasks:
+that is what such a run found, and it is published. The command ends with the worst verdict.`,
 		Example: `  prony publish --within 2h
   prony publish scenarios/durability.hcl scenarios/knobs`,
 		ValidArgsFunction: completeScenarioFiles,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,8 +165,10 @@ func published(t *testing.T, within time.Duration, failing string, verdicts ...r
 			return nil, "", errors.New("the disk is full")
 		}
 		var r *result.Result
-		folder := stored(t, filepath.Join(dir, "runs"), s.Name, func(made *result.Result) {
+		folder := stored(t, filepath.Join(t.TempDir(), "runs"), s.Name, func(made *result.Result) {
 			made.Scenario, made.Manifest.Scenario.Name, made.Verdict = s.Name, s.Name, of[s.Name]
+			kind := &made.Manifest.Scenario.Topology.Kind
+			*kind = cmp.Or(s.Topology.Kind, *kind)
 			r = made
 		})
 		return r, folder, nil
@@ -194,17 +197,8 @@ func TestWhatTargetsLostIsPublished(t *testing.T) {
 	p, said, err := published(t, 0, "", result.Incorrect)
 	require.NoError(t, err)
 	assert.Contains(t, said, "0 published, 1 not fit")
-	p.execute = func(_ context.Context, s *scenario.Scenario, _ *run.Place) (*result.Result, string, error) {
-		var r *result.Result
-		folder := stored(t, filepath.Join(t.TempDir(), "runs"), s.Name, func(made *result.Result) {
-			made.Scenario, made.Manifest.Scenario.Name, made.Manifest.Scenario.Topology.Kind = s.Name, s.Name, scenario.ByProgram
-			made.Verdict, made.Rounds[0].Verdict = result.Incorrect, result.Incorrect
-			r = made
-		})
-		return r, folder, nil
-	}
 	p.outcomes = nil
-	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a"}}))
+	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a", Topology: scenario.Topology{Kind: scenario.ByProgram}}}))
 	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "which the command ends with")
 	page, err := os.ReadFile(p.outcomes[0].Page)
 	require.NoError(t, err)
