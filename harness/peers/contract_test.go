@@ -2,6 +2,7 @@ package peers_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -206,32 +207,43 @@ func TestDescriptionsAreWhole(t *testing.T) {
 // or can't tell the two workers apart.
 var fenced = map[string]bool{"beanstalkd": true, "postgresql": true, "prony": true}
 
+// The slow worker completes one of its two tasks before the fast one gets the other, because beanstalkd 1.12 often misses the end of a lease while
+// the connection that holds it sends nothing.
 func TestACompletionAfterTheLeaseIsRefused(t *testing.T) {
+	const lease = 3 * time.Second
 	each(t, func(t *testing.T, target program.Target, d program.Description) {
 		if !fenced[d.Name] {
 			t.Skip("the server does not tell workers with a lease apart from those before")
 		}
-		server := launch(t, target, d.Name, d.Guarantees[0], time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		server := launch(t, target, d.Name, d.Guarantees[0], lease)
 		slow, fast := dial(t, server), dial(t, server)
-		producer, err := slow.Producer(t.Context(), "t0")
+		producer, err := slow.Producer(ctx, "t0")
 		require.NoError(t, err)
-		outcomes, late, into := make([]error, 1), make([]driver.Delivery, 1), make([]driver.Delivery, 1)
-		require.NoError(t, producer.Enqueue(t.Context(), []driver.Task{{Tenant: "t0", Queue: "q0", Payload: []byte("a payload")}}, outcomes))
-		require.NoError(t, outcomes[0])
-		for i, conn := range []driver.Conn{slow, fast} {
-			worker, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
+		outcomes := make([]error, 2)
+		require.NoError(t, producer.Enqueue(ctx, []driver.Task{
+			{Tenant: "t0", Queue: "q0", Payload: []byte("the first")}, {Tenant: "t0", Queue: "q0", Payload: []byte("the second")},
+		}, outcomes))
+		require.NoError(t, errors.Join(outcomes...))
+		worker, err := slow.Worker(ctx, "t0", []string{"q0"}, 2)
+		require.NoError(t, err)
+		late := make([]driver.Delivery, 2)
+		for claimed := 0; claimed < len(late); {
+			n, err := worker.Claim(ctx, late[claimed:])
 			require.NoError(t, err)
-			claims := [][]driver.Delivery{late, into}[i]
-			n, err := worker.Claim(t.Context(), claims) // the second one waits for the end of the lease
+			claimed += n
+		}
+		time.Sleep(lease)
+		require.NoError(t, worker.Complete(ctx, late[1:], outcomes[1:])) // refused where the server has noticed the end of the lease
+		next, err := fast.Worker(ctx, "t0", []string{"q0"}, 2)
+		require.NoError(t, err)
+		for again := make([]driver.Delivery, 1); string(again[0].Payload) != string(late[0].Payload); {
+			n, err := next.Claim(ctx, again)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			if i == 0 {
-				defer func() {
-					require.NoError(t, worker.Complete(t.Context(), late, outcomes))
-					assert.ErrorIs(t, outcomes[0], driver.ErrLeaseOver)
-				}()
-			}
 		}
-		assert.Equal(t, late[0].Payload, into[0].Payload)
+		require.NoError(t, worker.Complete(ctx, late[:1], outcomes[:1]))
+		assert.ErrorIs(t, outcomes[0], driver.ErrLeaseOver)
 	})
 }

@@ -3,24 +3,26 @@ package beanstalkd
 import (
 	"net"
 	"sync"
+	"time"
 )
 
 // coalescing is a connection whose writes wait for each other and then go out as one. The client flushes after each command; with
-// many commands under way, one system call then serves many of them.
+// many commands under way, one system call then serves many of them. A read fails when no answer comes for answerMax after the last write.
 type coalescing struct {
 	net.Conn
+	answerMax time.Duration
 
 	mu      sync.Mutex
 	waiting []byte
 	writing bool
 }
 
-func dialCoalescing(address string) (*coalescing, error) {
+func dialCoalescing(address string, answerMax time.Duration) (*coalescing, error) {
 	socket, err := net.DialTimeout("tcp", address, dialMax)
 	if err != nil {
 		return nil, err
 	}
-	return &coalescing{Conn: socket}, nil
+	return &coalescing{Conn: socket, answerMax: answerMax}, nil
 }
 
 // Write implements io.Writer. The first caller writes all that others add meanwhile. What is waiting is bounded by the commands under way, since
@@ -40,7 +42,11 @@ func (c *coalescing) Write(p []byte) (int, error) {
 		out := c.waiting
 		c.waiting = nil
 		c.mu.Unlock()
-		if _, err := c.Conn.Write(out); err != nil {
+		_, err := c.Conn.Write(out)
+		if err == nil {
+			err = c.SetReadDeadline(time.Now().Add(c.answerMax))
+		}
+		if err != nil {
 			_ = c.Close() // the readers say what failed
 		}
 		c.mu.Lock()

@@ -3,9 +3,11 @@ package beanstalkd
 import (
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,7 +18,7 @@ func TestWritesCoalesce(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, listener.Close()) }()
-	c, err := dialCoalescing(listener.Addr().String())
+	c, err := dialCoalescing(listener.Addr().String(), time.Minute)
 	require.NoError(t, err)
 	other, err := listener.Accept()
 	require.NoError(t, err)
@@ -45,4 +47,18 @@ func TestWritesCoalesce(t *testing.T) {
 	_, err = c.Read(got)
 	assert.ErrorIs(t, err, net.ErrClosed)
 	require.NoError(t, other.Close())
+}
+
+// A server that no longer answers is an error, not a wait without end.
+func TestAnAnswerIsNotAwaitedForever(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	c, err := dialCoalescing(listener.Addr().String(), 10*time.Millisecond)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	_, err = c.Write([]byte("reserve-with-timeout 1\r\n"))
+	require.NoError(t, err)
+	_, err = c.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }

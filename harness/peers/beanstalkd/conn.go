@@ -15,6 +15,8 @@ import (
 const (
 	// reserveMax is how long a claim waits at the server. It is also how late a cancelled claim returns.
 	reserveMax = time.Second
+	// answerMax bounds the wait for an answer, and is longer than reserveMax by far.
+	answerMax = 30 * time.Second
 	// dialMax bounds the opening of a connection.
 	dialMax = 5 * time.Second
 	// idleMax bounds the connections of a worker that are kept without a claim.
@@ -41,7 +43,7 @@ type link struct {
 }
 
 func (c *conn) open() (*link, error) {
-	socket, err := dialCoalescing(c.address)
+	socket, err := dialCoalescing(c.address, answerMax)
 	if err != nil {
 		return nil, err
 	}

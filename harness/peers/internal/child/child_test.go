@@ -90,17 +90,6 @@ func TestHelpersAreNotCounted(t *testing.T) {
 	assert.ErrorIs(t, syscall.Kill(pidsIn(t, folder)[0], 0), syscall.ESRCH)
 }
 
-func TestAddressesAreFreeAndDifferent(t *testing.T) {
-	addresses, err := Addresses(3)
-	require.NoError(t, err)
-	seen := map[string]bool{}
-	for _, address := range addresses {
-		seen[Port(address)] = true
-		assert.Error(t, Accepts(t.Context(), address))
-	}
-	assert.Len(t, seen, 3)
-}
-
 func TestFindSaysWhatToDo(t *testing.T) {
 	_, err := Find("no-such-server")
 	require.EqualError(t, err, "no-such-server is not installed: run ci/peers.sh")

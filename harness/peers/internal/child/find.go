@@ -3,7 +3,6 @@ package child
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,36 +52,4 @@ func Version(ctx context.Context, pattern string, command ...string) (string, er
 		return "", fmt.Errorf("ask %s for its version: it answered %q", command[0], out)
 	}
 	return string(found[1]), nil
-}
-
-// Addresses returns count addresses of loopback whose ports were free a moment ago, all different.
-func Addresses(count int) ([]string, error) {
-	var addresses []string
-	for range count {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer func() { _ = listener.Close() }() // all are held until the last is found
-		addresses = append(addresses, listener.Addr().String())
-	}
-	return addresses, nil
-}
-
-// Port returns the port of an address of Addresses.
-func Port(address string) string {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return ""
-	}
-	return port
-}
-
-// Accepts returns nil if a server accepts connections at an address.
-func Accepts(ctx context.Context, address string) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
