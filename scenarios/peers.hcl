@@ -109,17 +109,20 @@ scenario "peers-direct" {
     connections = 4
     producers   = 16
     workers     = 32
-    in_flight   = 8192
     payload     = fixed(64)
   }
-  sweep "topology.durability"   { values = ["none", "sync"] }
-  sweep "workload.main.batch"   { values = [1, 64] }
+  sweep "topology.durability" { values = ["none", "sync"] }
+  zip {
+    sweep "workload.main.batch"     { values = [1, 64] }
+    sweep "workload.main.in_flight" { values = [96, 4096] }
+  }
   sweep "workload.main.payload" { values = [fixed(64), fixed("4KiB")] }
   phases {
     warmup = "2s"
-    window = "5s"
+    window = "4s"
     drain  = "30s"
   }
+  validity { trend_percent_max = "any" } # as shared/peers.hcl has it
 
   invariant "conserved" {}
 }
