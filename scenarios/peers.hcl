@@ -146,3 +146,17 @@ scenario "peers-memory" {
   sweep "target.name" { values = ["nats", "redis-list", "redis-stream", "rabbitmq-classic", "beanstalkd", "asynq"] }
   include "shared/peers.hcl" {}
 }
+
+# Redis alone has a guarantee between memory and os: it writes before it answers, unless an fsync of the second before is still under way.
+scenario "peers-everysec" {
+  title  = "Redis that syncs its file once a second"
+  tags   = ["peers"]
+  rounds = var.rounds
+
+  target "redis-list" {
+    guarantee = "memory"
+    settings { appendfsync = "everysec" }
+  }
+  sweep "target.name" { values = ["redis-list", "redis-stream"] }
+  include "shared/peers.hcl" {}
+}

@@ -34,7 +34,7 @@ func (target) Describe(ctx context.Context) program.Description {
 			{Name: "-z", Value: fmt.Sprint(jobBytesMax), Because: "jobs have 65,535 bytes at most by default"},
 			{Name: "put, delete", Value: "pipelined: commands of all goroutines share a connection and its writes", Because: "the protocol has no batches, but the server reads the next command before the answer is read"},
 			{Name: "reserve", Value: "one connection for each claim whose jobs are not all deleted, with all reserves of a batch in flight", Because: "a reserve blocks its connection, and only the connection that reserved a job can delete it"},
-			{Name: "ttr", Value: "the lease, in whole seconds", Because: "beanstalkd counts it in seconds"},
+			{Name: "ttr", Value: "the lease, in whole seconds", Because: "beanstalkd counts it in seconds. 1.12 often misses its end while the connection that reserved the job sends nothing"},
 		},
 		Claim: "beanstalkd(1): with -f a power failure could result in the loss of up to that many milliseconds of history; 0 calls fsync at every write of the binlog.",
 	}
