@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -20,6 +21,11 @@ import (
 // Target returns the target prony.
 func Target() program.Target { return target{} }
 
+const (
+	procs        = "procs"
+	procsDefault = "1"
+)
+
 type target struct{}
 
 // Describe implements program.Target.
@@ -29,6 +35,7 @@ func (target) Describe(ctx context.Context) program.Description {
 		Guarantees: []program.Guarantee{program.OS, program.Fsync, program.Majority, program.MajorityFsync}, Nodes: []int{1, 3},
 		Settings: []program.Setting{
 			{Name: "durability", Value: "none at os and majority, else sync", Because: "none acknowledges what was written to the operating system, and sync what an fsync covers"},
+			{Name: procs, Value: procsDefault, Because: "GOMAXPROCS. With one shard and few callers, threads that wake each other cost more than a second one adds; a scenario may set another"},
 			{Name: "enqueue, claim, complete", Value: "streams of the Go client, with the worker's slots as credits", Because: "the server pushes tasks, and calls of all goroutines share the stream"},
 		},
 	}
@@ -44,8 +51,13 @@ func (target) Describe(ctx context.Context) program.Description {
 
 // Launch implements program.Target.
 func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
-	if _, err := peer.Settings("prony", nil, spec.Settings); err != nil {
+	settings, err := peer.Settings("prony", map[string]string{procs: procsDefault}, spec.Settings)
+	if err != nil {
 		return nil, err
+	}
+	gomaxprocs, err := strconv.Atoi(settings[procs])
+	if err != nil || gomaxprocs < 1 || gomaxprocs > scenario.ProcsMax {
+		return nil, fmt.Errorf("setting %s = %q: it is each server's GOMAXPROCS, a number from 1 to %d", procs, settings[procs], scenario.ProcsMax)
 	}
 	if len(spec.Addresses) > 0 {
 		return nil, errors.New("target prony takes no address: measure servers on other hosts with topology \"remote\"")
@@ -58,7 +70,7 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	if err != nil {
 		return nil, err
 	}
-	t := scenario.Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp"}
+	t := scenario.Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp", Procs: gomaxprocs}
 	if spec.Guarantee == program.OS || spec.Guarantee == program.Majority {
 		t.Durability = "none"
 	}
