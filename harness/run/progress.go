@@ -265,12 +265,21 @@ func (p *progress) round(r *result.Round) {
 		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
 		return
 	}
-	sides := "" // known only of separate processes
-	if server, apart := m[result.ServerCPUUsPerCycle]; apart {
-		sides = fmt.Sprintf(" (server %.1f, client %.1f)", server, m[result.ClientCPUUsPerCycle])
+	p.line("  %s: %.0f cycles/s%s, p99 %.2f ms%s", name, m[result.CyclesPerS], cpuOf(r), m[result.CycleLatencyMs+"_p99"], parts(r))
+}
+
+// cpuOf says what CPU time a cycle cost, and each side of it where they are separate processes; "" of a round whose servers a fault ended, because
+// nobody knows what those took.
+func cpuOf(r *result.Round) string {
+	cpu, known := r.Metrics[result.CPUUsPerCycle]
+	if !known {
+		return ""
 	}
-	p.line("  %s: %.0f cycles/s, %.3g µs CPU per cycle%s, p99 %.2f ms%s", name,
-		m[result.CyclesPerS], m[result.CPUUsPerCycle], sides, m[result.CycleLatencyMs+"_p99"], parts(r))
+	text := fmt.Sprintf(", %.3g µs CPU per cycle", cpu)
+	if server, apart := r.Metrics[result.ServerCPUUsPerCycle]; apart {
+		text += fmt.Sprintf(" (server %.1f, client %.1f)", server, r.Metrics[result.ClientCPUUsPerCycle])
+	}
+	return text
 }
 
 // firstOf is the first line of the first reason: all of them come at the end.

@@ -134,6 +134,18 @@ func TestProgressOnATerminal(t *testing.T) {
 	golden(t, "terminal.txt", screened(text.String()))
 }
 
+// A server that was killed takes the knowledge of its CPU time along: nothing is shown then, and no 0.
+func TestARoundWithoutCPUTimeShowsNone(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	metrics := shown(75_600)
+	for _, side := range []string{result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle} {
+		delete(metrics, side)
+	}
+	newProgress(Options{Progress: &text}, small()).round(&result.Round{Number: 1, Cycles: 9, Verdict: result.Pass, Metrics: metrics})
+	assert.Contains(t, text.String(), ": 75600 cycles/s, p99 1.23 ms\n")
+}
+
 // A line that wraps could not be drawn over.
 func TestProgressFitsTheTerminal(t *testing.T) {
 	t.Parallel()
