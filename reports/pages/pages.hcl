@@ -31,6 +31,7 @@ group "Over time" {
 
 group "Beside others" {
   page "peers" { title = "Other queue servers under the same load" }
+  page "peers-guarantees" { title = "Other queue servers without an fsync, and at a kill" }
 }
 
 group "The instrument" {
