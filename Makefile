@@ -40,9 +40,11 @@ peers: ## Build bin/prony-peers, with which prony measures other queue servers
 dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs and checksums: make dist VERSION=v1.2.3
 	ci/dist $(VERSION)
 
-# Many tests wait for elections, leases and windows: two packages for each core keep the cores busy.
+# Many tests wait for elections, leases and windows: two packages for each core keep the cores busy. Those of harness/peers start clusters of other
+# servers, where they are installed, and run after the others.
 test: ## Run the short form of all tests of all modules
-	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(PACKAGES)
+	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(filter-out ./harness/peers/...,$(PACKAGES))
+	go test -timeout 10m ./harness/peers/...
 	cd $(APART) && GOWORK=off go test ./...
 	go test -tags planted -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient' ./engine/internal/planted/... ./engine/rpc ./engine/shard
 	go test -tags serialbudget -timeout 10m -run 'Noop|SerialBudget' ./engine/internal/serialbudget ./engine/shard ./engine/rpc ./engine/node

@@ -63,7 +63,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 		},
 		{
 			fault: faultSilent, verdict: result.Incorrect,
-			says: []string{"the ledger does not balance: ", " lost, 0 duplicated, 0 corrupted", "the first: lost: ", "not all tasks were completed 1s after the window"},
+			says: []string{"the ledger does not balance: ", " lost, 0 duplicated, 0 corrupted", "the first: lost: ", "not all tasks were completed"},
 			check: func(t *testing.T, l result.Ledger) {
 				assert.Positive(t, l.Lost)
 				assert.NotEmpty(t, l.Samples)
@@ -131,7 +131,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 			s := small()
 			switch c.fault {
 			case faultSilent, faultStale:
-				s.Phases.Drain = time.Second // it lasts its whole time
+				s.Phases.Drain = time.Second // it lasts its whole time; longer below, where a busy machine's workers are not through with their tasks by then
 				s.Invariants = append(s.Invariants, scenario.Invariant{Kind: scenario.Exclusive})
 			case faultSwaps, faultStrays:
 				s.Workloads[0].Workers = 1
@@ -140,6 +140,10 @@ func TestServerBreaksItsContract(t *testing.T) {
 				s.Rounds = 2
 			}
 			e := execute(t, s, acting(t, c.fault))
+			for s.Phases.Drain < patience && strings.Contains(e.reasons(), "workers were still completing them") {
+				s.Phases.Drain *= 4
+				e = execute(t, s, acting(t, c.fault))
+			}
 			assert.Equal(t, c.verdict, e.result.Verdict, e.reasons())
 			for _, part := range c.says {
 				assert.Contains(t, e.reasons(), part)
@@ -155,6 +159,8 @@ func TestServerBreaksItsContract(t *testing.T) {
 				assert.Len(t, e.result.Rounds, 1, "a server that failed is not started again")
 			case faultKeeps:
 				assert.Len(t, e.result.Rounds, 2, "a fault in the account does not end the run")
+			case faultSilent, faultStale:
+				assert.Contains(t, e.reasons(), fmt.Sprintf("not all tasks were completed %s after the window", s.Phases.Drain))
 			}
 			if c.verdict == result.Incorrect {
 				assert.NotContains(t, result.NewOutcome(e.result, e.folder).Metrics, result.CyclesPerS, "no figure is published")
