@@ -40,8 +40,8 @@ peers: ## Build bin/prony-peers, with which prony measures other queue servers
 dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs and checksums: make dist VERSION=v1.2.3
 	ci/dist $(VERSION)
 
-# Many tests wait for elections, leases and windows: two packages for each core keep the cores busy. Those of harness/peers start clusters of other
-# servers, where they are installed, and run after the others.
+# Many tests wait for elections, leases and windows: two packages for each core keep the cores busy. Those of harness/peers start clusters of
+# other servers where they are installed. They run last, because they take both cores.
 test: ## Run the short form of all tests of all modules
 	go test -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(filter-out ./harness/peers/...,$(PACKAGES))
 	go test -timeout 10m ./harness/peers/...

@@ -147,7 +147,8 @@ scenario "peers-memory" {
   include "shared/peers.hcl" {}
 }
 
-# Redis alone has a guarantee between memory and os: it writes before it answers, unless an fsync of the second before is still under way.
+# Redis with appendfsync everysec, its default for the append-only file. It writes to the file before it answers, but may postpone the write
+# while the last second's fsync still runs: less than os, more than memory.
 scenario "peers-everysec" {
   title  = "Redis that syncs its file once a second"
   tags   = ["peers"]

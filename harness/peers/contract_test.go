@@ -234,7 +234,7 @@ func TestACompletionAfterTheLeaseIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			claimed += n
 		}
-		time.Sleep(lease)
+		time.Sleep(lease)                                                // no server tells when a lease is over
 		require.NoError(t, worker.Complete(ctx, late[1:], outcomes[1:])) // refused where the server has noticed the end of the lease
 		next, err := fast.Worker(ctx, "t0", []string{"q0"}, 2)
 		require.NoError(t, err)

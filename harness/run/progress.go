@@ -268,8 +268,8 @@ func (p *progress) round(r *result.Round) {
 	p.line("  %s: %.0f cycles/s%s, p99 %.2f ms%s", name, m[result.CyclesPerS], cpuOf(r), m[result.CycleLatencyMs+"_p99"], parts(r))
 }
 
-// cpuOf says what CPU time a cycle cost, and each side of it where they are separate processes; "" of a round whose servers a fault ended, because
-// nobody knows what those took.
+// cpuOf is the text of a round's CPU time per cycle, with server and client apart where they are separate processes. It is empty where a fault
+// ended a server, because the CPU time of an ended process was not read.
 func cpuOf(r *result.Round) string {
 	cpu, known := r.Metrics[result.CPUUsPerCycle]
 	if !known {

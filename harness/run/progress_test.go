@@ -134,7 +134,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	golden(t, "terminal.txt", screened(text.String()))
 }
 
-// A server that was killed takes the knowledge of its CPU time along: nothing is shown then, and no 0.
+// The CPU time of a killed server is unknown: the line leaves it out and does not show 0.
 func TestARoundWithoutCPUTimeShowsNone(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

@@ -269,7 +269,7 @@ func TestReadsByKind(t *testing.T) {
 			w.Driver, w.Tenants, w.Batch, w.InFlight = name, 2, 1, 1000
 			w.Reads = scenario.Reads{List: 0.1, Stats: 0.1, Await: 0.2}
 			e := execute(t, s, real(t))
-			// One read of eight of each reader is of another tenant's task: a busy machine needs a longer window to come to it.
+			// Each reader's eighth read is of another tenant's task. On a busy machine the window may end before it.
 			for s.Phases.Window < patience && !readForeign(e.result, w.Reads) {
 				s.Phases.Window *= 4
 				e = execute(t, s, real(t))

@@ -35,7 +35,7 @@ func (target) Describe(ctx context.Context) program.Description {
 		Guarantees: []program.Guarantee{program.OS, program.Fsync, program.Majority, program.MajorityFsync}, Nodes: []int{1, 3},
 		Settings: []program.Setting{
 			{Name: "durability", Value: "none at os and majority, else sync", Because: "none acknowledges what was written to the operating system, and sync what an fsync covers"},
-			{Name: procs, Value: procsDefault, Because: "GOMAXPROCS. With one shard and few callers, threads that wake each other cost more than a second one adds; a scenario may set another"},
+			{Name: procs, Value: procsDefault, Because: "GOMAXPROCS of each server. With more, each single command wakes idle threads, which costs CPU time that the generator needs; a scenario may set another number"},
 			{Name: "enqueue, claim, complete", Value: "streams of the Go client, with the worker's slots as credits", Because: "the server pushes tasks, and calls of all goroutines share the stream"},
 		},
 	}
@@ -49,34 +49,42 @@ func (target) Describe(ctx context.Context) program.Description {
 	return d
 }
 
-// Launch implements program.Target.
-func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
+// topologyOf returns the servers of a launch.
+func topologyOf(spec program.LaunchSpec) (t scenario.Topology, err error) {
 	settings, err := peer.Settings("prony", map[string]string{procs: procsDefault}, spec.Settings)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	gomaxprocs, err := strconv.Atoi(settings[procs])
 	if err != nil || gomaxprocs < 1 || gomaxprocs > scenario.ProcsMax {
-		return nil, fmt.Errorf("setting %s = %q: it is each server's GOMAXPROCS, a number from 1 to %d", procs, settings[procs], scenario.ProcsMax)
+		return t, fmt.Errorf("setting %s = %q: it is each server's GOMAXPROCS, a number from 1 to %d", procs, settings[procs], scenario.ProcsMax)
 	}
 	if len(spec.Addresses) > 0 {
-		return nil, errors.New("target prony takes no address: measure servers on other hosts with topology \"remote\"")
+		return t, errors.New("target prony takes no address: measure servers on other hosts with topology \"remote\"")
 	}
 	replicated := spec.Guarantee == program.Majority || spec.Guarantee == program.MajorityFsync
 	if replicated != (spec.Nodes > 1) {
-		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync are for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
+		return t, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync are for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
 	}
-	binary, err := topology.FindServer()
-	if err != nil {
-		return nil, err
-	}
-	t := scenario.Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp", Procs: gomaxprocs}
+	t = scenario.Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp", Procs: gomaxprocs}
 	if spec.Guarantee == program.OS || spec.Guarantee == program.Majority {
 		t.Durability = "none"
 	}
 	if replicated {
-		coalesce := true
-		t.Kind, t.Nodes, t.Coalesce = scenario.Raft, spec.Nodes, &coalesce
+		t.Kind, t.Nodes, t.Coalesce = scenario.Raft, spec.Nodes, new(true)
+	}
+	return t, nil
+}
+
+// Launch implements program.Target.
+func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Server, error) {
+	t, err := topologyOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := topology.FindServer()
+	if err != nil {
+		return nil, err
 	}
 	cluster, err := topology.Start(ctx, topology.Config{
 		Binary: binary, Dir: spec.Folder, LogPath: filepath.Join(spec.Folder, "queued.log"), Topology: t,

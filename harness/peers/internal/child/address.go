@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// Addresses returns count addresses of loopback, all different, each free for a server to listen on. The OS gives none of their ports to anybody
-// else for a minute, so that a server may take its time to start.
+// Addresses returns count addresses of loopback, all different, each free for a server to listen on. Their ports stay reserved for a minute, so
+// that no other process gets one while the server starts.
 func Addresses(count int) ([]string, error) {
 	addresses := make([]string, count)
 	for i := range addresses {
@@ -20,20 +20,21 @@ func Addresses(count int) ([]string, error) {
 	return addresses, nil
 }
 
-// reserve leaves a closed connection at a free port. Its end that closed first stays there in the state TIME_WAIT, which Linux keeps for a minute:
-// the OS picks such a port for nobody, while a program that asks for it by number and sets SO_REUSEADDR gets it, as servers do.
+// reserve returns a free address whose port is reserved by a closed connection. The socket that closed first stays at the port in state TIME_WAIT,
+// for a minute on Linux. Meanwhile the OS does not choose the port, neither for a listener on port 0 nor for an outgoing connection. A server can
+// still listen on it by its number, because servers set SO_REUSEADDR.
 func reserve() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = listener.Close() }() // it never has more than the one connection
+	defer func() { _ = listener.Close() }() // its only connection is accepted below
 	address := listener.Addr().String()
 	dialed, err := net.Dial("tcp", address)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = dialed.Close() }() // it is at its end
+	defer func() { _ = dialed.Close() }() // the other side has closed it
 	accepted, err := listener.Accept()
 	if err != nil {
 		return "", err
@@ -41,7 +42,7 @@ func reserve() (string, error) {
 	if err := accepted.Close(); err != nil {
 		return "", err
 	}
-	_, err = io.Copy(io.Discard, dialed) // until the other end's close is here
+	_, err = io.Copy(io.Discard, dialed) // returns when the close of the accepted side has arrived
 	return address, err
 }
 
