@@ -30,6 +30,8 @@ type Limit struct {
 	RelativeToPoint string
 	// RelativeTo is the reference that Value is a ratio to: what the host was worth in the run; "" if Value is the limit itself.
 	RelativeTo string
+	// ReferencePerSMax is the fastest that the reference may be for the limit to be judged, in operations per second; 0: however fast.
+	ReferencePerSMax float64
 	// HostClass is result.Host.Class of the hosts that it is judged on; "" is every host.
 	HostClass string
 	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.

@@ -53,7 +53,7 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 // limitOf returns a limit of a scenario as one of a baseline, or says why it is none.
 func limitOf(l scenario.Limit) (limit Limit, why string) {
 	limit = Limit{
-		Metric: l.Metric, Kind: Floor, RelativeTo: l.RelativeTo, HostClass: l.HostClass, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
+		Metric: l.Metric, Kind: Floor, RelativeTo: l.RelativeTo, ReferencePerSMax: l.ReferencePerSMax, HostClass: l.HostClass, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
 		ForeignCPUPercentMax: l.ForeignCPUPercentMax, Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
 	}
 	value, wrong := l.Min, result.Lower

@@ -50,6 +50,12 @@ func TestCheckByCarriedLimits(t *testing.T) {
 	}
 	assert.Equal(t, result.Pass, Check(b, busy).Verdict, "it is for a quiet host")
 
+	slowDisk := floorAt(rate+1, "s.hcl:1:1")
+	*slowDisk.Min, slowDisk.RelativeTo, slowDisk.ReferencePerSMax = 1, "fsync", rate+1
+	fastDisk := carrying(slowDisk)
+	fastDisk.References = []result.Reference{{Name: "fsync", PerS: result.Metric{Median: rate + 2, N: 4}}}
+	assert.Equal(t, result.Pass, Check(b, fastDisk).Verdict, "it is for a slow disk")
+
 	none := carrying(floorAt(rate, "s.hcl:1:1"))
 	none.Rounds, none.Metrics = nil, nil
 	assert.Equal(t, result.Regressed, Check(b, none).Verdict, "a run without figures breaks what it carries")

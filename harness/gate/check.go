@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -48,8 +49,8 @@ type Finding struct {
 	Because  string   `json:"because"`
 	// HostClass is the only host class that the limit is judged on; "" is every one.
 	HostClass string `json:"host_class,omitempty"`
-	// Judged is false where the ledger does not balance, so that the figure means nothing, on another host class than the limit's, and where other
-	// processes used more of the host than the limit is for.
+	// Judged is false where the ledger does not balance, so that the figure means nothing, on another host class than the limit's, where other
+	// processes used more of the host than the limit is for, and where the reference was faster than it is for.
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
 	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept: of a metric with bounds.
@@ -288,7 +289,7 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		f.Sentence = name + " is not judged: the ledger does not balance, so it means nothing"
 		return f
 	}
-	if why := l.disturbed(r); why != "" {
+	if why := cmp.Or(l.disturbed(r), l.outrun(r)); why != "" {
 		f.Judged = false
 		f.Sentence = name + " is not judged: " + why
 		return f

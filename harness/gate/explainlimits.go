@@ -40,6 +40,8 @@ type ExplainedLimit struct {
 	HostClass string `json:"host_class,omitempty"`
 	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
 	RelativeTo string `json:"relative_to,omitempty"`
+	// ReferencePerSMax is the fastest that the reference may be for the limit to be judged, in operations per second; 0: however fast.
+	ReferencePerSMax float64 `json:"reference_per_s_max,omitempty"`
 	// ForeignCPUPercentMax is how much of the CPUs other processes may have used for the limit to be judged; 0: whatever they used.
 	ForeignCPUPercentMax float64  `json:"foreign_cpu_percent_max,omitempty"`
 	Observed             *float64 `json:"observed,omitempty"`
@@ -100,6 +102,7 @@ func explainLimit(l Limit) ExplainedLimit {
 	}
 	if l.RelativeTo != "" {
 		x.Relative, x.RelativeTo, x.Of = true, l.RelativeTo, "the reference "+l.RelativeTo+" of the same run"
+		x.ReferencePerSMax = l.ReferencePerSMax
 	}
 	if l.RelativeToPoint != "" {
 		x.Relative, x.Of = true, "the figure at the point "+l.RelativeToPoint+" of the same run"
@@ -126,18 +129,21 @@ func (x ExplainedLimit) Name() string {
 // Bound says what the limit asks for, in one sentence.
 func (x ExplainedLimit) Bound() string {
 	side := map[Kind]string{Floor: "at least", Ceiling: "at most"}[x.Kind]
-	quiet := ""
+	unless := ""
 	if x.ForeignCPUPercentMax > 0 {
-		quiet = fmt.Sprintf("; not judged where other processes used more than %s %% of the CPUs", render.Digits(x.ForeignCPUPercentMax, 3))
+		unless = fmt.Sprintf("; not judged where other processes used more than %s %% of the CPUs", render.Digits(x.ForeignCPUPercentMax, 3))
+	}
+	if x.ReferencePerSMax > 0 {
+		unless += fmt.Sprintf("; not judged where the reference makes more than %s a second", render.Digits(x.ReferencePerSMax, 4))
 	}
 	figure := render.Digits(x.Limit, 4)
 	switch spec, _ := result.Lookup(x.Metric); {
 	case x.Relative:
-		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed%s", side, figure, x.Of, quiet)
+		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed%s", side, figure, x.Of, unless)
 	case spec.OfLedger():
 		return fmt.Sprintf("%s %s: a sum over all rounds", side, figure)
 	default:
-		return fmt.Sprintf("%s %s %s: absolute%s", side, figure, x.Unit, quiet)
+		return fmt.Sprintf("%s %s %s: absolute%s", side, figure, x.Unit, unless)
 	}
 }
 

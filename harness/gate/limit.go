@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "reference_per_s_max", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "reference_per_s_max", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -45,6 +45,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
 	}
 	l.RelativeTo = readRelativeTo(b, l.Metric, spec)
+	l.ReferencePerSMax = readReferencePerSMax(b)
 	l.HostClass = readHostClass(b, l, spec)
 	l.ForeignCPUPercentMax = readForeignCPU(b)
 	if l.ForeignCPUPercentMax > 0 && spec.OfLedger() {

@@ -30,6 +30,16 @@ func readRelativeTo(b *hclfile.Block, metric string, spec result.Spec) string {
 	return name
 }
 
+// readReferencePerSMax reads reference_per_s_max, or returns 0 if the block does not have it.
+func readReferencePerSMax(b *hclfile.Block) float64 {
+	const name = "reference_per_s_max"
+	perS, given := b.Number(name, hclfile.NumberSpec{Example: "6500"})
+	if given && !b.Has("relative_to") {
+		b.AttrProblem(name, "the limit is relative to no reference", "add relative_to, or remove "+name)
+	}
+	return perS
+}
+
 // unreferenced returns a sentence for each limit that is relative to a reference that the scenario does not ask for.
 func (b Baseline) unreferenced(s *scenario.Scenario) (all []string) {
 	for _, l := range b.Limits {
@@ -39,6 +49,21 @@ func (b Baseline) unreferenced(s *scenario.Scenario) (all []string) {
 		}
 	}
 	return all
+}
+
+// outrun returns a sentence if the reference of r was faster than the limit allows, and "" otherwise. A rate that waits for the reference on a slow
+// host waits for something else on one whose reference is fast, so that their ratio says nothing there.
+func (l Limit) outrun(r *result.Result) string {
+	if l.ReferencePerSMax == 0 {
+		return ""
+	}
+	for _, of := range r.References {
+		if of.Name == l.RelativeTo && of.PerS.N > 0 && of.PerS.Median > l.ReferencePerSMax {
+			return fmt.Sprintf("the reference %s makes %s a second, and the %s is for %s at most",
+				of.Name, render.Digits(of.PerS.Median, 4), l.Kind, render.Digits(l.ReferencePerSMax, 4))
+		}
+	}
+	return ""
 }
 
 // reference returns what the limit's reference measured in a run. It fails if the run did not measure it.

@@ -183,3 +183,45 @@ func TestCarriedLimitsAreRelativeToReferences(t *testing.T) {
 	r.References = nil
 	assert.Equal(t, result.Misconfigured, Check(b, r).Verdict)
 }
+
+const slowReferenceBaseline = `
+baseline "smoke" {
+  floor "cycles_per_s" {
+    relative_to         = "cpu"
+    reference_per_s_max = 400000
+    min                 = 0.5
+    because             = "a cycle waits for it"
+  }
+}
+`
+
+// A limit that is for hosts whose reference is slow is not judged where it is fast. It is judged at exactly the highest speed.
+func TestALimitForSlowReferences(t *testing.T) {
+	b, err := baselines(t, slowReferenceBaseline)
+	require.NoError(t, err)
+	slow := Check(b, referred(400_000, 1))
+	assert.Equal(t, result.Regressed, slow.Verdict)
+	assert.True(t, slow.Findings[0].Judged)
+
+	fast := Check(b, referred(400_001, 1))
+	assert.Equal(t, result.Pass, fast.Verdict, fast.Reasons)
+	assert.False(t, fast.Findings[0].Judged)
+	assert.False(t, fast.Findings[0].OK)
+	assert.Equal(t, "cycles_per_s is not judged: the reference cpu makes 400,001 a second, and the floor is for 400,000 at most", fast.Findings[0].Sentence)
+
+	none := referred(400_001, 1)
+	none.References = nil
+	assert.Equal(t, result.Misconfigured, Check(b, none).Verdict, "a reference that was not measured is not a fast one")
+}
+
+func TestReferencePerSMaxNeedsAReference(t *testing.T) {
+	_, err := baselines(t, `baseline "smoke" {
+  floor "cycles_per_s" {
+    min                 = 1
+    reference_per_s_max = 6500
+    because             = "x"
+  }
+}`)
+	require.ErrorContains(t, err, "the limit is relative to no reference\n")
+	require.ErrorContains(t, err, "add relative_to, or remove reference_per_s_max")
+}

@@ -24,7 +24,9 @@ type Limit struct {
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
 	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.
 	ForeignCPUPercentMax float64 `json:"foreign_cpu_percent_max,omitempty"`
-	Because              string  `json:"because"` // never empty
+	// ReferencePerSMax is the fastest that the reference of RelativeTo may be for the limit to be judged, in operations per second; 0: however fast.
+	ReferencePerSMax float64 `json:"reference_per_s_max,omitempty"`
+	Because          string  `json:"because"` // never empty
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed   float64 `json:"observed,omitempty"`
 	On         string  `json:"on,omitempty"`
@@ -75,7 +77,8 @@ type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"min", "max", "relative_to", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
+		"min", "max", "relative_to", "reference_per_s_max", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on",
+		"unobserved", "because",
 	}},
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
@@ -119,6 +122,7 @@ func readLimit(b *hclfile.Block) Limit {
 	}
 	l.Observed, _ = b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: true})
 	l.ForeignCPUPercentMax, _ = b.Number("foreign_cpu_percent_max", hclfile.NumberSpec{Example: "10"})
+	l.ReferencePerSMax, _ = b.Number("reference_per_s_max", hclfile.NumberSpec{Example: "6500"})
 	for name, into := range map[string]**float64{"min": &l.Min, "max": &l.Max} {
 		if value, ok := b.Number(name, hclfile.NumberSpec{AllowZero: true}); ok {
 			*into = &value

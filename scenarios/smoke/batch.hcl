@@ -24,23 +24,23 @@ scenario "smoke-batch" {
   }
 
   limit "cycles_per_s" {
-    min                     = 450000
+    min                     = 235000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do, 900,000 to 980,000"
+    because                 = "half of what two shared cores do, 470,000 to 980,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "cpu"
-    min                     = 1.22
+    min                     = 0.95
     foreign_cpu_percent_max = 10
-    because                 = "1.42 to 1.53 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "1.11 to 1.66 when nothing else ran on the host: less where other guests take its caches, which the CPU loop does not notice. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
-    max         = 0.65
-    because     = "0.52 to 0.54 when nothing else ran, 0.59 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    max         = 0.85
+    because     = "0.49 to 0.72 when nothing else ran, 0.63 beside a process that loads a core. The limit is a sixth above the most"
   }
 
   limit "server_allocs_per_cycle" {

@@ -28,28 +28,28 @@ scenario "smoke-raft" {
   }
 
   limit "cycles_per_s" {
-    min                     = 56000
+    min                     = 34000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do, 114,000 to 124,000"
+    because                 = "half of what two shared cores do, 69,000 to 124,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "cpu"
-    min                     = 0.164
+    min                     = 0.142
     foreign_cpu_percent_max = 10
-    because                 = "0.188 to 0.201 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "0.163 to 0.228 when nothing else ran: less where other guests take the caches of the host, which the CPU loop does not notice. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
-    max         = 3.85
-    because     = "3.1 to 3.4 when nothing else ran, 3.05 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    max         = 4.6
+    because     = "2.6 to 3.96 when nothing else ran, 2.6 to 3.05 beside a process that loads a core. The limit is a sixth above the most"
   }
 
   limit "server_allocs_per_cycle" {
-    max     = 2.1
-    because = "1.47 to 1.89, whatever else the host does"
+    max     = 2.6
+    because = "1.47 to 2.29: more on a slow host, where a message carries fewer tasks"
   }
 
   limit "written_bytes_per_cycle" {

@@ -41,8 +41,8 @@ scenario "smoke-recovery" {
 
   limit "server_cpu_us_per_cycle" {
     relative_to = "cpu"
-    max         = 0.95
-    because     = "0.56 to 0.79 when nothing else ran, 0.64 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    max         = 1.03
+    because     = "0.56 to 0.83 when nothing else ran, 0.64 to 0.89 beside a process that loads a core. The limit is a sixth above the most"
   }
 
   limit "server_allocs_per_cycle" {

@@ -8,7 +8,7 @@ scenario "smoke-rest" {
   tags   = ["smoke", "single-node"]
   rounds = 3
 
-  references = ["cpu"]
+  references = ["echo"]
 
   include "shared/short.hcl" {}
   include "shared/single.hcl" {}
@@ -23,30 +23,30 @@ scenario "smoke-rest" {
   }
 
   limit "cycles_per_s" {
-    min                     = 6500
+    min                     = 4200
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do, 13,300 to 14,700"
+    because                 = "half of what two shared cores do, 8,500 to 14,700"
   }
 
   limit "cycles_per_s" {
-    relative_to             = "cpu"
-    min                     = 0.0197
+    relative_to             = "echo"
+    min                     = 0.185
     foreign_cpu_percent_max = 10
-    because                 = "0.0231 to 0.0236 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "0.225 to 0.233 when nothing else ran. An echo needs the kernel and the network as a cycle does, and is slow when they are. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
-    relative_to             = "cpu"
-    max                     = 52
+    relative_to             = "echo"
+    max                     = 3
     foreign_cpu_percent_max = 10
-    because                 = "39.6 to 44.7 when nothing else ran, and 46 to 54 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    because                 = "2.18 to 2.61 when nothing else ran, 3.3 beside a process that loads a core. The limit is a sixth above the most when nothing else ran"
   }
 
   limit "server_cpu_us_per_cycle" {
-    max        = 120
+    max        = 200
     host_class = "2-cpus-amd64-virtual-ext4"
-    because    = "55 to 62 us when nothing else ran, up to 77 beside a process that loads a core: a tripwire for that case"
+    because    = "55 to 108 us when nothing else ran, up to 145 beside a process that loads a core: a tripwire for that case"
   }
 
   limit "server_allocs_per_cycle" {

@@ -24,17 +24,18 @@ scenario "smoke-sync" {
   }
 
   limit "cycles_per_s" {
-    min                     = 170000
+    min                     = 135000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do, 340,000 to 380,000"
+    because                 = "half of what two shared cores do, 270,000 to 380,000"
   }
 
   limit "cycles_per_s" {
     relative_to             = "fsync"
+    reference_per_s_max     = 6500
     min                     = 50
     foreign_cpu_percent_max = 10
-    because                 = "60 to 104 when nothing else ran: the time of an fsync spreads, so a loss of a quarter may stay above the limit. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "60 to 104 when nothing else ran, on disks with 3,300 to 6,300 fsyncs a second: the time of an fsync spreads, so a loss of a quarter may stay above the limit. At 13,000 a second the CPUs are what the rate waits for. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
@@ -49,13 +50,13 @@ scenario "smoke-sync" {
   }
 
   limit "written_bytes_per_cycle" {
-    max     = 116
-    because = "108 to 112, whatever else the host does"
+    max     = 120
+    because = "108 to 115.3: more on a fast disk, where a commit carries fewer cycles"
   }
 
   limit "storage_fsyncs_per_cycle" {
-    max     = 0.0055
-    because = "0.0033 to 0.0043: one fsync serves all that arrived during the one before"
+    max     = 0.0062
+    because = "0.0033 to 0.0050: one fsync serves all that arrived during the one before, which is less on a fast disk"
   }
 
   limit "storage_fsyncs_per_cycle" {

@@ -7,7 +7,7 @@ scenario "smoke-unary-tls" {
   tags   = ["smoke", "single-node"]
   rounds = 3
 
-  references = ["cpu"]
+  references = ["echo"]
 
   include "shared/short.hcl" {}
 
@@ -28,30 +28,30 @@ scenario "smoke-unary-tls" {
   }
 
   limit "cycles_per_s" {
-    min                     = 9500
+    min                     = 5000
     host_class              = "2-cpus-amd64-virtual-ext4"
     foreign_cpu_percent_max = 10
-    because                 = "half of what two shared cores do, 18,900 to 20,100"
+    because                 = "half of what two shared cores do, 10,000 to 20,100"
   }
 
   limit "cycles_per_s" {
-    relative_to             = "cpu"
-    min                     = 0.0245
+    relative_to             = "echo"
+    min                     = 0.24
     foreign_cpu_percent_max = 10
-    because                 = "0.0285 to 0.0305 when nothing else ran, and three quarters of the least of these is below the limit. Beside another process that loads the CPUs the rate says little of the server"
+    because                 = "0.300 to 0.312 when nothing else ran, however slow the host was. An echo needs the kernel and TLS as a cycle does, and is slow when they are. Beside another process that loads the CPUs the rate says little of the server"
   }
 
   limit "server_cpu_us_per_cycle" {
-    relative_to             = "cpu"
-    max                     = 36.5
+    relative_to             = "echo"
+    max                     = 2.3
     foreign_cpu_percent_max = 10
-    because                 = "22.7 to 29.0 when nothing else ran, and up to 34.8 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
+    because                 = "1.80 to 1.85 when nothing else ran, 2.1 beside a process that loads a core. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
   limit "server_cpu_us_per_cycle" {
-    max        = 75
+    max        = 160
     host_class = "2-cpus-amd64-virtual-ext4"
-    because    = "31 to 38 us when nothing else ran, up to 47 beside a process that loads a core: a tripwire for that case"
+    because    = "31 to 92 us when nothing else ran, up to 115 beside a process that loads a core: a tripwire for that case"
   }
 
   limit "server_allocs_per_cycle" {
