@@ -8,6 +8,7 @@ group "Start here" {
 group "One node" {
   page "single-node" { title = "Throughput of one node" }
   page "anatomy-of-a-cycle" { title = "The anatomy of a cycle" }
+  page "serial-budget" { title = "The serial budget of a shard" }
   page "concurrency" { title = "Producers, workers and queues" }
   page "shards" { title = "Shards: when more of them pay" }
   page "durability" { title = "Durability, and what a loss of power takes" }
