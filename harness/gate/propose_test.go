@@ -130,8 +130,8 @@ func TestProposeRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `no baseline "smoke"`)
 }
 
-// What baselines say was observed is what the published runs observed. Soaks have no baseline, nor have the servers of targets: they are other
-// products, which no commit changes, and a limit of all points would be that of the slowest product.
+// What baselines say was observed is what the published runs observed. Soaks and serial budgets have no baseline, nor have the servers of
+// targets: they are other products, which no commit changes, and a limit of all points would be that of the slowest product.
 func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 	root := filepath.Join("..", "..")
 	b, err := LoadBaselines(filepath.Join(root, "baselines"))
@@ -144,6 +144,11 @@ func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 		require.NoError(t, err)
 		if soaked {
 			continue // judged by the drift of its figures, not by a baseline
+		}
+		budget, err := result.IsSerial(folder)
+		require.NoError(t, err)
+		if budget {
+			continue // nothing of it is judged
 		}
 		r, _, err := result.Read(folder)
 		require.NoError(t, err)
