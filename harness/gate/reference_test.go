@@ -209,6 +209,9 @@ func TestALimitForSlowReferences(t *testing.T) {
 	assert.False(t, fast.Findings[0].OK)
 	assert.Equal(t, "cycles_per_s is not judged: the reference cpu makes 400,001 a second, and the floor is for 400,000 at most", fast.Findings[0].Sentence)
 
+	limits, _ := b.For("smoke")
+	assert.Contains(t, ExplainLimits(limits, nil).Limits[0].Bound(), "; not judged where the reference makes more than 400,000 a second")
+
 	none := referred(400_001, 1)
 	none.References = nil
 	assert.Equal(t, result.Misconfigured, Check(b, none).Verdict, "a reference that was not measured is not a fast one")

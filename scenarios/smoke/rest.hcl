@@ -40,7 +40,7 @@ scenario "smoke-rest" {
     relative_to             = "echo"
     max                     = 3
     foreign_cpu_percent_max = 10
-    because                 = "2.18 to 2.70 when nothing else ran, 2.8 to 3.3 beside a process that loads a core. The limit is a ninth above the most when nothing else ran: a build that loses a quarter of its rate reaches it"
+    because                 = "2.10 to 2.70 when nothing else ran, 2.8 to 3.3 beside a process that loads a core. The limit is a ninth above the most when nothing else ran: a build that loses a quarter of its rate reaches it"
   }
 
   limit "server_cpu_us_per_cycle" {
