@@ -99,6 +99,13 @@ func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, er
 	return f, err
 }
 
+// lockWait is how long lockFolder waits for a lock. A process that is killed while it starts another one leaves the lock to that one until its
+// program begins, a moment later.
+const (
+	lockWait  = time.Second
+	lockPause = 10 * time.Millisecond
+)
+
 // lockFolder keeps other processes out of a folder until the file is closed, which the end of this process does too.
 func lockFolder(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
@@ -106,7 +113,12 @@ func lockFolder(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder of the soak: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for began := time.Now(); err != nil && time.Since(began) < lockWait; {
+		time.Sleep(lockPause)
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		owner, _ := os.ReadFile(name) // it only makes the error clearer
 		err = errors.Join(fmt.Errorf("the folder %s is in use by another prony (process %s): wait for its end, or name another folder", path,
 			strings.TrimSpace(string(owner))), file.Close())

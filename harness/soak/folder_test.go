@@ -94,3 +94,16 @@ func TestPrune(t *testing.T) {
 	assert.Equal(t, 6, soak.Totals.Windows, "their rows stay")
 	assert.Contains(t, soak.Warnings[0], "the results of 5 single windows were deleted")
 }
+
+// A killed soak may leave its lock to a child for the moment until the child's program begins. The next soak waits for that.
+func TestALockThatIsGivenUpAtOnceIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	first, err := lockFolder(dir)
+	require.NoError(t, err)
+	released := make(chan error, 1)
+	time.AfterFunc(5*lockPause, func() { released <- first.Close() })
+	second, err := lockFolder(dir)
+	require.NoError(t, err)
+	require.NoError(t, <-released)
+	require.NoError(t, second.Close())
+}
