@@ -1,7 +1,7 @@
 # Limits of scenarios/cost-of-ha.hcl. The costs are ratios of rounds of the same turn, so that they hold on any machine.
 
 baseline "cost-of-ha" {
-  configuration = "c07881364871"
+  configuration = "18a0dec6aad5"
 
   floor "cycles_per_s" {
     min      = 10000

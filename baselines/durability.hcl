@@ -1,7 +1,7 @@
 # Limits of scenarios/durability.hcl, which hold for each of its points: tripwires for two shared cores.
 
 baseline "durability" {
-  configuration = "bfca9f82582f"
+  configuration = "9615691b4aca"
 
   floor "cycles_per_s" {
     min      = 150000

@@ -1,7 +1,7 @@
 # Limits of scenarios/full-cycle-sync-single.hcl: tripwires for two shared cores.
 
 baseline "full-cycle-sync-single" {
-  configuration = "964a606877c8"
+  configuration = "691513f7cc79"
 
   floor "cycles_per_s" {
     min      = 15000

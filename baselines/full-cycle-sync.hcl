@@ -1,7 +1,7 @@
 # Limits of scenarios/full-cycle-sync.hcl. The rate depends on the fsync of the disk: a floor that a slow disk keeps.
 
 baseline "full-cycle-sync" {
-  configuration = "369d87501299"
+  configuration = "06b751d55fbc"
 
   floor "cycles_per_s" {
     min      = 20000

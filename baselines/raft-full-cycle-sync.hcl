@@ -2,7 +2,7 @@
 # per cycle hardly depend on the machine.
 
 baseline "raft-full-cycle-sync" {
-  configuration = "b1cabf447e95"
+  configuration = "cc877fc9747f"
 
   floor "cycles_per_s" {
     min      = 10000

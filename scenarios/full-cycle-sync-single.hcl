@@ -24,9 +24,10 @@ scenario "full-cycle-sync-single" {
     arrivals    = closed()
   }
 
+  # An fsync takes longer until the files of the log have their size and are written over.
   phases {
-    warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup     = "8s"
+    warmup_max = "16s" # it goes on until the rate is steady
     window     = "10s"
     drain      = "30s"
   }
