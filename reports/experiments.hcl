@@ -7,6 +7,7 @@ experiment "codec-without-reflection" {
   named_by   = "CPU profile: encoding and decoding of the streams' messages by reflection, one allocation per task"
   hypothesis = "generated encoders, hand-kept decoders and memory shared by the tasks of a frame cost a fraction of it"
   change     = "package wire: a gRPC codec for the queue service's messages, other messages by gRPC's own"
+  code       = "engine/wire/codec.go: func (c codec) Marshal"
   effect     = "with the client's rework below: one task per call 9.9 us to 7.8 us, batches of 64 4.2 us to 2.4 us; runs before and after on a host under about the same load"
   kept       = true
 }
@@ -15,6 +16,7 @@ experiment "client-without-per-task-objects" {
   named_by   = "CPU profile: the client's maps of held tokens, pooled calls, a message per task"
   hypothesis = "encoding calls straight into the frame and keeping leases by task saves allocations and cache misses"
   change     = "batcher encodes calls as they come; worker keeps held tasks by lease"
+  code       = "engine/client/batcher.go: type batcher"
   effect     = "measured together with codec-without-reflection"
   kept       = true
 }
@@ -23,6 +25,7 @@ experiment "accounts-told-once-per-commit" {
   named_by   = "six atomics per task for tenants' accounts, about 95 ns on a loaded host"
   hypothesis = "what is freed can be told once per queue and commit"
   change     = "queue counts what was freed and tells the account before it hands out leases, and at the flush"
+  code       = "engine/queue/account.go: func (s *State) reportFreed"
   effect     = "not told apart from noise end to end; four of the six atomics per task are gone"
   kept       = true
   kept_for   = "four of six atomics per task are gone, and an account is told in one place"
@@ -32,6 +35,7 @@ experiment "workers-for-unary-calls" {
   named_by   = "CPU profile of unary.hcl: 14 % growing the stacks of new goroutines"
   hypothesis = "goroutines that are kept have the stack already"
   change     = "grpc.NumStreamWorkers(64)"
+  code       = "engine/rpc/server.go: grpc.NumStreamWorkers"
   effect     = "server 70 us to 62 us per cycle in three alternating pairs"
   kept       = true
 }
@@ -40,6 +44,7 @@ experiment "room-for-a-whole-grant" {
   named_by   = "CPU profile of full-cycle-batch.hcl: 6 % in growslice under addLease"
   hypothesis = "allocating a grant's room at once saves the copies"
   change     = "room for min(credits, ready, 512)"
+  code       = "engine/queue/dispatch.go: const grantRoom"
   effect     = "batches of 64: 2.7, 2.6, 2.7 us to 2.7, 2.3, 3.1 us in three alternating pairs: within the noise; the copies are gone from the profile"
   kept       = true
   kept_for   = "the copies that the profile named are gone, and nothing is given up for it"
@@ -57,6 +62,7 @@ experiment "collector-at-400-percent" {
   named_by   = "CPU profile: a fifth of the server in the collector"
   hypothesis = "little is live, so collecting less often costs little memory"
   change     = "GOGC 400 in queued, unless the environment says otherwise"
+  code       = "engine/cmd/queued/serve.go: const gcPercent"
   effect     = "server CPU down by about a fifth"
   kept       = true
 }
@@ -65,6 +71,7 @@ experiment "one-core-each" {
   named_by   = "scheduler and kernel time when both sides run two threads on two cores"
   hypothesis = "a core each saves the fight"
   change     = "procs = 1 for server and generator in the scenarios"
+  code       = "scenarios/full-cycle.hcl: procs"
   effect     = "97,000 cycles/s at 12.3 us against 65,000 to 89,000 at 16 to 23 us, interleaved"
   kept       = true
 }
@@ -86,6 +93,7 @@ experiment "generated-encoders" {
   named_by   = "CPU profile: encoding and decoding by reflection, about 8 and 5 % of each side's CPU"
   hypothesis = "generated code does without reflection and most of the allocations"
   change     = "vtprotobuf's generated encoders and decoders for the queue service's messages, in buffers of a pool"
+  code       = "engine/wire/codec.go: func marshal"
   effect     = "full: CPU 0.89, rate 1.11; batch: CPU 0.93, rate 1.06"
   measured   = "mostly quiet host, 5 and 3 rounds, A = the first build"
   kept       = true
@@ -96,6 +104,7 @@ experiment "one-more-frame-for-workers" {
   named_by   = "a median cycle of 46 ms in batches, and Pebble's share of the server growing with it: a backlog builds up"
   hypothesis = "producers and workers have two frames in flight each, so the queue's length drifts, and what is long is flushed and read again; finishing first keeps it short"
   change     = "three frames in flight for a worker session, two for a producer's: finishing goes before making more"
+  code       = "engine/client/worker.go: const workFramesMax"
   effect     = "batch: rate 1.17, CPU 0.92, median cycle 34 ms to 6 ms; 4 and 8 frames are no better; full: nothing"
   measured   = "mostly quiet host, 3 rounds, A = generated-encoders"
   kept       = true
@@ -105,6 +114,7 @@ experiment "frames-encoded-by-the-caller's-session" {
   named_by   = "CPU profile: a quarter of the client in its sessions"
   hypothesis = "a message for each task and settlement, a map of held tokens, a channel and a select for each wait can all go"
   change     = "frames are encoded straight from what callers hand over; calls, lists and buffers are kept; a table by id and token in place of the map; pushed tasks go to waiting receivers without a channel between"
+  code       = "engine/wire/frame.go: type Frame"
   effect     = "full: client CPU 0.92 to 0.96; batch: client CPU 0.71 to 0.72"
   measured   = "busy host, 31 and 13 rounds, A = generated-encoders; the batch ratio was the same in two series"
   kept       = true
@@ -115,6 +125,7 @@ experiment "decoders-in-groups" {
   named_by   = "CPU profile: what is left of decoding is an allocation for each task, id, name and payload"
   hypothesis = "tasks of one frame can share memory in small groups"
   change     = "hand-written decoders for the four stream messages: tasks in slabs of 16, their texts and payloads in copies of up to 4 KiB (512 bytes on the server, which keeps payloads); the server gives request messages back"
+  code       = "engine/wire/decode.go: type group"
   effect     = "a pushed frame of 16 tasks: 85 allocations to 2, 2.6 to 2.1 us; a frame of 16 new tasks: 53 to 4, 1.5 to 0.95 us; full: server CPU 0.95"
   measured   = "the frames by benchmark, the best of ten runs; full on a busy host, 20 rounds, A = generated-encoders"
   kept       = true
@@ -125,6 +136,7 @@ experiment "one-watched-context" {
   named_by   = "CPU profile: select is 8.5 % of the client"
   hypothesis = "to wait for an answer or else a context costs twice what it costs to wait for the answer"
   change     = "the session waits for the end of the callers' context once it saw the same one 32 times in a row"
+  code       = "engine/client/watch.go: func (w *watch) covers"
   effect     = "select and receive together 8.5 % to 4.3 % of the client's CPU; full: client CPU 0.98, within the noise of that series"
   measured   = "busy host; shares by perf at 1,999 samples a second, ratio from 37 rounds, A = decoders-in-groups"
   kept       = true
@@ -135,6 +147,7 @@ experiment "busy-polling" {
   named_by   = "at 118,000 cycles/s each side writes 7,500 times a second and sleeps as often; both cores are 28 to 40 % idle"
   hypothesis = "the closed loop waits for threads to wake: not to sleep is faster, and costs less than to wake"
   change     = "a connection polls its socket for up to 200 us before its thread sleeps, while nearly all of its waits are short and no other connection is busy"
+  code       = "engine/internal/busypoll/habit.go: func (h *habit) poll"
   effect     = "full, one processor each: rate 1.75, CPU 0.94 (254,000 against 145,000 cycles/s at 7.0 against 7.8 us); batch: no difference; beside a third busy process: rate 0.91, CPU 1.1; on a host busy with other work the gain shrinks to nothing"
   measured   = "full on a mostly quiet host, 25 rounds, A = one-watched-context; the busy process with an earlier version, 5 rounds"
   kept       = true
@@ -165,6 +178,7 @@ experiment "raft-logs-in-pebble-or-raft-wal" {
   named_by   = "the Raft log is written once for each entry on each node"
   hypothesis = "one Pebble for all groups, with one fsync for all, is no slower than a raft-wal for each group"
   change     = "engine/replica/logs against raft-wal v0.4.0, entries of 16 KiB"
+  code       = "engine/replica/logs/store.go: type Store"
   effect     = "raft-wal is faster. Pebble to raft-wal, two series: 1 group without fsync: rate 0.91 and 0.78, CPU 1.20 and 1.90; 4 groups without: rate 0.64 and 0.26, CPU 1.80 and 3.36; 1 group with fsync: CPU 1.42 and 1.78, rates too scattered to tell; 4 groups with: rate 0.53 and 0.44, CPU 0.88 and 1.96"
   measured   = "busy host, load 9 to 14, 3 and 5 rounds of under a second, alternating in one process, the series with different memtables; shorter tries before had the same winner"
   kept       = true
@@ -176,6 +190,7 @@ experiment "raft-log-memtable" {
   named_by   = "bytes flushed: half of a 64 MiB log is written again with memtables of 64 MiB"
   hypothesis = "what is truncated while it is in memory is written once"
   change     = "memtables of 32, 64 and 128 MiB"
+  code       = "engine/replica/logs/store.go: DefaultMemTableBytes"
   effect     = "flushed of appended: 79, 49 and 22 % of a 64 MiB log, 24, 11 and 4 % of 16 MiB. CPU per append with 64 and 128 MiB: 66 and 57 us against 36 and 36"
   measured   = "bytes: one pass of 700 MiB each; CPU: two passes of 1.5 s, busy host (load 12)"
   kept       = true
@@ -185,6 +200,7 @@ experiment "entries-of-bounded-size" {
   named_by   = "three nodes in batches of 64: entries of 118 KB, 150 a second, a commit of 5 ms and hardly two under way at once, with the CPUs at 60 %"
   hypothesis = "all that waits becomes one entry, which goes from stage to stage as one: smaller ones let the stages overlap"
   change     = "an entry of a replicated shard is closed once it has 512 tasks and settlements"
+  code       = "engine/shard/shard.go: DefaultCommitTasksMax"
   effect     = "rate 1.34 and 0.92 (200,058 against 148,992 and 143,305 against 155,725 cycles/s), CPU 0.87 and 1.04; each command alone, which is about the same in this workload: 183,000 to 217,000 against 127,000 to 189,000"
   measured   = "busy host, two turns of 10 s, and four turns with commands alone"
   kept       = true
@@ -205,6 +221,7 @@ experiment "log-rotation-without-fsync" {
   named_by   = "slow commits by cause: three of 10 to 20 ms in each window of 10 s, all of them rotations of the log, whose time is one fsync of the closed log and one of the folder with all commits held up"
   hypothesis = "under none and interval nothing needs these fsyncs before the next commit, if the order in which logs become durable is kept otherwise"
   change     = "a goroutine fsyncs closed logs in their order; a log that begins before has a pending name; sync_file_range moves to the goroutine; logs are made new instead of written over"
+  code       = "engine/storage/disk/deferred.go: func (d *deferredSync) run"
   effect     = "open loop at 40,000/s, two processors, five rounds each in turn: rotations above 5 ms 15 to 0 (31 to 39 ms a round to 0), slowest commit 17 to 21 ms to 0 to 8 ms, p99.9 18.5 to 11.8 ms, p99 5.9 to 5.5 ms, server CPU 18.0 us in both"
   measured   = "two shared cores, AMD EPYC, ext4, windows of 10 s"
   kept       = true
@@ -234,6 +251,7 @@ experiment "rest-without-reflection" {
   named_by   = "CPU profile of rest.hcl: decoding and encoding with protojson are 30 of 149 us of the server's CPU per cycle"
   hypothesis = "an enqueue, a claim and a completion read as tokens, and their answers written by hand, cost a tenth of it"
   change     = "jsontext of go-json-experiment reads the three requests, and all that is rare or wrong is left to protojson; their answers are appended to a buffer"
+  code       = "engine/rest/hot_decode.go: func decodeHot"
   effect     = "a claim: decoded in 1.1 us with 7 allocations against 6.8 us with 39, answered in 0.6 us with none against 8.1 us with 27. rest.hcl, rates of three pairs in turn: 1.24, 1.46 and 0.92; server CPU 0.82, 0.72 and 1.07"
   measured   = "two shared cores, AMD EPYC, windows of 4 s; the host's speed changed by up to half within a window, CPU per cycle and rate together"
   kept       = true
@@ -243,6 +261,7 @@ experiment "rest-generator-without-transport" {
   named_by   = "CPU profile of rest.hcl: the two goroutines of each connection of net/http's Transport are 70 of 132 us of the generator's CPU per cycle"
   hypothesis = "a goroutine that has a connection for itself writes its request and reads its answer for half of the client's CPU"
   change     = "the REST driver of the load generator writes and reads its kept connections itself; http.ReadResponse reads the answers"
+  code       = "harness/driver/rest/connection.go: type connection"
   effect     = "rest.hcl, pairs in turn: rate 1.36 and 1.34 against the same server, CPU of both sides 0.65 and 0.7; with rest-without-reflection 1.34 against both before (12,343 against 9,204 cycles/s, CPU 130 against 189 us)"
   measured   = "two shared cores, AMD EPYC, windows of 4 s"
   kept       = true
@@ -253,6 +272,7 @@ experiment "four-and-six-frames" {
   named_by   = "one task a call with durability sync: 17 cycles share an fsync although 32 calls wait, since two frames are under way"
   hypothesis = "with more frames under way the calls of one fsync reach the server during the one before"
   change     = "four frames of a producer's session and six of a worker's, instead of two and three"
+  code       = "engine/client/producer.go: const produceFramesMax"
   effect     = "default.hcl, three pairs in turn: rate 1.09, 1.18 and 1.15, CPU 0.94, 0.95 and 0.95. Without fsync, one task a call, two processors each, four pairs: 1.03, 0.92, 0.89 and 1.27. Batches of 64: without fsync 0.97 and 1.11, with 0.93 and 1.17; on three nodes with fsync 0.99 and 1.01"
   measured   = "two shared cores, AMD EPYC, windows of 4 s"
   kept       = true
@@ -312,6 +332,7 @@ experiment "fresh-tasks-in-the-log-only" {
   named_by   = "the memtable insert of each task and lease, a fifth of the server's time, and the flush of what ended milliseconds after it began"
   hypothesis = "records that end before their log is to go need neither: the log has them, and memory"
   change     = "a single server writes new tasks and leases to Pebble's log as LogData, holds them in memory, and stores those that outlive their log; a start after a crash reads the kept logs"
+  code       = "engine/storage/young.go: func (s *Store) commitYoung"
   effect     = "full-cycle-batch in turn (ABBA): 685,600 to 955,900 cycles/s, server CPU 1.28 to 0.85 us, p99 39 to 15 ms, p99.9 58 to 36 ms, resident memory 213 to 89 MB, keys set per cycle 1.01 to 0.0098. full-cycle-sync, one round each: 575,000 to 719,000 cycles/s, server CPU 1.40 to 1.02 us, p99 29 to 15 ms. open-half in turn (ABBA): p99 4.7 and 6.3 to 3.7 and 3.0 ms, p99.9 10.0 and 24.8 to 9.6 and 11.1 ms, server CPU 18.5 to 18.1 us, resident memory 124 to 61 MB"
   measured   = "two shared cores, AMD EPYC, ext4; windows of 6 s and 8 s; the round of full-cycle-sync before the change was not steady"
   kept       = true
@@ -322,6 +343,7 @@ experiment "votes-in-a-file-of-their-own" {
   named_by   = "timestamps of hand-overs and of kills of the leader: the fsync of a vote took 10 to 155 ms under load, and an election waits for two of them, one after the other"
   hypothesis = "the fsync of a small file whose space was taken before waits neither for the log's data nor for the file system's journal"
   change     = "a group's term and vote are written to one of two places of a file of 8 KiB, in turn; Pebble has them too, without an fsync"
+  code       = "engine/replica/logs/votes.go: func (v *votes) write"
   effect     = "of 33 votes, each with both fsyncs one after the other: the file's 0.1 to 1.4 ms, four times 14 to 25 ms, in the median 0.4 ms; the log's 0.2 to 155 ms, in the median 24 ms"
   measured   = "two shared cores, Intel Xeon, ext4; three nodes and the client on them, durability none, rolling restarts and seven kills under a closed load"
   kept       = true
@@ -331,6 +353,7 @@ experiment "lease-look-ups-by-iterator" {
   named_by   = "timestamps of hand-overs: the look-up of the leased tasks took 5 to 22 ms of a new leader's beginning, 1,000 leases with two Gets each"
   hypothesis = "two iterators that seek each key save the setting up of a Get"
   change     = "storage.Recover looks up tasks and their progress with SeekPrefixGE of two iterators"
+  code       = "engine/storage/read.go: func (p *points) get"
   effect     = "BenchmarkRecover: 1,000 leases 2.3 to 0.80 ms, 10,000 leases 12.1 to 4.5 ms"
   measured   = "two shared cores, Intel Xeon, store in memory, 20 recoveries each, one run"
   kept       = true
@@ -350,6 +373,7 @@ experiment "fresh-tasks-in-the-raft-log-only" {
   named_by   = "the memtable insert of each task and lease on each of three nodes, and of its deletion"
   hypothesis = "the Raft log has these records already: a node can hold them in memory, and store only those that outlive the log"
   change     = "Apply holds new tasks and leases as parts of their entries; the log is kept from before the oldest of them, and a start reads that part"
+  code       = "engine/storage/youngapply.go: func (y *youngRecords) applyLocked"
   effect     = "in turn (ABBA), before and after: raft-full-cycle-batch 269,500 to 386,400 cycles/s, server CPU 4.5 to 2.9 us, p50 15 to 10 ms, p99 62 and 98 to 49 and 52 ms, resident memory of three nodes 1,490 to 1,330 MB. raft-full-cycle-sync 217,000 to 264,300 cycles/s, server CPU 5.5 to 4.0 us, p99 57 and 64 to 55 and 58 ms, resident memory 1,300 to 1,110 MB. raft-open-half p99 5.7 and 5.9 to 5.5 and 5.6 ms, p99.9 12.5 and 15.1 to 11.5 and 14.4 ms, server CPU 89 to 88 us, resident memory 370 to 283 MB"
   measured   = "two shared cores, Intel Xeon; windows of 6 s and 8 s"
   kept       = true
@@ -360,6 +384,7 @@ experiment "a-cache-beside-the-memtables" {
   named_by   = "2,000 to 8,000 cycles/s of a new leader that looked keys up in its tables: 200 look-ups a second among 15 million keys, with no hit in the block cache"
   hypothesis = "Pebble takes memtables out of its cache: 32 MiB less one memtable of 64 MiB is a cache of nothing, and each look-up reads a whole Bloom filter from its file"
   change     = "the cache is 32 MiB and two memtables of each store"
+  code       = "engine/storage/disk/cache.go: func NewCache"
   effect     = "look-ups of new keys in tables, one processor, beside the filling of the filter: 200 to 230,000 a second. Twelve kills of the leader after 160 s: 69,900 to 88,600 cycles/s, rate after the last kills 16 to 38 % of the rate before the first; resident memory of three nodes 980 to 1,880 MB"
   measured   = "two shared cores, Intel Xeon, ext4; leader-kill.hcl with 12 kills from 160 s on and a window of 4 min, durability none, 17 million keys at the first kill, one run each"
   kept       = true
@@ -370,6 +395,7 @@ experiment "filters-of-tables-at-the-start" {
   named_by   = "20 s of half a processor to add 20 million keys to the filter of a restarted node"
   hypothesis = "the tables have Bloom filters of all keys of before, so that a start only has to read these"
   change     = "a store reads the filters of its tables of keys into memory when it is opened, and asks them beside the filter of the keys that were put since; the filling is gone"
+  code       = "engine/storage/keyfilter.go: func (s *Store) openKeyFilter"
   effect     = "15 million keys, one processor: new keys checked at once at 1.6 million a second, after an opening of 74 ms, instead of 230,000 during the filling and 610,000 after it (keys of 32 producers in ascending order; keys in random order: BenchmarkKeyCheck 0.57 to 1.01 us in one bucket, 2.5 us in four). Twelve kills of the leader: 88,600 to 103,600 cycles/s, rate after the last kills 38 to 78 % of the rate before the first, back after each of them (10 of 12 before)"
   measured   = "as a-cache-beside-the-memtables, builds one after the other; the checks of keys in ascending order by a test that is not kept, those in random order by go test ./storage -bench KeyCheck"
   kept       = true
@@ -379,6 +405,7 @@ experiment "flushes-that-yield" {
   named_by   = "commits of 50 to 150 ms beside a flush or a compaction, with waits of up to 84 ms for the processor: keys are written to tables, unlike tasks that end soon"
   hypothesis = "with one processor a flush takes 10 ms slices, and a cycle has some seven hops that wait for one"
   change     = "the writer of a table's Bloom filter, which Pebble calls for each key, yields the processor after each 128 keys"
+  code       = "engine/storage/tablefilter.go: func (w *tableFilterWriter) AddKey"
   effect     = "in turn (ABBA): p99 476 and 650 to 401 and 440 ms, p99.9 839 and 1,300 to 671 and 638 ms; 118,600 and 108,800 to 114,000 and 118,600 cycles/s, server CPU 11.1 and 11.8 to 11.6 and 11.1 us"
   measured   = "two shared cores, Intel Xeon, ext4; leader-kill.hcl without kills, window of 30 s, durability none, three nodes with one processor each"
   kept       = true
@@ -389,6 +416,7 @@ experiment "entries-for-a-node-that-restarts" {
   named_by   = "an outage of 2.3 s after one of fifty kills, and stalls of about 1 s after others: 21 restarted nodes were sent the whole store, and a new leader had cut the entries that the only other node lacked"
   hypothesis = "a node that is gone for 2 s finds its entries in the log if 48 instead of 16 MiB stay there"
   change     = "48 MiB of entries stay in a log that is cut, and a log is cut after 32 instead of 64 MiB, so that it has at most 80 MiB as before"
+  code       = "engine/replica/replica.go: defaultTrailingBytes"
   effect     = "13 kills, one run each: 4 to 1 copies of the store, slowest return to 95 % of the rate 1,730 to 690 ms, 102,800 to 106,200 cycles/s. raft-full-cycle-batch in turn (ABBA): 407,900 and 363,500 to 394,800 and 393,800 cycles/s, server CPU 2.9 and 3.2 to 2.9 and 3.0 us"
   measured   = "two shared cores, Intel Xeon, ext4; leader-kill.hcl with 13 kills from 20 s on and a window of 100 s, durability none; raft-full-cycle-batch with one round"
   kept       = true
@@ -400,6 +428,7 @@ experiment "room-of-the-last-large-commit" {
   hypothesis = "a buffer that begins a large commit with the room of the last one is allocated once, and not copied"
   change     = "a buffer that outgrows what is kept between commits grows to the size of the last commit that did, or to twice its own"
   file       = "engine/storage/young/young.go:147"
+  code       = "engine/storage/young/young.go: func (p *Puts) grow"
   effect     = "a duet in 15 generations: rate 8.4 % higher (7.3 to 10.7), server CPU 9.7 % lower (8.6 to 11.9), counters from fixed work equal. An earlier one in 10 generations: 7.9 % (6.2 to 12.0) and 7.4 % (6.1 to 10.2). Commits of 8 MiB one after the other allocate less than 1.75 times their size instead of 5 times"
   cost       = "a commit beyond 1 MiB that is smaller than the one before has room that it does not use, until it is written"
   measured   = "two shared cores, AMD EPYC; prony compare --base 9147ce1^ --change 9147ce1 --var batch=16 --var payload=16384, durability none, one processor each, one look of 90 s"

@@ -77,6 +77,7 @@ func appended(path string, src []byte, e Experiment) ([]byte, error) {
 	set(b, "hypothesis", e.Hypothesis)
 	set(b, "change", e.Change)
 	set(b, "file", e.File)
+	set(b, "code", e.Code)
 	set(b, "effect", e.Effect)
 	set(b, "cost", e.Cost)
 	set(b, "measured", e.Measured)

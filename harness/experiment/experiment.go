@@ -6,6 +6,7 @@
 package experiment
 
 import (
+	"strings"
 	"time"
 )
 
@@ -17,14 +18,22 @@ type Experiment struct {
 	Hypothesis string
 	Change     string // what was changed
 	File       string // "PATH:LINE", where the change begins; "" if unknown, or if no source was changed
-	Effect     string // what came of it
-	Cost       string // what the change gives up; "" in entries of before it was asked for
-	Measured   string // on what, and how; "" where it was not said
-	Kept       bool
-	KeptFor    string // why it was kept although its effect is within the noise; "" if it was kept for its effect, or rejected
-	Note       string
+	// Code is where a change that was kept stands in the code of today: "PATH: DECLARATION", the begin of a line; "" if it was not said.
+	Code     string
+	Effect   string // what came of it
+	Cost     string // what the change gives up; "" in entries of before it was asked for
+	Measured string // on what, and how; "" where it was not said
+	Kept     bool
+	KeptFor  string // why it was kept although its effect is within the noise; "" if it was kept for its effect, or rejected
+	Note     string
 	// Measurement is nil if a person measured.
 	Measurement *Measurement
+}
+
+// InCode parts Code.
+func (e Experiment) InCode() (path, declaration string) {
+	path, declaration, _ = strings.Cut(e.Code, ": ")
+	return path, declaration
 }
 
 // Measurement is what `prony ratchet` measured.

@@ -44,6 +44,7 @@ func TestLedgerOfTheRepository(t *testing.T) {
 	assert.Nil(t, all[0].Measurement)
 	scored := 0
 	for _, e := range all {
+		assert.False(t, e.Kept && e.Measurement == nil && e.Code == "", "%s is kept, and does not say where it is in the code", e.Name)
 		if e.Measurement != nil && e.Measurement.Score != nil {
 			scored++
 		}
@@ -53,7 +54,7 @@ func TestLedgerOfTheRepository(t *testing.T) {
 
 func whole() Experiment {
 	return Experiment{
-		Name: "newer-instructions", Hypothesis: `newer "instructions" pay ${x} %{y}`, Change: "the same source, with GOAMD64=v3", File: "engine/queue/claim.go:12",
+		Name: "newer-instructions", Hypothesis: `newer "instructions" pay ${x} %{y}`, Change: "the same source, with GOAMD64=v3", File: "engine/queue/claim.go:12", Code: "engine/queue/claim.go: func claim",
 		Effect: "score 0.980 (0.970 to 0.990) over 12 generations: better", Cost: "no old processors", Kept: true, Note: "C:\\ 100 %",
 		Measurement: &Measurement{
 			Started: time.Date(2026, 11, 24, 3, 50, 12, 0, time.UTC), Base: "0123456789abcdef", Commit: "fedcba", Dirty: true, Options: "GOAMD64=v3",
@@ -115,6 +116,8 @@ func TestAppendRefuses(t *testing.T) {
 		"goes up to 1.01: its effect may be none": func(e *Experiment) { e.Kept, e.Measurement.Score = true, &Ratio{0.98, 0.97, 1.01} },
 		"says what it is kept for":                func(e *Experiment) { e.Kept, e.KeptFor = false, "shorter" },
 		"cycles_per_s is there twice":             func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
+		"\"claim.go\" is no place in the code":    func(e *Experiment) { e.Code = "claim.go" },
+		"\"/a.go: func a\" is no place":           func(e *Experiment) { e.Code = "/a.go: func a" },
 		"newer instructions\" is not the n":       func(e *Experiment) { e.Name = "newer instructions" },
 	} {
 		e := whole()

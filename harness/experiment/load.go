@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ var (
 	fileNames       = hclfile.Names{Blocks: []string{"experiment"}}
 	experimentBlock = hclfile.Inner{
 		Names: hclfile.Names{
-			Attributes: []string{"named_by", "hypothesis", "change", "file", "effect", "cost", "measured", "kept", "kept_for", "note"},
+			Attributes: []string{"named_by", "hypothesis", "change", "file", "code", "effect", "cost", "measured", "kept", "kept_for", "note"},
 			Blocks:     []string{"ratchet"},
 		},
 		Label: "name", Example: `experiment "NAME" { ... }`,
@@ -85,8 +86,11 @@ func readExperiment(b *hclfile.Block) Experiment {
 	}
 	byPerson := e.Measurement == nil
 	e.NamedBy, e.Hypothesis, e.Change = text(b, "named_by", byPerson), text(b, "hypothesis", true), text(b, "change", true)
-	e.File, e.Effect, e.Cost = text(b, "file", false), text(b, "effect", true), text(b, "cost", !byPerson)
+	e.File, e.Code, e.Effect, e.Cost = text(b, "file", false), text(b, "code", false), text(b, "effect", true), text(b, "cost", !byPerson)
 	e.Measured, e.KeptFor, e.Note = text(b, "measured", false), text(b, "kept_for", false), text(b, "note", false)
+	if path, declaration := e.InCode(); e.Code != "" && (declaration == "" || !filepath.IsLocal(path)) {
+		b.AttrProblem("code", fmt.Sprintf("%q is no place in the code", e.Code), `write the path from the root of the repository and the begin of a line: "engine/a.go: func run"`)
+	}
 	if !b.Has("kept") {
 		b.Problem(fmt.Sprintf("%s does not say whether it was kept", b), "add kept = true or kept = false")
 	}

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io/fs"
@@ -10,8 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/pronybench/prony/harness/source"
 )
 
 // code links to the line of a declaration and names the test that holds what the page says of it. The path is from the root of the
@@ -25,7 +24,7 @@ func (w *writer) code(path, declaration, test string) (string, error) {
 	if err != nil {
 		return "", refuse("the code that the page names is not there: %v: name where it is now", err)
 	}
-	line := declared(text, declaration)
+	line := source.Line(text, declaration)
 	if line == 0 {
 		return "", refuse("%s has no line that begins with %q: name the declaration as it is now", path, declaration)
 	}
@@ -35,21 +34,6 @@ func (w *writer) code(path, declaration, test string) (string, error) {
 	}
 	_, name := cutTest(test)
 	return fmt.Sprintf("[`%s:%d`](../%s#L%d), tested by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
-}
-
-// declared returns the number of the line that begins with a declaration, and 0 if there is no such line. "func run" is not the begin of "func runAll".
-func declared(text []byte, declaration string) int {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, len(text)+1)
-	for n := 1; lines.Scan(); n++ {
-		if rest, begins := strings.CutPrefix(lines.Text(), declaration); begins {
-			next, _ := utf8.DecodeRuneInString(rest)
-			if rest == "" || !unicode.IsLetter(next) && !unicode.IsDigit(next) && next != '_' {
-				return n
-			}
-		}
-	}
-	return 0
 }
 
 // place is a line of a file of the repository.

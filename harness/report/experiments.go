@@ -2,12 +2,16 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/pronybench/prony/harness/experiment"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/source"
 )
 
 // The files of the page of experiments.
@@ -16,9 +20,9 @@ const (
 	ExperimentsPlotFile = "experiments.svg"
 )
 
-// Experiments writes the page of the experiments, in their order, and its plot; the plot is nil if none has a score. The same experiments
-// always have the same page.
-func Experiments(all []experiment.Experiment) (markdown string, plot []byte, err error) {
+// Experiments writes the page of the experiments, in their order, and its plot; the plot is nil if none has a score. The code that they name is
+// looked up in the repository at root, and it is an error if it is not there. The same experiments and code always have the same page.
+func Experiments(all []experiment.Experiment, root string) (markdown string, plot []byte, err error) {
 	p := &page{}
 	p.heading(1, "Experiments, kept and rejected")
 	p.paragraph("What was tried to make the engine better, with the hypothesis, what came of it, and what it costs. Rejected experiments stay here:" +
@@ -52,8 +56,12 @@ func Experiments(all []experiment.Experiment) (markdown string, plot []byte, err
 		rows = append(rows, []string{text(e.Name), decision(e), score, text(e.Hypothesis)})
 	}
 	p.table([]string{"experiment", "decision", ">score", "hypothesis"}, rows)
+	var missing []error
 	for _, e := range all {
-		experimentSection(p, e)
+		missing = append(missing, experimentSection(p, e, root))
+	}
+	if err := errors.Join(missing...); err != nil {
+		return "", nil, err
 	}
 	p.heading(2, "What this does not measure")
 	p.paragraph("A score is of one scenario on one host. The trail multiplies scores that were measured on different days, maybe on different hosts," +
@@ -126,7 +134,7 @@ func trailSection(p *page, steps []step) {
 }
 
 // experimentSection shows one experiment whole.
-func experimentSection(p *page, e experiment.Experiment) {
+func experimentSection(p *page, e experiment.Experiment, root string) error {
 	p.heading(3, "%s: %s", text(e.Name), decision(e))
 	var items []string
 	add := func(what, says string) {
@@ -140,6 +148,10 @@ func experimentSection(p *page, e experiment.Experiment) {
 	if e.File != "" {
 		items = append(items, "Where: "+code(e.File))
 	}
+	now, err := inCode(e, root)
+	if now != "" {
+		items = append(items, "In the code of today: "+now)
+	}
 	add("Effect", e.Effect)
 	add("Kept for", e.KeptFor)
 	add("Cost", cmp.Or(e.Cost, "not said"))
@@ -148,7 +160,7 @@ func experimentSection(p *page, e experiment.Experiment) {
 	m := e.Measurement
 	if m == nil {
 		p.list(items)
-		return
+		return err
 	}
 	add("Disqualified", m.Disqualified)
 	p.list(items)
@@ -162,6 +174,24 @@ func experimentSection(p *page, e experiment.Experiment) {
 	provenance = append(provenance, fmt.Sprintf("scenario %s, durability %s", code(m.Scenario), code(cmp.Or(m.Durability, "unknown"))))
 	p.paragraph("Provenance: %s; %s at %s, %.0f s from %s UTC.", strings.Join(provenance, "; "), render.Plural(m.Generations, "generation"),
 		render.Plural(m.Points, "point"), m.Seconds, minute(m.Started))
+	return err
+}
+
+// inCode links to the line of today's code at which a change stands, or returns "" if the experiment does not name one.
+func inCode(e experiment.Experiment, root string) (string, error) {
+	if e.Code == "" {
+		return "", nil
+	}
+	path, declaration := e.InCode()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		return "", fmt.Errorf("experiment %q: the code that it names is not there: %w", e.Name, err)
+	}
+	line := source.Line(text, declaration)
+	if line == 0 {
+		return "", fmt.Errorf("experiment %q: %s has no line that begins with %q: name the declaration as it is now", e.Name, path, declaration)
+	}
+	return fmt.Sprintf("[`%s:%d`](../%s#L%d)", path, line, path, line), nil
 }
 
 func dirtyText(dirty bool) string {

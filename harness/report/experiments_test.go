@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,10 @@ func scoredExperiment(name string, kept bool, ratio float64) experiment.Experime
 }
 
 func TestPageOfExperiments(t *testing.T) {
+	root := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(root, "a.go"), []byte("package a\n\nfunc run() {}\n"), 0o600))
 	all := []experiment.Experiment{
-		{Name: "by-hand", NamedBy: "a profile", Hypothesis: "faster", Change: "less", Effect: "none", Measured: "two shared cores"},
+		{Name: "by-hand", NamedBy: "a profile", Hypothesis: "faster", Change: "less", Effect: "none", Measured: "two shared cores", Code: "a.go: func run"},
 		scoredExperiment("first", true, 0.9), scoredExperiment("second", false, 1.1), scoredExperiment("third", true, 0.8),
 	}
 	failing := scoredExperiment("failing", false, 1)
@@ -37,7 +40,7 @@ func TestPageOfExperiments(t *testing.T) {
 	tie := scoredExperiment("tie", true, 1)
 	tie.KeptFor = "a *lock* less"
 	all = append(all, failing, tie)
-	page, plot, err := report.Experiments(all)
+	page, plot, err := report.Experiments(all, root)
 	require.NoError(t, err)
 	for _, says := range []string{
 		"6 experiments: 3 kept, 1 of them for another reason than their effect, which is within the noise; 3 rejected. 5 were decided by `prony ratchet`",
@@ -45,7 +48,7 @@ func TestPageOfExperiments(t *testing.T) {
 		"| 1 | 2026-11-24 | first | kept | 0.900 (0.880 to 0.920) | 0.900 |",
 		"| 2 | 2026-11-24 | second | rejected | 1.100 (1.080 to 1.120) | 0.900 |",
 		"| 3 | 2026-11-24 | third | kept | 0.800 (0.780 to 0.820) | 0.720 |",
-		"### by-hand: rejected", "- Named by: a profile", "- Cost: not said", "- Hypothesis: less \\*work\\*", "- Where: `engine/a.go:3`", "- Cost: a | map",
+		"### by-hand: rejected", "- In the code of today: [`a.go:3`](../a.go#L3)\n", "- Named by: a profile", "- Cost: not said", "- Hypothesis: less \\*work\\*", "- Where: `engine/a.go:3`", "- Cost: a | map",
 		"| cycles\\_per\\_s | all | 1/s | 100 | 90.0 | 0.900 (0.880 to 0.920) | worse |", "- Disqualified: the tests failed", "2 further figures of single points got worse for certain too",
 		"Provenance: `prony ratchet --base main`; base `0123`; change `4567`; tests: go test ./queue/...; scenario `ratchet`, durability `none`; 12 generations at 7 points, 131 s from 2026-11-24 03:50 UTC.",
 	} {
@@ -54,24 +57,33 @@ func TestPageOfExperiments(t *testing.T) {
 	assert.NotContains(t, page, "| 5 |", "what was disqualified has no score")
 	assert.Less(t, strings.Index(page, "### failing"), strings.Index(page, "## What this does not measure"), "which is at the end")
 	assert.Contains(t, string(plot), "product of the kept")
-	again, plotAgain, err := report.Experiments(all)
+	again, plotAgain, err := report.Experiments(all, root)
 	require.NoError(t, err)
 	assert.Equal(t, page, again)
 	assert.Equal(t, plot, plotAgain)
 
-	page, plot, err = report.Experiments(all[:1])
+	page, plot, err = report.Experiments(all[:1], root)
 	require.NoError(t, err)
 	assert.Nil(t, plot)
 	assert.NotContains(t, page, "## The trail")
 	assert.Contains(t, page, "those at 30 % of the base's rate")
 	assert.NotContains(t, page, "%!")
+
+	for code, says := range map[string]string{
+		"b.go: func run":  `experiment "by-hand": the code that it names is not there`,
+		"a.go: func walk": `experiment "by-hand": a.go has no line that begins with "func walk": name the declaration as it is now`,
+	} {
+		all[0].Code = code
+		_, _, err = report.Experiments(all, root)
+		assert.ErrorContains(t, err, says)
+	}
 }
 
 // The published page is that of the ledger.
 func TestPublishedPageOfExperiments(t *testing.T) {
 	all, err := experiment.Load("../../reports/experiments.hcl")
 	require.NoError(t, err)
-	page, plot, err := report.Experiments(all)
+	page, plot, err := report.Experiments(all, "../..")
 	require.NoError(t, err)
 	published, err := os.ReadFile("../../reports/" + report.ExperimentsPage)
 	require.NoError(t, err)

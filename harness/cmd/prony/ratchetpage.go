@@ -17,7 +17,8 @@ func ratchetPageCommand() *cobra.Command {
 		Use:   "page",
 		Short: "Write the page of all experiments, kept and rejected",
 		Long: `Writes experiments.md, and experiments.svg if an experiment has a score, from the file of the experiments. The same file always
-yields the same bytes. It prints the path of the page, or everything that is wrong with the file.`,
+yields the same bytes. It prints the path of the page, or everything that is wrong with the file. The code that experiments name
+is looked up in the folder above that of the file.`,
 		Example: "  prony ratchet page --out reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -25,7 +26,7 @@ yields the same bytes. It prints the path of the page, or everything that is wro
 			if err != nil {
 				return err
 			}
-			page, plot, err := report.Experiments(all)
+			page, plot, err := report.Experiments(all, filepath.Join(filepath.Dir(file), ".."))
 			if err != nil {
 				return err
 			}
