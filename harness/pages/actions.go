@@ -25,7 +25,7 @@ type writer struct {
 func (w *writer) actions() template.FuncMap {
 	return template.FuncMap{
 		"figure": w.figure, "at": w.at, "ratio": w.ratio, "percent": w.percent, "change": w.change, "holds": holds, "less": less, "greater": greater,
-		"within": within, "unclear": unclear, "bound": w.bound, "measured": w.measured, "plot": w.plot, "noplot": w.noplot, "multiples": w.multiples, "code": w.code, "page": w.link,
+		"within": within, "unclear": unclear, "bound": w.bound, "measured": w.measured, "days": w.days, "over": over, "plot": w.plot, "noplot": w.noplot, "multiples": w.multiples, "code": w.code, "page": w.link,
 	}
 }
 

@@ -50,7 +50,9 @@ const worsePercent = "_worse_percent"
 type store struct {
 	reports string
 	read    map[string]*dataset
-	names   []string // of all data
+	// replaced are the earlier runs of data, by name, of those that were asked for.
+	replaced map[string][]*dataset
+	names    []string // of all data
 }
 
 func newStore(reports string) (*store, error) {
@@ -58,7 +60,7 @@ func newStore(reports string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for the data of pages: %w", err)
 	}
-	s := &store{reports: reports, read: map[string]*dataset{}}
+	s := &store{reports: reports, read: map[string]*dataset{}, replaced: map[string][]*dataset{}}
 	for _, e := range entries {
 		if e.IsDir() {
 			s.names = append(s.names, e.Name())

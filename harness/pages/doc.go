@@ -16,6 +16,7 @@
 //	{{holds (unclear (at ...) (at ...))}}              likewise: neither is certainly less than the other
 //	{{bound "SCENARIO" "NAME=VALUE"...}}               what the run says that limits its rate
 //	{{measured "SCENARIO"...}}                         how it was measured: a list of five lines
+//	{{days (at ...) (over (at ...) (at ...))...}}      a table of figures, and ratios of two of one run, beside those of the scenario's earlier published runs
 //	{{plot "SCENARIO" "KIND"}}                         a plot of the page of the data: latency, throughput, sweep, ...; "selftest" "power" that of the gate
 //	{{multiples "METRIC" "SCENARIO"...}}               small plots, one for each scenario: the metric at each point as a multiple of the first
 //	{{noplot "REASON"}}                                why the page has no plot

@@ -5,8 +5,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -425,4 +427,43 @@ func TestFiguresOfASerialBudget(t *testing.T) {
 	} {
 		assert.ErrorContains(t, one(t, reports, last, source), says)
 	}
+}
+
+// A figure of another day, and a ratio, stand beside those of the page with what else differed.
+func TestDays(t *testing.T) {
+	reports := repository(t)
+	again := func(name string, rates []float64, points ...result.Point) {
+		r, hists := made(t, name, rates, points...)
+		r.Started = begin.Add(48 * time.Hour)
+		r.Run = result.NewID(r.Started, name)
+		r.Manifest.Host.CPUModel = "Another CPU"
+		r.Manifest.Scenario.Phases.Warmup *= 8
+		publish(t, reports, r, hists)
+	}
+	again("alone", []float64{1100, 1110, 1120, 1130, 1140, 1150, 1160})
+	again("swept", slices.Concat(swept, []float64{100, 600}), batches()...)
+	const last = "this is the last line."
+	const figures = `{{days (at "alone" "cycles_per_s") (over (at "swept" "cycles_per_s" "batch=64") (at "swept" "cycles_per_s" "batch=1"))}}`
+	require.NoError(t, one(t, reports, last, figures))
+	generated, err := pages.Generate(reports)
+	require.NoError(t, err)
+	text := generated[0].Text
+	assert.Contains(t, text, "| `alone`, `cycles_per_s` | [1,130 cycles/s (1,100 to 1,160)](#figures-of-this-page) |"+
+		" 2026-01-02: [1,030 cycles/s (1,000 to 1,060)](history.md#alone) | 0.912 | no | 1.00 | Invented CPU, `phases.warmup = 1s` |")
+	assert.Contains(t, text, "| `swept`, `batch=64`, `cycles_per_s` ÷ `batch=1` | [2.00 times (2.00 to 2.00)](#figures-of-this-page) |"+
+		" 2026-01-02: [2.00 times](history.md#swept) | 1.00 | yes | – | Invented CPU, `phases.warmup = 1s` |\n\n## What it costs")
+	assert.NotContains(t, text, "not published")
+	for from, says := range map[string]string{
+		`{{days}}`:                         "days has no figure",
+		`{{days 7}}`:                       "7 is no figure",
+		`{{days (at "long" "completed")}}`: "days compares figures of runs",
+		`{{days (over (at "alone" "cycles_per_s") (at "swept" "cycles_per_s" "batch=1"))}}`: "over compares two figures of one run",
+	} {
+		assert.ErrorContains(t, one(t, reports, last, from), says)
+	}
+	fresh := repository(t)
+	require.NoError(t, one(t, fresh, last, figures))
+	generated, err = pages.Generate(fresh)
+	require.NoError(t, err)
+	assert.Contains(t, generated[0].Text, "not published", "no run of another day is")
 }

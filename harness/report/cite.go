@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
@@ -54,8 +56,24 @@ func SoakWindows(s *result.Soak) string {
 	return fmt.Sprintf("%s × %s s", render.Count(s.Totals.Windows), render.Digits(s.WindowS, 3))
 }
 
-// Command is the command that measured, as Markdown.
-func Command(m result.Manifest) string { return code(commandLine(m.Command)) }
+// Command is the command that measured, as Markdown. Of a command with several files of scenarios it has the one of this run, and counts the others.
+func Command(m result.Manifest) string {
+	if !slices.Contains(m.Command, m.Scenario.File) {
+		return code(commandLine(m.Command))
+	}
+	others := 0
+	own := slices.DeleteFunc(slices.Clone(m.Command), func(argument string) bool {
+		other := filepath.Ext(argument) == ".hcl" && argument != m.Scenario.File
+		if other {
+			others++
+		}
+		return other
+	})
+	if others == 0 {
+		return code(commandLine(own))
+	}
+	return code(commandLine(own)) + " and " + render.Plural(others, "other file")
+}
 
 // HostWords describes a host in one line of Markdown.
 func HostWords(h result.Host) string {

@@ -38,3 +38,14 @@ func TestHeadingsOfFigures(t *testing.T) {
 	assert.Equal(t, "133 × 10 s", report.SoakWindows(s))
 	assert.Equal(t, "none", report.PointDurability(r, result.Point{}))
 }
+
+// A command that measured many scenarios names the file of the one that is meant, and counts the others.
+func TestCommandOfManyFiles(t *testing.T) {
+	m := result.Manifest{Command: []string{"prony", "publish", "--again", "a.hcl", "b.hcl", "c.hcl"}}
+	assert.Equal(t, "`prony publish --again a.hcl b.hcl c.hcl`", report.Command(m), "which file has the scenario is not known")
+	m.Scenario.File = "b.hcl"
+	assert.Equal(t, "`prony publish --again b.hcl` and 2 other files", report.Command(m))
+	m.Command = m.Command[:4]
+	m.Scenario.File = "a.hcl"
+	assert.Equal(t, "`prony publish --again a.hcl`", report.Command(m))
+}

@@ -101,6 +101,9 @@ func withoutParts(r *result.Result) {
 	r.Rounds, r.Repeated, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil, nil
 }
 
+// EarlierFolder is, below the folder of a page's data, that of the runs which a later one has replaced: a result without its rounds for each.
+func EarlierFolder(data string) string { return filepath.Join(data, earlierDir) }
+
 // keepEarlier stores the result that another run's is about to replace in the folder data, if there is one.
 func keepEarlier(data, run string) error {
 	r, err := result.ReadResult(filepath.Join(data, result.ResultFile))
@@ -111,10 +114,10 @@ func keepEarlier(data, run string) error {
 		return err
 	}
 	withoutParts(r)
-	if err := os.MkdirAll(filepath.Join(data, earlierDir), 0o755); err != nil {
+	if err := os.MkdirAll(EarlierFolder(data), 0o755); err != nil {
 		return err
 	}
-	return result.WriteResult(filepath.Join(data, earlierDir, r.Run+".json"), r)
+	return result.WriteResult(filepath.Join(EarlierFolder(data), r.Run+".json"), r)
 }
 
 // repeated are the measurements of the same work as one of a page's run.

@@ -94,8 +94,13 @@ func tagRemedy(tag string, known []string) string {
 	if len(known) == 0 {
 		return "none of them has a tag"
 	}
+	return whichOf(tag, known)
+}
+
+// whichOf says which names there are, and which of them was probably meant.
+func whichOf(name string, known []string) string {
 	remedy := "there are " + hclfile.List(known)
-	if meant := hclfile.Nearest(tag, known); meant != "" {
+	if meant := hclfile.Nearest(name, known); meant != "" {
 		remedy = fmt.Sprintf("did you mean %q? ", meant) + remedy
 	}
 	return remedy

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ import (
 
 type publishFlags struct {
 	out, reports string
-	tags         []string
+	tags, only   []string
 	within       time.Duration
 	again, json  bool
 }
@@ -36,13 +37,14 @@ A scenario is left out if its page is of the present code: the published run had
 is measured has changed since its commit. Those are the files of engine/ and harness/, but for tests, documents and the packages that
 judge and show finished runs. So a command that was stopped, or had no more time, goes on where it was when it is given again. --again measures all.
 
-What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/,
-and the server must be built from that commit. Folders are searched without soaks (prony soak), scenarios on other
+What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/, the files of
+the scenarios must be of that commit, and the server must be built from it. Folders are searched without soaks (prony soak), scenarios on other
 hosts, and those for which an unfit host is only a warning; to name such a file is an error. Results that do not pass are
 not published: they stay in --out. An exception are other queue servers (target blocks) that lose, double or corrupt tasks:
 that is what such a run found, and it is published. The command ends with the worst verdict.`,
 		Example: `  prony publish --within 2h
-  prony publish scenarios/durability.hcl scenarios/knobs`,
+  prony publish scenarios/durability.hcl scenarios/knobs
+  prony publish --only peers-os scenarios/peers.hcl`,
 		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, paths []string) error {
 			document, err := f.publish(c.Context(), args, paths, c.ErrOrStderr())
@@ -52,9 +54,11 @@ that is what such a run found, and it is published. The command ends with the wo
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
 	c.Flags().StringVar(&f.reports, "reports", defaultReports, "folder of the published pages")
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only scenarios with this tag; with several, with all of them")
+	c.Flags().StringArrayVar(&f.only, "only", nil, "only the scenario of this name; may be repeated")
 	c.Flags().DurationVar(&f.within, "within", 0, "begin no scenario that is expected to end later after the start; 0: all")
 	c.Flags().BoolVar(&f.again, "again", false, "also measure scenarios whose pages are of the present code")
 	completeFlag(c, "tag", completeTags)
+	completeFlag(c, "only", completeNames)
 	jsonFlag(c, &f.json)
 	return c
 }
@@ -74,9 +78,17 @@ func (f *publishFlags) publish(ctx context.Context, args, paths []string, stderr
 	if scenarios, err = tagged(scenarios, f.tags, paths); err != nil {
 		return nil, err
 	}
+	if scenarios, err = scenariosNamed(scenarios, f.only, paths); err != nil {
+		return nil, err
+	}
 	code, err := committedCode(ctx, f.reports)
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range scenarios {
+		if err := committedFile(ctx, s.File); err != nil {
+			return nil, err
+		}
 	}
 	if !f.again {
 		left := slices.DeleteFunc(slices.Clone(scenarios), func(s *scenario.Scenario) bool { return code.has(ctx, f.reports, s) })
@@ -103,6 +115,23 @@ func (f *publishFlags) publish(ctx context.Context, args, paths []string, stderr
 		document.Verdict = result.Pass // all that was asked for is published, or was not to begin
 	}
 	return document, err
+}
+
+// scenariosNamed returns the scenarios with one of the names, or all without a name.
+func scenariosNamed(scenarios []*scenario.Scenario, names, paths []string) ([]*scenario.Scenario, error) {
+	if len(names) == 0 {
+		return scenarios, nil
+	}
+	var known []string
+	for _, s := range scenarios {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("--only %q: no scenario in %s has that name; %s", name, strings.Join(paths, ", "), whichOf(name, known))
+		}
+	}
+	return slices.DeleteFunc(scenarios, func(s *scenario.Scenario) bool { return !slices.Contains(names, s.Name) }), nil
 }
 
 // publishable loads the scenarios of files and folders whose results may be published.

@@ -91,6 +91,10 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	again(1)
 	commitAll(t)
 	again(1, "--again")
+	write(t, "scenarios/two.hcl", strings.Replace(unlimited(""), `scenario "one"`, `scenario "two"`, 1))
+	commitAll(t)
+	again(1, "--again", "--only", "two")
+	assert.FileExists(t, "reports/scenarios/two.md")
 }
 
 func TestPublishMeasuresCommitsOnly(t *testing.T) {
@@ -113,6 +117,16 @@ func TestPublishMeasuresCommitsOnly(t *testing.T) {
 	write(t, "warns.hcl", tiny("warns", "300ms", ""))
 	commitAll(t)
 	refused(`warns.hcl: scenario "warns" has an unfit host as a warning only (validity.on_breach)`, "warns.hcl")
+	write(t, "runs/one.hcl", unlimited(""))
+	outside := filepath.Join(t.TempDir(), "one.hcl")
+	write(t, outside, unlimited(""))
+	for _, file := range []string{"runs/one.hcl", outside} { // git ignores runs
+		ran := prony(t, "publish", file)
+		assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
+		assert.Contains(t, ran.stderr, file+" is in no commit, and a page names the file that one measures again with: commit it, or use prony run")
+	}
+	require.NoError(t, os.RemoveAll("runs"))
+	refused(`--only "tow": no scenario in scenarios has that name; there are one`, "--only", "tow")
 	t.Chdir(t.TempDir())
 	write(t, "scenarios/one.hcl", unlimited(""))
 	refused("the working directory is in no git repository with a commit")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,14 @@ func committedCode(ctx context.Context, reports string) (*code, error) {
 		return nil, fmt.Errorf("files have changes that are not committed, such as %q: pages say which commit was measured, so commit them first", strings.TrimSpace(first))
 	}
 	return &code{head}, nil
+}
+
+// committedFile returns an error if no commit has the file of a scenario: where none has changes, those that git knows are of the commit.
+func committedFile(ctx context.Context, file string) error {
+	if known, err := git(ctx, ".", "ls-files", "--", file); err != nil || known == "" {
+		return errors.Join(fmt.Errorf("%s is in no commit, and a page names the file that one measures again with: commit it, or use prony run", file), err)
+	}
+	return nil
 }
 
 // withinRepository returns the paths of folders from the root of the repository, but for those that are not inside it.

@@ -1,0 +1,185 @@
+package pages
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// daily is what days compares with other days: a figure, or the ratio of two figures of one run.
+type daily struct {
+	a, b *value // b is nil of a figure
+}
+
+// over is the ratio of two figures of one run as an operand of days.
+func over(a, b *value) (daily, error) {
+	if a == nil || b == nil || a.of != b.of {
+		return daily{}, refuse("over compares two figures of one run: name the same scenario in both")
+	}
+	return daily{a, b}, nil
+}
+
+// days writes a table that compares figures with those of the newest published run of the same scenario on another day, and says what differed
+// beside the day.
+func (w *writer) days(operands ...any) (string, error) {
+	if len(operands) == 0 {
+		return "", refuse("days has no figure: write (at \"SCENARIO\" \"METRIC\")")
+	}
+	var rows [][]string
+	for _, o := range operands {
+		var of daily
+		switch o := o.(type) {
+		case *value:
+			of.a = o
+		case daily:
+			of = o
+		default:
+			return "", refuse("%v is no figure: write (at \"SCENARIO\" \"METRIC\"), or (over (at ...) (at ...))", o)
+		}
+		row, err := w.otherDay(of)
+		if err != nil {
+			return "", err
+		}
+		rows = append(rows, row)
+	}
+	table := render.Table{
+		Header: []string{"figure", "here", "another day", ">÷ here", "inside", ">client CPU, ÷ here", "what differs beside the day"}, Rows: rows,
+	}
+	return strings.TrimSuffix(table.Markdown(), "\n"), nil
+}
+
+// otherDay is the row of one figure, with the newest run of another day that has it.
+func (w *writer) otherDay(of daily) ([]string, error) {
+	if of.a.of.run == nil {
+		return nil, refuse("%s: days compares figures of runs", of.a.of.described())
+	}
+	here, text, err := of.shown()
+	if err != nil {
+		return nil, err
+	}
+	label := of.a.place() + ", `" + of.a.metric + "`"
+	if w.row(of.a); of.b != nil {
+		w.row(of.b)
+		label += " ÷ " + "`" + of.b.point.Name + "`"
+	} else if err := w.set.once(of.a, w.page); err != nil {
+		return nil, err
+	}
+	earlier, err := w.set.data.earlier(of.a.of)
+	if err != nil {
+		return nil, err
+	}
+	row := []string{label, fmt.Sprintf("[%s](#%s)", text, figuresAnchor)}
+	for _, d := range earlier {
+		other, found := of.in(d)
+		if !found || day(d) == day(of.a.of) {
+			continue
+		}
+		then, shown, err := other.shown()
+		if err != nil {
+			return nil, err
+		}
+		inside := "no"
+		if here.Low <= then.Median && then.Median <= here.High {
+			inside = "yes"
+		}
+		return append(row, fmt.Sprintf("%s: [%s](history.md#%s)", day(d), shown, lint.Anchor(d.name)), render.Number(then.Median/here.Median), inside,
+			other.clientCPU(of), differing(d, of.a.of)), nil
+	}
+	return append(row, "not published", none, none, none, none), nil
+}
+
+// day is the date of a run.
+func day(d *dataset) string { return d.started.UTC().Format(time.DateOnly) }
+
+// shown returns the figure or the ratio, and its text.
+func (d daily) shown() (result.Metric, string, error) {
+	if d.b == nil {
+		return d.a.Metric, d.a.String(), nil
+	}
+	q, err := divided(d.a, d.b)
+	text := render.Number(q.Median) + " times"
+	if q.turns { // of an earlier run the rounds are not kept
+		text += fmt.Sprintf(" (%s to %s%s)", render.Number(q.Low), render.Number(q.High), few(q.N, "turn"))
+	}
+	return q.Metric, text, err
+}
+
+// in is the same in another run, if that has it.
+func (d daily) in(other *dataset) (daily, bool) {
+	same := daily{}
+	var err error
+	if same.a, err = other.value(d.a.name(), settingsOf(d.a.point)); err == nil && d.b != nil {
+		same.b, err = other.value(d.b.name(), settingsOf(d.b.point))
+	}
+	return same, err == nil // the one error is that the run has no such figure
+}
+
+// name is the metric as a page names it.
+func (v *value) name() string {
+	if v.workload != "" {
+		return v.workload + "." + v.metric
+	}
+	return v.metric
+}
+
+// clientCPU is the CPU time of the load generator for a cycle as a multiple of that here: it depends on the host and not on the servers.
+func (d daily) clientCPU(here daily) string {
+	now, then := here.a.point.Metrics[result.ClientCPUUsPerCycle].Median, d.a.point.Metrics[result.ClientCPUUsPerCycle].Median
+	if d.b != nil || !(now > 0) || !(then > 0) {
+		return none
+	}
+	return render.Number(then / now)
+}
+
+// differing says what else than the day differs between an earlier run and one: the commit, the host and the settings.
+func differing(earlier, now *dataset) string {
+	var all []string
+	if a, b := revision(earlier.manifest.Build), revision(now.manifest.Build); a != b {
+		all = append(all, "commit `"+a+"`")
+	}
+	if a, b := earlier.manifest.Host, now.manifest.Host; a.CPUModel != b.CPUModel {
+		all = append(all, a.CPUModel)
+	}
+	for _, d := range scenario.Differences(&earlier.manifest.Scenario, &now.manifest.Scenario) {
+		switch {
+		case strings.HasPrefix(d.Path, "validity."): // which rounds count, not what they measure
+		case d.Base == "":
+			all = append(all, fmt.Sprintf("no `%s`", d.Path))
+		default:
+			all = append(all, fmt.Sprintf("`%s = %s`", d.Path, d.Base))
+		}
+	}
+	return orNone(strings.Join(all, ", "))
+}
+
+// earlier reads the published runs that a run replaced, the newest first.
+func (s *store) earlier(of *dataset) ([]*dataset, error) {
+	if runs, known := s.replaced[of.name]; known {
+		return runs, nil
+	}
+	files, err := filepath.Glob(filepath.Join(report.EarlierFolder(filepath.Join(s.reports, "data", of.name)), "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("look for earlier runs of %s: %w", of.name, err)
+	}
+	var runs []*dataset
+	for _, file := range files {
+		r, err := result.ReadResult(file)
+		if err != nil {
+			return nil, err
+		}
+		if r.Verdict != result.Incorrect && r.Verdict != result.Invalid {
+			runs = append(runs, &dataset{name: of.name, run: r, manifest: r.Manifest, started: r.Started, verdict: r.Verdict})
+		}
+	}
+	slices.SortFunc(runs, func(a, b *dataset) int { return b.started.Compare(a.started) })
+	s.replaced[of.name] = runs
+	return runs, nil
+}
