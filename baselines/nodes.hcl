@@ -5,15 +5,15 @@ baseline "nodes" {
 
   floor "cycles_per_s" {
     min      = 40000
-    observed = 197900
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 161900
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "a quarter of five nodes, which share two CPUs"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 6000
-    observed = 2205
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 2002
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
   }
 }

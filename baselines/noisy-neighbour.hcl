@@ -5,8 +5,8 @@ baseline "noisy-neighbour" {
 
   floor "cycles_per_s" {
     min      = 1000
-    observed = 100600
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 94480
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "a hundredth of what two shared cores do: below it the server stands still"
   }
 
@@ -14,22 +14,22 @@ baseline "noisy-neighbour" {
     workload = "quiet"
     min      = 400
     observed = 500
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "four fifths of its rate of 500/s: below it the quiet tenant is starved"
   }
 
   ceiling "cycle_latency_ms_p99" {
     workload = "quiet"
     max      = 500
-    observed = 21.1
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 19.27
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "half a second is a queue behind the noisy tenants' tasks, and not a share of the server"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
-    observed = 123.5
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 119.1
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "caches and windows are bounded: more than this is growth with the number of tasks"
   }
 }

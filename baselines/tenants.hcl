@@ -5,8 +5,8 @@ baseline "tenants" {
 
   floor "cycles_per_s" {
     min      = 15000
-    observed = 61990
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 48320
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "a quarter of the slowest point: what is slower is broken and not noisy"
   }
 
@@ -14,7 +14,7 @@ baseline "tenants" {
     point    = "tenants=20"
     min      = 0.95
     observed = 1
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
   }
 
@@ -22,22 +22,22 @@ baseline "tenants" {
     point    = "tenants=100"
     min      = 0.95
     observed = 1
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
   }
 
   floor "tenant_fairness" {
     point    = "tenants=1000"
     min      = 0.95
-    observed = 0.9997
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 0.9995
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1000
-    observed = 324.7
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 314.7
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
   }
 }

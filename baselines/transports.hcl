@@ -5,15 +5,15 @@ baseline "transports" {
 
   floor "cycles_per_s" {
     min      = 3000
-    observed = 12590
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 9476
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "a quarter of the slowest transport, REST one task a call"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 400
-    observed = 128.1
-    on       = "AMD EPYC, 2 CPUs, 2026-11-26"
+    observed = 125
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
     because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
   }
 }
