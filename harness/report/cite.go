@@ -56,8 +56,12 @@ func SoakWindows(s *result.Soak) string {
 	return fmt.Sprintf("%s × %s s", render.Count(s.Totals.Windows), render.Digits(s.WindowS, 3))
 }
 
-// Command is the command that measured, as Markdown. Of a command with several files of scenarios it has the one of this run, and counts the others.
+// Command is the command that measured, as Markdown, or "" if it was not recorded. Of a command with several files of scenarios it has the one of
+// this run, and counts the others.
 func Command(m result.Manifest) string {
+	if len(m.Command) == 0 {
+		return ""
+	}
 	if !slices.Contains(m.Command, m.Scenario.File) {
 		return code(commandLine(m.Command))
 	}

@@ -41,6 +41,7 @@ func TestHeadingsOfFigures(t *testing.T) {
 
 // A command that measured many scenarios names the file of the one that is meant, and counts the others.
 func TestCommandOfManyFiles(t *testing.T) {
+	assert.Empty(t, report.Command(result.Manifest{}))
 	m := result.Manifest{Command: []string{"prony", "publish", "--again", "a.hcl", "b.hcl", "c.hcl"}}
 	assert.Equal(t, "`prony publish --again a.hcl b.hcl c.hcl`", report.Command(m), "which file has the scenario is not known")
 	m.Scenario.File = "b.hcl"

@@ -42,7 +42,7 @@ func Headline(dir string) (string, error) {
 		{"host", h.host()},
 		{"commit", code(h.recorded("commit", m.Build.Commit))},
 		{"measured (UTC)", h.recorded("time of its begin", moment(r.Started))},
-		{"command", code(h.recorded("command", commandLine(m.Command)))},
+		{"command", h.recorded("command", Command(m))},
 	}
 	if len(h.missing) > 0 {
 		return "", fmt.Errorf("%s is no headline: %s: publish another run with 'prony report --publish reports RUN'", dir, strings.Join(h.missing, "; "))
