@@ -35,13 +35,21 @@ func (w *writer) measured(names ...string) (string, error) {
 	}, "\n"), nil
 }
 
-// commands lists the command of each data, with a link to its page.
+// commands lists the commands, each once with links to the pages of the data that it measured.
 func commands(all []*dataset) string {
-	var said []string
+	var order []string
+	pages := map[string][]string{} // by command
 	for _, d := range all {
-		said = append(said, fmt.Sprintf("%s ([`%s`](%s/%s.md))", report.Command(d.manifest), d.name, dataPages, d.name))
+		command := report.Command(d.manifest)
+		if pages[command] == nil {
+			order = append(order, command)
+		}
+		pages[command] = append(pages[command], fmt.Sprintf("[`%s`](%s/%s.md)", d.name, dataPages, d.name))
 	}
-	return strings.Join(said, ", ") + "."
+	for i, command := range order {
+		order[i] = fmt.Sprintf("%s (%s)", command, strings.Join(pages[command], ", "))
+	}
+	return strings.Join(order, ", ") + "."
 }
 
 // grouped says something of each data, once where it is the same of all or of several.
