@@ -432,16 +432,27 @@ func TestFiguresOfASerialBudget(t *testing.T) {
 // A figure of another day, and a ratio, stand beside those of the page with what else differed.
 func TestDays(t *testing.T) {
 	reports := repository(t)
-	again := func(name string, rates []float64, points ...result.Point) {
+	again := func(after time.Duration, change func(*result.Manifest), name string, rates []float64, points ...result.Point) {
 		r, hists := made(t, name, rates, points...)
-		r.Started = begin.Add(48 * time.Hour)
+		r.Started = begin.Add(after)
 		r.Run = result.NewID(r.Started, name)
-		r.Manifest.Host.CPUModel = "Another CPU"
-		r.Manifest.Scenario.Phases.Warmup *= 8
+		change(&r.Manifest)
 		publish(t, reports, r, hists)
 	}
-	again("alone", []float64{1100, 1110, 1120, 1130, 1140, 1150, 1160})
-	again("swept", slices.Concat(swept, []float64{100, 600}), batches()...)
+	yesterday := func(m *result.Manifest) {
+		m.Scenario.Phases.Warmup *= 2
+		steal := 5.0
+		m.Scenario.Validity.StealPercentMax = &steal // it says which rounds count, and is no difference
+	}
+	today := func(m *result.Manifest) {
+		m.Host.CPUModel = "Another CPU"
+		m.Scenario.Phases.Warmup *= 8
+		m.Scenario.Phases.WarmupMax = time.Minute
+	}
+	again(24*time.Hour, yesterday, "alone", []float64{1200, 1210, 1220, 1230, 1240, 1250, 1260})
+	again(48*time.Hour, today, "alone", alone)
+	again(49*time.Hour, today, "alone", []float64{1100, 1110, 1120, 1130, 1140, 1150, 1160})
+	again(48*time.Hour, today, "swept", slices.Concat(swept, []float64{100, 600}), batches()...)
 	const last = "this is the last line."
 	const figures = `{{days (at "alone" "cycles_per_s") (over (at "swept" "cycles_per_s" "batch=64") (at "swept" "cycles_per_s" "batch=1"))}}`
 	require.NoError(t, one(t, reports, last, figures))
@@ -449,10 +460,10 @@ func TestDays(t *testing.T) {
 	require.NoError(t, err)
 	text := generated[0].Text
 	assert.Contains(t, text, "| `alone`, `cycles_per_s` | [1,130 cycles/s (1,100 to 1,160)](#figures-of-this-page) |"+
-		" 2026-01-02: [1,030 cycles/s (1,000 to 1,060)](history.md#alone) | 0.912 | no | 1.00 | Invented CPU, `phases.warmup = 1s` |")
+		" 2026-01-03: [1,230 cycles/s (1,200 to 1,260)](history.md#alone) | 1.09 | no | 1.00 | Invented CPU, `phases.warmup = 2s`, no `phases.warmup_max` |",
+		"the newest run of another day")
 	assert.Contains(t, text, "| `swept`, `batch=64`, `cycles_per_s` ÷ `batch=1` | [2.00 times (2.00 to 2.00)](#figures-of-this-page) |"+
-		" 2026-01-02: [2.00 times](history.md#swept) | 1.00 | yes | – | Invented CPU, `phases.warmup = 1s` |\n\n## What it costs")
-	assert.NotContains(t, text, "not published")
+		" 2026-01-02: [2.00 times](history.md#swept) | 1.00 | yes | – | Invented CPU, `phases.warmup = 1s`, no `phases.warmup_max` |\n\n## What it costs")
 	for from, says := range map[string]string{
 		`{{days}}`:                         "days has no figure",
 		`{{days 7}}`:                       "7 is no figure",
@@ -466,4 +477,20 @@ func TestDays(t *testing.T) {
 	generated, err = pages.Generate(fresh)
 	require.NoError(t, err)
 	assert.Contains(t, generated[0].Text, "not published", "no run of another day is")
+}
+
+// A command that measured several of a page's scenarios stands once, with all of them.
+func TestOneCommandOfSeveralScenarios(t *testing.T) {
+	reports := repository(t)
+	for _, name := range []string{"first", "second"} {
+		r, hists := made(t, name, alone)
+		r.Manifest.Command = []string{"bin/prony", "publish"}
+		r.Manifest.Scenario.Workloads[0].Workers += len(name) // one figure of each workload
+		publish(t, reports, r, hists)
+	}
+	require.NoError(t, one(t, reports, `{{measured "alone" "swept" "long"}}`, `{{measured "first" "alone" "second"}}`))
+	generated, err := pages.Generate(reports)
+	require.NoError(t, err)
+	assert.Contains(t, generated[0].Text,
+		"- Command: `bin/prony publish` ([`first`](scenarios/first.md), [`second`](scenarios/second.md)), `bin/prony run scenarios/alone.hcl` ([`alone`](scenarios/alone.md)).\n")
 }
