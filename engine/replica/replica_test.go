@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,14 +76,36 @@ func TestALeaderThatWasCutOffTakesAStoreOver(t *testing.T) {
 	g.same()
 }
 
-// cutBeyond waits until the leader's log begins after what a member that is cut off has. The member could catch up without a store before.
+// cutBeyond waits until the logs of all others begin after what a member that is cut off has. Before, the member could catch up without a store,
+// from any of them that comes to lead.
 func (g *group) cutBeyond(away *member) {
 	g.Helper()
-	leader := g.leader(g.others(away)...)
-	require.Eventually(g, func() bool {
-		first, err := leader.o.Logs.FirstIndex()
-		return err == nil && first > away.Store().Position().Index+1
-	}, patience, step, "the log is not cut")
+	for _, id := range g.others(away) {
+		require.Eventually(g, func() bool {
+			first, err := g.members[id].o.Logs.FirstIndex()
+			return err == nil && first > away.Store().Position().Index+1
+		}, patience, step, "the log of %s is not cut", id)
+	}
+}
+
+// snapshotsAllTheTime asks for snapshots of a member until it is stopped.
+func snapshotsAllTheTime(m *member) (stop func()) {
+	ended := make(chan struct{})
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				_ = m.Snapshot() // it may be refused
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		asking.Wait()
+	}
 }
 
 // TestAStoreIsTakenOverWhileTheOldOneIsFlushed asks for snapshots of a member all the time.
@@ -98,22 +121,11 @@ func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 		g.fill(200, g.others(away)...)
 		g.cutBeyond(away)
 		before := away.Counters().Installed
-		stop, stopped := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(stopped)
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				_ = away.Snapshot() // it may be refused
-			}
-		}()
+		stop := snapshotsAllTheTime(away)
 		g.net.Heal()
-		require.Eventually(t, func() bool { return away.Counters().Installed > before }, patience, step)
-		close(stop)
-		<-stopped
+		installed := assert.Eventually(t, func() bool { return away.Counters().Installed > before }, patience, step)
+		stop()
+		require.True(t, installed, "no store was taken over")
 		g.caughtUp(away, g.leader())
 		g.stop(away)
 		g.start(away)
