@@ -33,6 +33,9 @@ func TestAProducerFollowsTheLeader(t *testing.T) {
 			}
 			name := fmt.Sprintf("%02d", i)
 			id, err := p.Enqueue(ctx, Task{Queue: "q", Payload: []byte(name)})
+			if i == 10 && errors.Is(err, ErrUnknownOutcome) { // it went to the dead node, before the client saw the end of the connection
+				id, err = p.Enqueue(ctx, Task{Queue: "q", Payload: []byte(name)})
+			}
 			require.NoError(t, err)
 			assert.NotEmpty(t, id)
 			want = append(want, name)
