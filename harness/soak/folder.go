@@ -99,8 +99,8 @@ func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, er
 	return f, err
 }
 
-// lockWait is how long lockFolder waits for a lock. A process that is killed while it starts another one leaves the lock to that one until its
-// program begins, a moment later.
+// lockWait is how long lockFolder waits for a lock, and lockPause how long between two tries. A process that is killed while it starts another one
+// leaves the lock to that one until its program begins, a moment later.
 const (
 	lockWait  = time.Second
 	lockPause = 10 * time.Millisecond
@@ -113,10 +113,10 @@ func lockFolder(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder of the soak: %w", err)
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for began := time.Now(); err != nil && time.Since(began) < lockWait; {
+	lock := func() error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+	err = lock()
+	for began := time.Now(); err != nil && time.Since(began) < lockWait; err = lock() {
 		time.Sleep(lockPause)
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
 	if err != nil {
 		owner, _ := os.ReadFile(name) // it only makes the error clearer
