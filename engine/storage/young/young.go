@@ -31,7 +31,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // Key is the key of a record, in parts. Records of one Prefix, Queue and Priority form a run: they are added in the order of Seq.
@@ -120,7 +119,8 @@ type Puts struct {
 	buf   []byte
 	keys  keys
 	items []item
-	large int // length of the last buffer that was too large to keep
+	large int    // room that the next large commit likely needs
+	kept  []byte // what the commit after a large one begins with, at most keptBytesMax
 }
 
 // item is the place of a record's value in the encoded records.
@@ -142,12 +142,23 @@ func (p *Puts) Add(k Key, value []byte) {
 	p.buf = append(p.buf, value...)
 }
 
-// grow makes room for n more bytes if the buffer becomes too large to keep for the next commit. A large commit is likely to follow another one, so
-// grow allocates the size of the last large buffer at once. Repeated appends would allocate and copy several times that size.
+// grow makes room for n more bytes. A large commit is likely to follow another one: it begins with the buffer that small commits use, and then takes
+// the size of the last large ones at once. Repeated appends would allocate and copy several times that size.
 func (p *Puts) grow(n int) {
-	if need := len(p.buf) + n; need > cap(p.buf) && need > keptBytesMax {
-		p.buf = slices.Grow(p.buf, max(need, p.large, 2*cap(p.buf))-len(p.buf))
+	need := len(p.buf) + n
+	if need <= cap(p.buf) {
+		return
 	}
+	size := min(max(need, 2*cap(p.buf)), keptBytesMax)
+	if need > keptBytesMax {
+		if size = p.large; need > size {
+			size = need + need/2
+		}
+		if cap(p.buf) <= keptBytesMax {
+			p.kept = p.buf
+		}
+	}
+	p.buf = append(make([]byte, 0, size), p.buf...)
 }
 
 // Len returns the number of records.
@@ -165,8 +176,8 @@ func (p *Puts) Bytes() int {
 func (p *Puts) Reset() {
 	p.items = p.items[:0]
 	if cap(p.buf) > keptBytesMax {
-		p.large = len(p.buf)
-		p.buf, p.items = nil, nil
+		p.large = max(len(p.buf)+headMax, p.large-p.large/8) // sizes go up and down: the largest of late
+		p.buf, p.items = p.kept, nil
 	}
 }
 
