@@ -435,6 +435,18 @@ experiment "room-of-the-last-large-commit" {
   kept       = true
 }
 
+experiment "buffer-of-small-commits-for-large-ones" {
+  named_by   = "allocation profile of the scenario payload with 16 KiB: young.Puts.Add still allocates 41 % of the 141 kB of a cycle, 22 % in appends up to 1 MiB, which each large commit begins anew"
+  hypothesis = "a large commit that begins with the buffer of small ones, and then takes the room of the largest commits of late, allocates its own size once"
+  change     = "the buffer of at most 1 MiB is kept beside a large one; the room is a maximum that falls by an eighth with each large commit, in place of the last size"
+  file       = "engine/storage/young/young.go:147"
+  code       = "engine/storage/young/young.go: func (p *Puts) grow"
+  effect     = "a duet in 12 generations: rate 6.9 % higher (5.4 to 10.1), server CPU 8.7 % lower (7.2 to 11.8), latencies the same, counters from fixed work equal. Commits of 1.5 MiB allocate less than 1.25 times their size instead of 5 times"
+  cost       = "up to 1 MiB stays with each shard after a large commit, as it does after small ones; a commit that is smaller than the largest of late has room that it does not use, until it is written"
+  measured   = "two shared cores, Intel Xeon; prony compare --base 1077ca9d^ --change 1077ca9d --var batch=16 --var payload=16384, durability none, one processor each, one look of 90 s"
+  kept       = true
+}
+
 experiment "fsync-that-holds-no-processor" {
   named_by   = "CPU profile of server and driver program with fsync, one task a call, GOMAXPROCS 1: both CPUs are idle for a third of the time, while fdatasync holds the server's only processor"
   hypothesis = "a server that goes on deciding during an fsync fills the CPUs, and threads need not take the processor from each other"

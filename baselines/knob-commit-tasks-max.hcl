@@ -1,0 +1,19 @@
+# Limits of scenarios/knobs/commit-tasks-max.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "knob-commit-tasks-max" {
+  configuration = "3a2a904d5804"
+
+  floor "cycles_per_s" {
+    min      = 85000
+    observed = 344900
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
+    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max      = 250
+    observed = 95.37
+    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
+    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+  }
+}
