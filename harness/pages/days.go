@@ -14,17 +14,17 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// daily is what days compares with other days: a figure, or the ratio of two figures of one run.
-type daily struct {
+// dayOperand is what days compares with other days: a figure, or the ratio of two figures of one run.
+type dayOperand struct {
 	a, b *value // b is nil of a figure
 }
 
 // over is the ratio of two figures of one run as an operand of days.
-func over(a, b *value) (daily, error) {
+func over(a, b *value) (dayOperand, error) {
 	if a == nil || b == nil || a.of != b.of {
-		return daily{}, refuse("over compares two figures of one run: name the same scenario in both")
+		return dayOperand{}, refuse("over compares two figures of one run: name the same scenario in both")
 	}
-	return daily{a, b}, nil
+	return dayOperand{a, b}, nil
 }
 
 // days writes a table that compares figures with those of the newest published run of the same scenario on another day, and says what differed
@@ -35,11 +35,11 @@ func (w *writer) days(operands ...any) (string, error) {
 	}
 	var rows [][]string
 	for _, o := range operands {
-		var of daily
+		var of dayOperand
 		switch o := o.(type) {
 		case *value:
 			of.a = o
-		case daily:
+		case dayOperand:
 			of = o
 		default:
 			return "", refuse("%v is no figure: write (at \"SCENARIO\" \"METRIC\"), or (over (at ...) (at ...))", o)
@@ -57,7 +57,7 @@ func (w *writer) days(operands ...any) (string, error) {
 }
 
 // otherDay is the row of one figure, with the newest run of another day that has it.
-func (w *writer) otherDay(of daily) ([]string, error) {
+func (w *writer) otherDay(of dayOperand) ([]string, error) {
 	if of.a.of.run == nil {
 		return nil, refuse("%s: days compares figures of runs", of.a.of.described())
 	}
@@ -100,7 +100,7 @@ func (w *writer) otherDay(of daily) ([]string, error) {
 func day(d *dataset) string { return d.started.UTC().Format(time.DateOnly) }
 
 // shown returns the figure or the ratio, and its text.
-func (d daily) shown() (result.Metric, string, error) {
+func (d dayOperand) shown() (result.Metric, string, error) {
 	if d.b == nil {
 		return d.a.Metric, d.a.String(), nil
 	}
@@ -113,8 +113,8 @@ func (d daily) shown() (result.Metric, string, error) {
 }
 
 // in is the same in another run, if that has it.
-func (d daily) in(other *dataset) (daily, bool) {
-	same := daily{}
+func (d dayOperand) in(other *dataset) (dayOperand, bool) {
+	same := dayOperand{}
 	var err error
 	if same.a, err = other.value(d.a.name(), settingsOf(d.a.point)); err == nil && d.b != nil {
 		same.b, err = other.value(d.b.name(), settingsOf(d.b.point))
@@ -131,7 +131,7 @@ func (v *value) name() string {
 }
 
 // clientCPU is the CPU time of the load generator for a cycle as a multiple of that here: it depends on the host and not on the servers.
-func (d daily) clientCPU(here daily) string {
+func (d dayOperand) clientCPU(here dayOperand) string {
 	now, then := here.a.point.Metrics[result.ClientCPUUsPerCycle].Median, d.a.point.Metrics[result.ClientCPUUsPerCycle].Median
 	if d.b != nil || !(now > 0) || !(then > 0) {
 		return none
