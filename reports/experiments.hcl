@@ -433,6 +433,7 @@ experiment "room-of-the-last-large-commit" {
   cost       = "a commit beyond 1 MiB that is smaller than the one before has room that it does not use, until it is written"
   measured   = "two shared cores, AMD EPYC; prony compare --base 9147ce1^ --change 9147ce1 --var batch=16 --var payload=16384, durability none, one processor each, one look of 90 s"
   kept       = true
+  note       = "buffer-of-small-commits-for-large-ones has replaced the size of the last large commit by the largest of late"
 }
 
 experiment "buffer-of-small-commits-for-large-ones" {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -100,6 +101,34 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 		}
 		assert.Positive(t, examples, page)
 	}
+}
+
+// The list of files says how many rounds each scenario has, and how long one of them takes. Other words than those of plannedTime are for plans
+// that they do not fit.
+func TestTimesInTheListOfFiles(t *testing.T) {
+	readme, err := os.ReadFile("../../scenarios/README.md")
+	require.NoError(t, err)
+	row := regexp.MustCompile(`(?m)^\| \[([^]]+\.hcl)\]\(.*\| ((?:\d+ points? of )?\d+ rounds? of \d+ s) \|$`)
+	checked := 0
+	for _, m := range row.FindAllStringSubmatch(string(readme), -1) {
+		all, err := Load("../../scenarios/" + m[1])
+		require.NoError(t, err)
+		for _, s := range all {
+			assert.Equal(t, plannedTime(s), m[2], s.File)
+			checked++
+		}
+	}
+	assert.Positive(t, checked)
+}
+
+// plannedTime is the plan of a scenario as the list of files has it. Rounds that are profiled, or look for a peak, are among its rounds.
+func plannedTime(s *Scenario) string {
+	points := len(s.Plan())
+	text := fmt.Sprintf("%s of %.0f s", render.Plural(s.PlannedRounds().Total()/points, "round"), (s.Phases.Warmup + s.Phases.Window).Seconds())
+	if len(s.Points) == 0 {
+		return text
+	}
+	return render.Plural(points, "point") + " of " + text
 }
 
 // blockNames are the attributes and blocks that each block of the language takes.

@@ -32,4 +32,13 @@ func TestLargeCommitsAllocateTheirSize(t *testing.T) {
 		commit(values)
 		assert.Less(t, allocated(2*values), uint64(8*values*size), "a commit may be larger than the one before")
 	}
+	// Sizes go up and down, and the room is that of the largest of late: it falls when large ones do not come any more.
+	p = Puts{}
+	commit(512)
+	commit(384)
+	assert.Less(t, allocated(448), uint64(448*size*5/4))
+	for range 20 {
+		commit(96)
+	}
+	assert.Less(t, allocated(96), uint64(96*size*5/4))
 }

@@ -119,8 +119,8 @@ type Puts struct {
 	buf   []byte
 	keys  keys
 	items []item
-	large int    // room that the next large commit likely needs
-	kept  []byte // what the commit after a large one begins with, at most keptBytesMax
+	large int    // bytes that the next large commit likely needs
+	kept  []byte // the buffer of small commits, while a large one uses another; at most keptBytesMax
 }
 
 // item is the place of a record's value in the encoded records.
@@ -142,8 +142,8 @@ func (p *Puts) Add(k Key, value []byte) {
 	p.buf = append(p.buf, value...)
 }
 
-// grow makes room for n more bytes. A large commit is likely to follow another one: it begins with the buffer that small commits use, and then takes
-// the size of the last large ones at once. Repeated appends would allocate and copy several times that size.
+// grow makes room for n more bytes. Large commits often follow each other: each begins in the buffer of small commits, and then moves to one of
+// the size that large ones had of late. Repeated appends would allocate and copy several times that size.
 func (p *Puts) grow(n int) {
 	need := len(p.buf) + n
 	if need <= cap(p.buf) {
