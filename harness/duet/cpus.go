@@ -2,35 +2,47 @@ package duet
 
 import (
 	"runtime"
+	"slices"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// ownCPUs returns sets of CPUs for the processes of two sides that have load at the same time, or nil if they cannot: see shareCPUs.
-func ownCPUs(s *scenario.Scenario) []result.SideCPUs {
+// ownCPUs returns the two sets of CPUs that the processes of a duet are held to, and whether each side has one of them, so that both can
+// have load at the same time: see shareCPUs. Otherwise the slices alternate, and both sides have the same set: see swapCPUs. Without sets
+// the kernel may run all processes on all CPUs.
+func ownCPUs(s *scenario.Scenario) (sets []result.SideCPUs, together bool) {
 	cpus, err := observe.CPUs()
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return shareCPUs(s, cpus, runtime.GOMAXPROCS(0))
+	most := runtime.GOMAXPROCS(0)
+	if sets = shareCPUs(s, cpus, most); sets != nil {
+		return sets, true
+	}
+	return swapCPUs(s, cpus, most), false
 }
 
-// needs is how many CPUs the processes of a side may use together; 0 if the scenario does not bound them.
-func needs(s *scenario.Scenario) int {
-	server, generator := s.Topology.Procs, s.Workloads[0].Procs
-	if server == 0 || generator == 0 {
-		return 0
+// needs is how many CPUs the servers of a side may use together, and how many its generator at any point; none if the scenario does not
+// bound them.
+func needs(s *scenario.Scenario) (servers, generator int) {
+	servers = s.Topology.Procs * max(1, s.Topology.Nodes)
+	for _, p := range s.Plan() {
+		procs := p.Workloads[0].Procs
+		if procs == 0 {
+			return 0, 0
+		}
+		generator = max(generator, procs)
 	}
-	return server*max(1, s.Topology.Nodes) + generator
+	if servers == 0 {
+		return 0, 0
+	}
+	return servers, generator
 }
 
-// shareCPUs gives each side CPUs of its own: one for each that its servers may use, and one for each that its generator may. No core has
-// CPUs of both sides, and as few CPUs of a core are used as possible. It returns nil if there are too few cores, if that were more CPUs than
-// most, because a cgroup may limit CPU time to less than the CPUs, or if a process of the scenario may use all CPUs.
-func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.SideCPUs {
-	var cores [][]int
+// threadsOf returns the numbers of the CPUs of each core, in the order of the first of them.
+func threadsOf(cpus []observe.CPU) (cores [][]int) {
 	at := map[string]int{}
 	for _, cpu := range cpus {
 		i, known := at[cpu.Core]
@@ -40,7 +52,16 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.Side
 		}
 		cores[i] = append(cores[i], cpu.ID)
 	}
-	need := needs(s)
+	return cores
+}
+
+// shareCPUs gives each side CPUs of its own: one for each that its servers may use, and one for each that its generator may. No core has
+// CPUs of both sides, and as few CPUs of a core are used as possible. It returns nil if there are too few cores, if that were more CPUs than
+// most, because a cgroup may limit CPU time to less than the CPUs, or if a process of the scenario may use all CPUs.
+func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.SideCPUs {
+	cores := threadsOf(cpus)
+	servers, generator := needs(s)
+	need := servers + generator
 	if need == 0 || 2*need > most {
 		return nil
 	}
@@ -52,7 +73,6 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.Side
 			if len(of) < need {
 				continue
 			}
-			servers := need - s.Workloads[0].Procs
 			if sides = append(sides, result.SideCPUs{Servers: of[:servers], Generator: of[servers:need]}); len(sides) == 2 {
 				return sides
 			}
@@ -62,14 +82,50 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.Side
 	return nil
 }
 
-// cpus returns the CPUs of a side in a generation; none if the slices alternate. The sides swap their CPUs with the order of the start, so
-// that neither always has the better ones.
+// swapCPUs gives the servers and the generator CPUs of their own, which both sides have by turns: one for each that the servers of a side
+// may use, and one for each that its generator may. As few CPUs of a core are used as possible. In the second set they are the other way
+// round. The kernel would else choose a CPU for each process, keep it there for as long as a generation takes, and so let the sides differ
+// by several per cent. It returns nil if there are too few CPUs, if a process of the scenario may use all CPUs, or if a cgroup limits CPU
+// time to most, less than the CPUs: other programs then share them, and only the kernel sees which are free.
+func swapCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.SideCPUs {
+	servers, generator := needs(s)
+	need := servers + generator
+	if need == 0 || need > len(cpus) || most < len(cpus) {
+		return nil
+	}
+	var of []int
+	cores := threadsOf(cpus)
+	for thread := 0; len(of) < need; thread++ {
+		for _, core := range cores {
+			if thread < len(core) {
+				of = append(of, core[thread])
+			}
+		}
+	}
+	of = slices.Clip(of[:need])
+	return []result.SideCPUs{
+		{Servers: of[:servers], Generator: of[servers:]},
+		{Servers: of[generator:], Generator: of[:generator]},
+	}
+}
+
+// cpus returns the CPUs of a side in a generation; none if the kernel chooses. Sides that have load at the same time swap their CPUs with
+// the order of the start, so that neither always has the better ones.
 func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	switch {
-	case !c.duet.Together:
+	case c.duet.CPUs == nil:
 		return result.SideCPUs{}
-	case side == g.First:
-		return c.duet.CPUs[0]
+	case c.duet.Together && side != g.First:
+		return c.duet.CPUs[1-g.CPUs]
 	}
-	return c.duet.CPUs[1]
+	return c.duet.CPUs[g.CPUs]
+}
+
+// cpuSet returns the index of the set of CPUs of a generation, counted from 0. In alternating slices it changes after the sides have started
+// first with each layout.
+func (c *conductor) cpuSet(n, layouts int) int {
+	if c.duet.CPUs == nil || c.duet.Together {
+		return 0
+	}
+	return n / (2 * layouts) % 2
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // host has cores of so many threads each: CPU 0 is the first thread of the first core, CPU 1 that of the second.
@@ -42,17 +43,68 @@ func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 	assert.Nil(t, share(64, 1), "its servers may use all CPUs")
 }
 
+// Where the sides have no CPUs of their own, servers and generators have, and swap them.
+func TestServersAndGeneratorsHaveCPUsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := fakeScenario()
+	swap := func(cores, threads int) []result.SideCPUs { return swapCPUs(s, host(cores, threads), cores*threads) }
+	assert.Nil(t, swap(1, 1))
+	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(2, 1))
+	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(1, 2),
+		"two threads of the only core")
+	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(2, 2),
+		"one thread of a core, where there are enough cores")
+	assert.Nil(t, swapCPUs(s, host(3, 1), 2), "a container may use less CPU time than it has CPUs")
+	assert.Nil(t, swapCPUs(s, host(1, 1), 2), "GOMAXPROCS may be more than the CPUs")
+	s.Topology.Procs = 2
+	assert.Nil(t, swap(2, 1))
+	assert.Equal(t, []result.SideCPUs{{Servers: []int{0, 1}, Generator: []int{2}}, {Servers: []int{1, 2}, Generator: []int{0}}}, swap(3, 1))
+	s.Topology.Procs, s.Topology.Nodes = 1, 3
+	assert.Equal(t, []result.SideCPUs{{Servers: []int{0, 1, 2}, Generator: []int{3}}, {Servers: []int{1, 2, 3}, Generator: []int{0}}}, swap(4, 1))
+	s.Topology.Nodes = 0
+	point := func(procs int) scenario.Point { return scenario.Point{Workloads: []scenario.Workload{{Procs: procs}}} }
+	s.Points = []scenario.Point{point(1), point(2)}
+	assert.Nil(t, swap(2, 1))
+	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1, 2}}, {Servers: []int{2}, Generator: []int{0, 1}}}, swap(3, 1),
+		"as many as the generator may use at any point")
+	s.Points = append(s.Points, point(0))
+	assert.Nil(t, swap(64, 1), "the generator may use all CPUs at a point")
+	s.Points, s.Topology.Procs = nil, 0
+	assert.Nil(t, swap(64, 1), "its servers may use all CPUs")
+}
+
 // The sets of CPUs change sides as the order of the start does.
 func TestCPUsChangeSides(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{})
-	assert.Zero(t, c.cpus(&result.Generation{}, Change), "alternating slices use all CPUs")
 	c.duet.CPUs = shareCPUs(c.scenario, host(4, 1), 4)
 	c.duet.Together = true
 	require.Len(t, c.duet.CPUs, 2)
-	for _, first := range []int{Base, Change} {
-		g := &result.Generation{First: first}
-		assert.Equal(t, c.duet.CPUs[0], c.cpus(g, first))
-		assert.Equal(t, c.duet.CPUs[1], c.cpus(g, 1-first))
+	for n := range 16 {
+		g := c.plan(n + 1)
+		assert.Equal(t, c.duet.CPUs[0], c.cpus(g, g.First))
+		assert.Equal(t, c.duet.CPUs[1], c.cpus(g, 1-g.First))
 	}
+}
+
+// In alternating slices both sides have the same set, and each layout and each order of the start has both sets equally often.
+func TestCPUsOfAlternatingSlices(t *testing.T) {
+	t.Parallel()
+	c := newFakeHost().conductor(t, Options{})
+	c.duet.CPUs = swapCPUs(c.scenario, host(2, 1), 2)
+	require.Len(t, c.duet.CPUs, 2)
+	type start struct{ layout, first, cpu int }
+	times := map[start]int{}
+	for n := range 32 {
+		g := c.plan(n + 1)
+		of := c.cpus(g, Base)
+		assert.Equal(t, of, c.cpus(g, Change))
+		times[start{g.Layout, g.First, of.Servers[0]}]++
+	}
+	assert.Len(t, times, 16, "four layouts, two orders, two sets")
+	for of, n := range times {
+		assert.Equal(t, 2, n, "%+v", of)
+	}
+	c.duet.CPUs = nil
+	assert.Zero(t, c.cpus(c.plan(9), Change), "the kernel chooses")
 }

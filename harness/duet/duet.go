@@ -2,7 +2,8 @@
 // load generator process of its own. The conductor gives load to one side and the other in alternating slices of tens of milliseconds,
 // so that a host that slows down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has many
 // generations: each starts fresh processes on empty data folders. On a host with a CPU for each that the processes of both sides may
-// use, both sides have load at the same time, each on CPUs of its own.
+// use, both sides have load at the same time, each on CPUs of its own. On a host with a CPU for each that the processes of one side may
+// use, servers and generators have CPUs of their own, the same for both sides.
 //
 //   - The conductor (duet, generation) orders the generations, bounds their time, and stores what they measured.
 //   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
@@ -180,7 +181,7 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
-	cpus := ownCPUs(s)
+	cpus, together := ownCPUs(s)
 	c := &conductor{scenario: s, sides: sides, options: o, folder: folder, now: time.Now}
 	c.start, c.signals, c.work = c.startProcesses, watchHost, c.fixedWork
 	c.duet = &result.Duet{
@@ -189,7 +190,7 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 			Command: o.Command, Dir: observe.WorkingDir(), Scenario: *s,
 			Host: observe.Host(folder.File(dataDir)), Build: observe.Build(sides[Change].Servers[0]),
 		},
-		Together: cpus != nil, CPUs: cpus, SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
+		Together: together, CPUs: cpus, SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
 	}
 	for i, side := range sides {
 		c.duet.Sides[i] = side.stored()
@@ -284,7 +285,7 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 func (c *conductor) plan(number int) *result.Generation {
 	n, layouts := number-1, len(c.sides[Base].Servers)
 	return &result.Generation{
-		Number: number, Layout: n % layouts, First: (n + n/layouts*(1-layouts%2)) % 2, Verdict: result.Pass,
+		Number: number, Layout: n % layouts, First: (n + n/layouts*(1-layouts%2)) % 2, CPUs: c.cpuSet(n, layouts), Verdict: result.Pass,
 	}
 }
 

@@ -43,7 +43,7 @@ func TestLooks(t *testing.T) {
 func TestPlanIsCounterbalanced(t *testing.T) {
 	t.Parallel()
 	for layouts := 1; layouts <= 5; layouts++ {
-		c := conductor{sides: [2]Side{{Servers: make([]string, layouts)}, {Servers: make([]string, layouts)}}}
+		c := conductor{sides: [2]Side{{Servers: make([]string, layouts)}, {Servers: make([]string, layouts)}}, duet: &result.Duet{}}
 		first := map[int]int{}
 		for n := 1; n <= 4*layouts; n++ {
 			g := c.plan(n)

@@ -20,17 +20,6 @@ const (
 	openPairs  = 10
 )
 
-// Lengths are those of the slices and phases of a generation. Figures of duets with other lengths have another noise.
-type Lengths struct {
-	SliceMs, ClosedMs, OpenSliceMs float64
-	OpenPairs                      int
-}
-
-// GenerationLengths returns the lengths by which this program measures.
-func GenerationLengths() Lengths {
-	return Lengths{SliceMs: milliseconds(sliceLength), ClosedMs: milliseconds(closedLength), OpenSliceMs: milliseconds(openLength), OpenPairs: openPairs}
-}
-
 // open gives both sides the same arrivals, in so many alternating slices each, or at once.
 func (p *pairs) open(ctx context.Context, perSecond float64, count int) error {
 	for range count {

@@ -28,7 +28,11 @@ type SelfTest struct {
 	Finished   time.Time   `json:"finished"`
 	Within     float64     `json:"within_seconds"` // of one look
 	Looks      int         `json:"looks"`
-	Alpha      float64     `json:"alpha"` // of all looks together
+	// SliceMs, Together and CPUs are those of the duet of the newest piece; see result.Duet.
+	SliceMs  float64           `json:"slice_ms,omitempty"`
+	Together bool              `json:"together,omitempty"`
+	CPUs     []result.SideCPUs `json:"cpus,omitempty"`
+	Alpha    float64           `json:"alpha"` // of all looks together
 	// Commits are those that the pieces were built from, in the order of their first piece.
 	Commits      []SelfTestCommit      `json:"commits"`
 	Kinds        []SelfTestOf          `json:"kinds"`
@@ -192,6 +196,7 @@ func (t *SelfTest) provenance(bank SelfTestBank) {
 	}
 	for _, p := range bank.Pieces {
 		t.Scenario, t.Durability = p.Duet.Scenario, p.Duet.Manifest.Durability()
+		t.SliceMs, t.Together, t.CPUs = p.Duet.SliceMs, p.Duet.Together, p.Duet.CPUs
 		note(p.Duet.Manifest, p.Duet.Sides[0].Commit, p.Duet.Sides[0].Dirty, p.Duet.Started, p.Duet.Finished)
 	}
 	for _, p := range bank.Checks {

@@ -51,6 +51,8 @@ func trialOf(t *testing.T, of gate.SelfTestOf, looks int, disjoint bool) gate.Tr
 func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 	bank := gate.SelfTestBank{Pieces: append(pieces("identical", 13, losses{}), pieces("cpu-10", 6, losses{server: 0.10, rate: 0.06})...)}
 	bank.Pieces[2].Duet.Sides[0].Commit = "another"
+	newest := bank.Pieces[18].Duet
+	newest.SliceMs, newest.Together, newest.CPUs = 10, true, []result.SideCPUs{{Servers: []int{0}}, {Servers: []int{1}}}
 	bank.Pieces[13].Duet.Sides[1].Env = []string{"PRONY_PLANTED=work:500"}
 	test, err := gate.RunSelfTest(bank, selfTestPlan())
 	require.NoError(t, err)
@@ -89,6 +91,9 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 	assert.Equal(t, gate.SelfTestCommit{Commit: "another", First: bank.Pieces[2].Duet.Started, Last: bank.Pieces[2].Duet.Finished, Pieces: 1}, test.Commits[1])
 	assert.Equal(t, bank.Pieces[12].Duet.Finished, test.Finished)
 	assert.Equal(t, "none", test.Durability)
+	assert.InDelta(t, 10, test.SliceMs, 0)
+	assert.True(t, test.Together)
+	assert.Equal(t, bank.Pieces[18].Duet.CPUs, test.CPUs)
 
 	again, err := gate.RunSelfTest(bank, selfTestPlan())
 	require.NoError(t, err)

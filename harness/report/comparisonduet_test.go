@@ -83,13 +83,17 @@ func duetFixture() *result.Comparison {
 	}
 }
 
-// A duet whose sides had load at the same time says on which CPUs.
+// A duet says on which CPUs its processes were held.
 func TestCPUsOfADuet(t *testing.T) {
 	c := duetFixture()
 	c.Duet.Together = true
 	c.Duet.CPUs = []result.SideCPUs{{Servers: []int{0, 4}, Generator: []int{1}}, {Servers: []int{2, 6}, Generator: []int{3}}}
 	assert.Contains(t, report.ComparisonText(c), "load in slices of both sides at once of 25 ms, each side on CPUs of its own,"+
 		" by turns 0+4 for servers with 1 for the generator and 2+6 for servers with 3 for the generator, latencies")
+	c.Duet.Together = false
+	c.Duet.CPUs = []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}
+	assert.Contains(t, report.ComparisonText(c), "load in alternating slices of 25 ms, servers and generators on CPUs of their own,"+
+		" by turns 0 for servers with 1 for the generator and 1 for servers with 0 for the generator, latencies")
 }
 
 func TestTextOfADuetIsReadAtAGlance(t *testing.T) {

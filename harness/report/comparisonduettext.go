@@ -28,14 +28,7 @@ func lookText(c *result.Comparison) string {
 
 // conditionsText says under which conditions a duet was measured.
 func conditionsText(d *result.DuetJudgement) string {
-	how := "in alternating slices"
-	if d.Together {
-		how = "in slices of both sides at once"
-	}
-	parts := []string{fmt.Sprintf("load %s of %s ms", how, render.Digits(d.SliceMs, 3))}
-	if len(d.CPUs) == 2 {
-		parts = append(parts, fmt.Sprintf("each side on CPUs of its own, by turns %s and %s", cpusText(d.CPUs[0]), cpusText(d.CPUs[1])))
-	}
+	parts := []string{slicesText(d.SliceMs, d.Together, d.CPUs)}
 	if d.OpenPerS > 0 {
 		parts = append(parts, fmt.Sprintf("latencies at an open load of %s/s", render.Digits(d.OpenPerS, 3)))
 	} else {
@@ -48,6 +41,19 @@ func conditionsText(d *result.DuetJudgement) string {
 		parts = append(parts, "both sides with the harness's client")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// slicesText says how the load alternates between the sides of a duet, and on which CPUs.
+func slicesText(ms float64, together bool, cpus []result.SideCPUs) string {
+	how, who := "in alternating slices", "servers and generators on CPUs of their own"
+	if together {
+		how, who = "in slices of both sides at once", "each side on CPUs of its own"
+	}
+	text := fmt.Sprintf("load %s of %s ms", how, render.Digits(ms, 3))
+	if len(cpus) == 2 {
+		text += fmt.Sprintf(", %s, by turns %s and %s", who, cpusText(cpus[0]), cpusText(cpus[1]))
+	}
+	return text
 }
 
 // cpusText names the CPUs of a side.

@@ -22,8 +22,8 @@ func SelfTestPage(t *gate.SelfTest) string {
 		" alarm is a false one, and of a change that was made slower on purpose by a known amount, where each other verdict is a miss. A" +
 		" trial is a whole duet: the gate judges it after each look, and ends it as soon as it has decided.")
 	p.paragraph("Scenario %s, durability %s; a look takes %.0f s, and a duet has %d at most; the false-alarm rate that the rule allows is %s over all"+
-		" figures and looks together. Measured from %s to %s UTC.", code(t.Scenario), code(t.Durability), t.Within, t.Looks,
-		render.PercentTo(t.Alpha, 2), minute(t.Started), minute(t.Finished))
+		" figures and looks together. Each duet has %s. Measured from %s to %s UTC.", code(t.Scenario), code(t.Durability), t.Within, t.Looks,
+		render.PercentTo(t.Alpha, 2), slicesText(t.SliceMs, t.Together, t.CPUs), minute(t.Started), minute(t.Finished))
 	selfTestTargets(p, t)
 	selfTestTrials(p, t)
 	selfTestFigures(p, t)

@@ -22,6 +22,7 @@ func selfTestFixture() *gate.SelfTest {
 		Version: gate.SelfTestVersion, Command: []string{"prony", "gate", "selftest", "--for", "60m"}, Scenario: "compare", Durability: "none",
 		Host: result.Host{CPUModel: "a CPU", CPUs: 2, Kernel: "6.18", Filesystem: "ext4"}, GoVersion: "go1.26.8",
 		Started: at, Finished: at.Add(50 * time.Hour), Within: 90, Looks: 3, Alpha: 0.005,
+		SliceMs: 10, CPUs: []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}},
 		Commits: []gate.SelfTestCommit{
 			{Commit: "0123456789", First: at, Last: at.Add(time.Hour), Pieces: 40},
 			{Commit: "9876543210", Dirty: true, First: at.Add(49 * time.Hour), Last: at.Add(50 * time.Hour), Pieces: 20},

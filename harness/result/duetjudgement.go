@@ -18,7 +18,7 @@ type DuetJudgement struct {
 	Seconds    float64 `json:"seconds"`  // the time that they took
 	Durability string  `json:"durability,omitempty"`
 	Together   bool    `json:"together,omitempty"` // both sides had load at the same time
-	// CPUs are the two sets that the sides had by turns, if Together; see Duet.
+	// CPUs are the two sets that the sides had by turns; see Duet.
 	CPUs       []SideCPUs `json:"cpus,omitempty"`
 	SliceMs    float64    `json:"slice_ms,omitempty"`
 	OpenPerS   float64    `json:"open_per_s,omitempty"` // arrivals a second of the open-loop phase; 0 without one

@@ -178,7 +178,7 @@ func (f *selfTestFlags) measure(c *cobra.Command, args []string) (err error) {
 	}
 	m := &selfTestMeasuring{
 		bank: f.bank, scenario: s, smoke: smoke, built: *built, within: f.within, kinds: f.kinds, command: args, stderr: stderr,
-		now: time.Now, lengths: duet.GenerationLengths(), duet: duet.Measure, arms: run.Interleave,
+		now: time.Now, conditions: duet.ConditionsOf(s), duet: duet.Measure, arms: run.Interleave,
 	}
 	return m.until(ctx, time.Now().Add(f.length))
 }
@@ -190,7 +190,7 @@ func (f *selfTestFlags) judge(c *cobra.Command) (*gate.SelfTest, error) {
 		return nil, err
 	}
 	if bank.left > 0 {
-		say(c.ErrOrStderr(), "%d pieces of another scenario, or with looks, slices or phases of another length, than the newest one are left out", bank.left)
+		say(c.ErrOrStderr(), "%d pieces of another scenario, with looks, slices or phases of another length, or on CPUs chosen otherwise, than the newest one are left out", bank.left)
 	}
 	plan := gate.SelfTestPlan{Within: within, Drawn: f.drawn, Policy: gate.DefaultDuetPolicy()}
 	if len(bank.Checks) > 0 {

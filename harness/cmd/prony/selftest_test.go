@@ -120,7 +120,7 @@ func selfTesting(t *testing.T, host *madeUp, bank string, kinds ...string) *self
 	return &selfTestMeasuring{
 		bank: bank, scenario: &scenario.Scenario{Name: "made-up"}, smoke: &scenario.Scenario{Name: "smoke"}, within: 90 * time.Second, kinds: kinds,
 		built:  selfTestBuilt{base: []string{"a", "b"}, layout: []string{"c", "d"}, generator: "g", build: result.Build{Commit: "0123456789"}},
-		stderr: &bytes.Buffer{}, now: func() time.Time { return host.at }, lengths: duet.GenerationLengths(), duet: host.duet(t), arms: host.arms(t),
+		stderr: &bytes.Buffer{}, now: func() time.Time { return host.at }, conditions: duet.Conditions{OpenPairs: 10}, duet: host.duet(t), arms: host.arms(t),
 	}
 }
 
@@ -225,16 +225,30 @@ func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
 	other.scenario = &scenario.Scenario{Name: "made-up", Title: "the load counts, not the title", Topology: scenario.Topology{Shards: 2}}
 	require.NoError(t, minutes(t, other, 1))
 	other.scenario.Title = ""
-	other.lengths.OpenPairs++
+	other.conditions.OpenPairs++
 	require.NoError(t, minutes(t, other, 1))
-	other.lengths.OpenPairs--
+	other.conditions.OpenPairs--
+	other.conditions.CPUs = "each has its own"
+	require.NoError(t, minutes(t, other, 1))
+	other.conditions.CPUs = ""
 	require.NoError(t, minutes(t, other, 1))
 	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--json")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "4 pieces of another scenario, or with looks, slices or phases of another length")
+	assert.Contains(t, got.stderr, "5 pieces of another scenario, with looks, slices or phases of another length, or on CPUs chosen otherwise, than the newest one are left out")
 	var test gate.SelfTest
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &test))
 	assert.Equal(t, 2, test.Kinds[0].Pieces)
+}
+
+// What the bank has of other conditions does not count when the next kind is chosen.
+func TestSelfTestCountsPiecesThatFitTheNext(t *testing.T) {
+	host, bank := newMadeUp(), t.TempDir()
+	old := selfTesting(t, host, bank, "identical", "layout")
+	require.NoError(t, minutes(t, old, 5))
+	assert.Equal(t, map[string]int{"identical": 2, "layout": 1}, bankedKinds(t, bank))
+	old.conditions.CPUs = "each has its own"
+	require.NoError(t, minutes(t, old, 1))
+	assert.Equal(t, map[string]int{"identical": 3, "layout": 1}, bankedKinds(t, bank), "the first piece of the new conditions")
 }
 
 // Each fault is planted on the side of the change, in the process that it is for, with an amount that loses what is wanted.

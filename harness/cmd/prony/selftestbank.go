@@ -44,12 +44,12 @@ type calibrationDocument struct {
 const bankVersion = 2
 
 // loadOf identifies what the duets of a scenario measure: two scenarios with the same topology and workloads are the same load, as long as
-// the slices and phases of a duet have the same lengths.
-func loadOf(s *scenario.Scenario, of duet.Lengths) (string, error) {
+// the duets have the same conditions.
+func loadOf(s *scenario.Scenario, of duet.Conditions) (string, error) {
 	data, err := json.Marshal(struct {
-		Topology  scenario.Topology
-		Workloads []scenario.Workload
-		Lengths   duet.Lengths
+		Topology   scenario.Topology
+		Workloads  []scenario.Workload
+		Conditions duet.Conditions
 	}{s.Topology, s.Workloads, of})
 	if err != nil {
 		return "", fmt.Errorf("identify the load of scenario %q: %w", s.Name, err)

@@ -58,7 +58,7 @@ type selfTestMeasuring struct {
 	built           selfTestBuilt
 	within          time.Duration
 	kinds           []string // to measure; empty means all
-	lengths         duet.Lengths
+	conditions      duet.Conditions
 	command         []string
 	stderr          io.Writer
 	now             func() time.Time
@@ -81,15 +81,22 @@ func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error
 	return nil
 }
 
-// next returns the kind that has the smallest part of its wanted pieces in the bank; the first of several such kinds.
+// next returns the kind that has the smallest part of its wanted pieces in the bank; the first of several such kinds. Duets of another load
+// or length of look are not counted, since they are not judged with the next ones.
 func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 	_, documents, err := readPieces(m.bank)
 	if err != nil {
 		return least, err
 	}
+	load, err := loadOf(m.scenario, m.conditions)
+	if err != nil {
+		return least, err
+	}
 	have := map[string]int{}
 	for _, d := range documents {
-		have[d.Kind]++
+		if d.Kind == gate.CountersKind || d.Kind == gate.CheckKind || d.Load == load && d.Within == m.within.Seconds() {
+			have[d.Kind]++
+		}
 	}
 	share := -1.0
 	for _, k := range append(gate.SelfTestKinds(), gate.SelfTestKind{Name: gate.CountersKind, Wanted: gate.CountersWanted},
@@ -106,7 +113,7 @@ func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 
 // piece measures and stores one piece.
 func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) error {
-	load, err := loadOf(m.scenario, m.lengths)
+	load, err := loadOf(m.scenario, m.conditions)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,29 @@
+package duet
+
+import "github.com/pronybench/prony/harness/scenario"
+
+// Conditions are the lengths of the slices and phases of a generation, and how its processes are held to CPUs. Figures of duets with other
+// conditions have another noise.
+type Conditions struct {
+	SliceMs, ClosedMs, OpenSliceMs float64
+	OpenPairs                      int
+	CPUs                           string `json:",omitempty"` // "" if the kernel chooses
+}
+
+// What Conditions say of the CPUs.
+const (
+	cpusOfSides  = "each side has its own"
+	cpusInCommon = "servers and generators have their own"
+)
+
+// ConditionsOf returns the conditions under which this program measures a scenario on this host.
+func ConditionsOf(s *scenario.Scenario) Conditions {
+	c := Conditions{SliceMs: milliseconds(sliceLength), ClosedMs: milliseconds(closedLength), OpenSliceMs: milliseconds(openLength), OpenPairs: openPairs}
+	switch sets, together := ownCPUs(s); {
+	case together:
+		c.CPUs = cpusOfSides
+	case sets != nil:
+		c.CPUs = cpusInCommon
+	}
+	return c
+}
