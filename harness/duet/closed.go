@@ -35,6 +35,21 @@ type sideError struct {
 func (e *sideError) Error() string { return e.err.Error() }
 func (e *sideError) Unwrap() error { return e.err }
 
+// sideErrors returns all failures of sides that an error is made of.
+func sideErrors(err error) (all []*sideError) {
+	switch e := err.(type) { //nolint:errorlint // all of them are wanted, and errors.As returns the first
+	case *sideError:
+		return []*sideError{e}
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			all = append(all, sideErrors(part)...)
+		}
+	case interface{ Unwrap() error }:
+		return sideErrors(e.Unwrap())
+	}
+	return all
+}
+
 // of marks an error as one of a side. It returns nil for nil.
 func of(side int, err error) error {
 	if err == nil {
@@ -63,7 +78,8 @@ func (p *pairs) warmUp(ctx context.Context, count int) error {
 }
 
 // measure gives pairs of slices for a length, and returns the slices and the sums of each side. Each slice begins where the one before
-// ended: what a process used of the CPUs is in exactly one slice, so the parts add up to the whole.
+// ended: what a server used of the CPUs is in exactly one slice, so the parts add up to the whole. What a generator used in slices of the
+// other side is in the sums alone.
 func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []result.Slice, sides [2]result.GenerationSide, err error) {
 	begin, err := p.clocks()
 	if err != nil {
@@ -131,11 +147,13 @@ func (p *pairs) both(ctx context.Context, read func() ([2]clocks, error), edge *
 	var cycles [2]uint64
 	var took [2]time.Duration
 	err := atOnce(func(side int) (err error) {
-		cycles[side], took[side], err = p.parties[side].slice(ctx, sliceLength)
-		return err
+		if cycles[side], took[side], err = p.parties[side].slice(ctx, sliceLength); err != nil {
+			return fmt.Errorf("slice: %w", err)
+		}
+		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("slice: %w", err)
+		return nil, err
 	}
 	for side, n := range cycles {
 		p.cycles[side] += n

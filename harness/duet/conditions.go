@@ -1,6 +1,9 @@
 package duet
 
-import "github.com/pronybench/prony/harness/scenario"
+import (
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
 
 // Conditions are the lengths of the slices and phases of a generation, and how its processes are held to CPUs. Figures of duets with other
 // conditions have another noise.
@@ -17,9 +20,11 @@ const (
 )
 
 // ConditionsOf returns the conditions under which this program measures a scenario on this host.
-func ConditionsOf(s *scenario.Scenario) Conditions {
+func ConditionsOf(s *scenario.Scenario) Conditions { return conditionsOf(ownCPUs(s)) }
+
+func conditionsOf(sets []result.SideCPUs, together bool) Conditions {
 	c := Conditions{SliceMs: milliseconds(sliceLength), ClosedMs: milliseconds(closedLength), OpenSliceMs: milliseconds(openLength), OpenPairs: openPairs}
-	switch sets, together := ownCPUs(s); {
+	switch {
 	case together:
 		c.CPUs = cpusOfSides
 	case sets != nil:

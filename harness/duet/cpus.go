@@ -1,7 +1,6 @@
 package duet
 
 import (
-	"runtime"
 	"slices"
 
 	"github.com/pronybench/prony/harness/observe"
@@ -17,11 +16,19 @@ func ownCPUs(s *scenario.Scenario) (sets []result.SideCPUs, together bool) {
 	if err != nil {
 		return nil, false
 	}
-	most := runtime.GOMAXPROCS(0)
-	if sets = shareCPUs(s, cpus, most); sets != nil {
+	return chooseCPUs(s, cpus, observe.CPUTime())
+}
+
+// chooseCPUs is ownCPUs of a host with these CPUs and so much CPU time, in CPUs. If a control group limits the time to less than the CPUs, other
+// programs share these, and only the kernel sees which are free.
+func chooseCPUs(s *scenario.Scenario, cpus []observe.CPU, time float64) (sets []result.SideCPUs, together bool) {
+	if time < float64(len(cpus)) {
+		return nil, false
+	}
+	if sets = shareCPUs(s, cpus); sets != nil {
 		return sets, true
 	}
-	return swapCPUs(s, cpus, most), false
+	return swapCPUs(s, cpus), false
 }
 
 // needs is how many CPUs the servers of a side may use together, and how many its generator at any point; none if the scenario does not
@@ -56,13 +63,13 @@ func threadsOf(cpus []observe.CPU) (cores [][]int) {
 }
 
 // shareCPUs gives each side CPUs of its own: one for each that its servers may use, and one for each that its generator may. No core has
-// CPUs of both sides, and as few CPUs of a core are used as possible. It returns nil if there are too few cores, if that were more CPUs than
-// most, because a cgroup may limit CPU time to less than the CPUs, or if a process of the scenario may use all CPUs.
-func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.SideCPUs {
+// CPUs of both sides, and as few CPUs of a core are used as possible. It returns nil if there are too few cores, or if a process of the scenario
+// may use all CPUs.
+func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	cores := threadsOf(cpus)
 	servers, generator := needs(s)
 	need := servers + generator
-	if need == 0 || 2*need > most {
+	if need == 0 {
 		return nil
 	}
 	for each := 1; each <= len(cpus); each++ {
@@ -85,12 +92,11 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.Side
 // swapCPUs gives the servers and the generator CPUs of their own, which both sides have by turns: one for each that the servers of a side
 // may use, and one for each that its generator may. As few CPUs of a core are used as possible. In the second set they are the other way
 // round. The kernel would else choose a CPU for each process, keep it there for as long as a generation takes, and so let the sides differ
-// by several per cent. It returns nil if there are too few CPUs, if a process of the scenario may use all CPUs, or if a cgroup limits CPU
-// time to most, less than the CPUs: other programs then share them, and only the kernel sees which are free.
-func swapCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.SideCPUs {
+// by several per cent. It returns nil if there are too few CPUs, or if a process of the scenario may use all CPUs.
+func swapCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	servers, generator := needs(s)
 	need := servers + generator
-	if need == 0 || need > len(cpus) || most < len(cpus) {
+	if need == 0 || need > len(cpus) {
 		return nil
 	}
 	var of []int

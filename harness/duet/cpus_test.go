@@ -1,6 +1,7 @@
 package duet
 
 import (
+	"math"
 	"strconv"
 	"testing"
 
@@ -23,7 +24,7 @@ func host(cores, threads int) (cpus []observe.CPU) {
 func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := fakeScenario()
-	share := func(cores, threads int) []result.SideCPUs { return shareCPUs(s, host(cores, threads), cores*threads) }
+	share := func(cores, threads int) []result.SideCPUs { return shareCPUs(s, host(cores, threads)) }
 	assert.Nil(t, share(0, 1))
 	assert.Nil(t, share(2, 1))
 	assert.Nil(t, share(3, 1))
@@ -32,7 +33,6 @@ func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{2}}, {Servers: []int{1}, Generator: []int{3}}}, share(2, 2))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{2}, Generator: []int{3}}}, share(4, 2),
 		"one thread of a core, where there are enough cores")
-	assert.Nil(t, shareCPUs(s, host(8, 1), 3), "a container may use less CPU time than it has CPUs")
 	s.Topology.Procs = 2
 	assert.Nil(t, share(3, 2), "a CPU of a core that the other side has is left")
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0, 4}, Generator: []int{1}}, {Servers: []int{2, 6}, Generator: []int{3}}}, share(4, 2))
@@ -47,15 +47,13 @@ func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 func TestServersAndGeneratorsHaveCPUsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := fakeScenario()
-	swap := func(cores, threads int) []result.SideCPUs { return swapCPUs(s, host(cores, threads), cores*threads) }
+	swap := func(cores, threads int) []result.SideCPUs { return swapCPUs(s, host(cores, threads)) }
 	assert.Nil(t, swap(1, 1))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(2, 1))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(1, 2),
 		"two threads of the only core")
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(2, 2),
 		"one thread of a core, where there are enough cores")
-	assert.Nil(t, swapCPUs(s, host(3, 1), 2), "a container may use less CPU time than it has CPUs")
-	assert.Nil(t, swapCPUs(s, host(1, 1), 2), "GOMAXPROCS may be more than the CPUs")
 	s.Topology.Procs = 2
 	assert.Nil(t, swap(2, 1))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0, 1}, Generator: []int{2}}, {Servers: []int{1, 2}, Generator: []int{0}}}, swap(3, 1))
@@ -73,11 +71,51 @@ func TestServersAndGeneratorsHaveCPUsOfTheirOwn(t *testing.T) {
 	assert.Nil(t, swap(64, 1), "its servers may use all CPUs")
 }
 
+// Both sides have load at once where they have CPUs of their own, and no process is held to a CPU where the kernel limits their time.
+func TestWhetherSidesHaveLoadAtOnce(t *testing.T) {
+	t.Parallel()
+	unlimited := math.Inf(1)
+	for _, c := range []struct {
+		cpus     int
+		time     float64
+		sets     bool
+		together bool
+	}{
+		{1, unlimited, false, false},
+		{2, unlimited, true, false},
+		{3, 3, true, false},
+		{4, unlimited, true, true},
+		{4, 4, true, true},
+		{2, 1, false, false},
+		{2, 1.5, false, false},
+		{4, 3.5, false, false},
+		{8, 4, false, false},
+	} {
+		sets, together := chooseCPUs(fakeScenario(), host(c.cpus, 1), c.time)
+		assert.Equal(t, c.sets, sets != nil, "%+v", c)
+		assert.Equal(t, c.together, together, "%+v", c)
+	}
+}
+
+// Duets are judged together only if their processes were held to CPUs in the same way.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	s := fakeScenario()
+	want := Conditions{SliceMs: 10, ClosedMs: 3000, OpenSliceMs: 50, OpenPairs: 10}
+	assert.Equal(t, want, conditionsOf(nil, false))
+	some := swapCPUs(s, host(2, 1))
+	want.CPUs = "servers and generators have their own"
+	assert.Equal(t, want, conditionsOf(some, false))
+	want.CPUs = "each side has its own"
+	assert.Equal(t, want, conditionsOf(some, true))
+	assert.Equal(t, conditionsOf(ownCPUs(s)), ConditionsOf(s))
+}
+
 // The sets of CPUs change sides as the order of the start does.
 func TestCPUsChangeSides(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{})
-	c.duet.CPUs = shareCPUs(c.scenario, host(4, 1), 4)
+	c.duet.CPUs = shareCPUs(c.scenario, host(4, 1))
 	c.duet.Together = true
 	require.Len(t, c.duet.CPUs, 2)
 	for n := range 16 {
@@ -91,7 +129,7 @@ func TestCPUsChangeSides(t *testing.T) {
 func TestCPUsOfAlternatingSlices(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{})
-	c.duet.CPUs = swapCPUs(c.scenario, host(2, 1), 2)
+	c.duet.CPUs = swapCPUs(c.scenario, host(2, 1))
 	require.Len(t, c.duet.CPUs, 2)
 	type start struct{ layout, first, cpu int }
 	times := map[start]int{}

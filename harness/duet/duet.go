@@ -1,9 +1,9 @@
 // Package duet measures two builds beside each other. Both sides, base and change, are alive on one host: each has its servers and a
-// load generator process of its own. The conductor gives load to one side and the other in alternating slices of tens of milliseconds,
+// load generator process of its own. The conductor gives load to one side and the other in alternating slices of ten milliseconds,
 // so that a host that slows down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has many
 // generations: each starts fresh processes on empty data folders. On a host with a CPU for each that the processes of both sides may
-// use, both sides have load at the same time, each on CPUs of its own. On a host with a CPU for each that the processes of one side may
-// use, servers and generators have CPUs of their own, the same for both sides.
+// use, and no core that both would share, both sides have load at the same time, each on CPUs of its own. On a host with a CPU for each
+// that the processes of one side may use, servers and generators have CPUs of their own, the same for both sides.
 //
 //   - The conductor (duet, generation) orders the generations, bounds their time, and stores what they measured.
 //   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
@@ -88,6 +88,9 @@ const (
 // generationsMin is how many generations are measured whatever their time: fewer have no spread.
 const generationsMin = 2
 
+// predictedBy is by how many generations it is predicted how long the next one takes.
+const predictedBy = 4
+
 // Folders of a duet's folder: where the servers keep their data, which is removed at the end, and the logs of all processes.
 const (
 	dataDir = "data"
@@ -145,7 +148,6 @@ type conductor struct {
 	folder   *result.Folder
 	duet     *result.Duet
 	now      func() time.Time
-	longest  time.Duration      // of the generations so far
 	rates    map[string]float64 // of the open phases, by the names of the points
 	asked    bool               // the servers' settings are stored, and were admitted unless refused says why not
 	refused  error
@@ -251,17 +253,15 @@ func (c *conductor) full() bool {
 // the duet.
 func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, err error) {
 	for !c.full() {
-		if len(c.duet.Generations) >= generationsMin && c.now().Add(c.longest).After(deadline) {
+		if len(c.duet.Generations) >= generationsMin && c.now().Add(c.nextTakes()).After(deadline) {
 			break
 		}
-		began := c.now()
 		g := c.plan(len(c.duet.Generations) + 1)
 		if c.swept() {
 			c.generation(ctx, g, c.sweep)
 		} else {
 			c.generation(ctx, g, c.timed)
 		}
-		c.longest = max(c.longest, c.now().Sub(began))
 		if c.refused != nil {
 			return false, c.refused
 		}
@@ -279,6 +279,24 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 		}
 	}
 	return true, nil
+}
+
+// nextTakes is how long the next generation will take: as long as the longest of the last few that count, since one that failed or hung says
+// nothing of the others. If none counts, it is the longest of all.
+func (c *conductor) nextTakes() time.Duration {
+	var last, all float64
+	counted := 0
+	for _, g := range slices.Backward(c.duet.Generations) {
+		all = max(all, g.Seconds)
+		if g.Verdict == result.Pass && counted < predictedBy {
+			counted++
+			last = max(last, g.Seconds)
+		}
+	}
+	if counted == 0 {
+		last = all
+	}
+	return time.Duration(last * float64(time.Second))
 }
 
 // plan is a generation to come. The sides start first in turn, and so do they with each layout.

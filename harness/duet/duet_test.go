@@ -241,14 +241,62 @@ func TestSliceThatStalls(t *testing.T) {
 	h = newFakeHost()
 	h.slowed = func(_, side, slice int) time.Duration {
 		if side == Base && slice%3 == 0 {
-			return time.Second
+			return 50 * time.Millisecond
 		}
 		return 0
 	}
 	c = h.conductor(t, Options{Generations: 1})
 	measured(t, c)
 	marks := c.duet.Generations[0].Marks
-	assert.LessOrEqual(t, len(marks), marksMax+1)
+	require.Len(t, marks, marksMax+1)
+	assert.Equal(t, "further slices stalled as well", marks[marksMax])
+}
+
+// One generation that hung does not shorten the rest of a look.
+func TestOneGenerationThatHung(t *testing.T) {
+	t.Parallel()
+	of := func(slow time.Duration) *result.Duet {
+		h := newFakeHost()
+		h.slowed = func(generation, _, slice int) time.Duration {
+			if generation == 2 && slice == warmupPairs+1 {
+				return slow
+			}
+			return 0
+		}
+		h.broken = func(generation, _, slice int) error {
+			if generation == 2 && slice == warmupPairs+1 && slow > 0 {
+				return errBroken
+			}
+			return nil
+		}
+		c := h.conductor(t, Options{Within: time.Minute, Looks: 1})
+		measured(t, c)
+		return c.duet
+	}
+	usual := of(0)
+	hung := of(10 * time.Second)
+	last := hung.Generations[len(hung.Generations)-1]
+	assert.Equal(t, result.Invalid, hung.Generations[1].Verdict)
+	assert.Len(t, hung.Generations, len(usual.Generations)-1, "it took the time of one and a half others more")
+	assert.Equal(t, result.Pass, last.Verdict)
+}
+
+// A failure of both sides at once is one of each.
+func TestBothSidesFail(t *testing.T) {
+	t.Parallel()
+	h := newFakeHost()
+	h.unprofiled = errBroken
+	c := h.conductor(t, Options{})
+	into, err := c.newProfiles()
+	require.NoError(t, err)
+	g := c.plan(1)
+	c.generation(t.Context(), g, func(ctx context.Context, g *result.Generation, parties [2]party) error {
+		return c.profiled(ctx, g, parties, into, closedLength)
+	})
+	assert.Equal(t, []string{"base: the load could not go on: the connection broke", "change: the load could not go on: the connection broke"}, g.Reasons)
+	for _, side := range g.Sides {
+		assert.Equal(t, []string{"the connection broke"}, side.Faults)
+	}
 }
 
 // A generator that is late by itself is marked.

@@ -2,7 +2,6 @@ package duet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -145,13 +144,14 @@ func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]
 	if ctx.Err() != nil || g.Verdict == result.Incorrect {
 		return
 	}
-	var of *sideError
-	if !errors.As(err, &of) {
+	of := sideErrors(err)
+	if len(of) == 0 {
 		fault(g, result.Invalid, err.Error())
-		return
 	}
-	g.Sides[of.side].Faults = append(g.Sides[of.side].Faults, err.Error())
-	fault(g, result.Invalid, fmt.Sprintf("%s: the load could not go on: %v", c.sides[of.side].Name, err))
+	for _, e := range of {
+		g.Sides[e.side].Faults = append(g.Sides[e.side].Faults, e.Error())
+		fault(g, result.Invalid, fmt.Sprintf("%s: the load could not go on: %v", c.sides[e.side].Name, e))
+	}
 }
 
 // stop ends the processes of both sides at once, whatever ended the generation. A server that does not end in order is incorrect.

@@ -111,10 +111,12 @@ func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties 
 		})
 		return err
 	})
+	stop := c.signals(parties)
 	began := time.Now()
 	if err == nil {
 		g.Slices, g.Sides, err = p.measure(ctx, length)
 	}
+	signals := stop()
 	var all [2]recorded
 	stopErr := atOnce(func(side int) (err error) {
 		if recordings[side] != nil {
@@ -125,7 +127,8 @@ func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties 
 	if err := errors.Join(err, stopErr); err != nil {
 		return err
 	}
-	c.checkCycles(g)
+	g.Signals = &signals
+	c.judge(g)
 	if err := c.finish(ctx, g, parties); err != nil {
 		return err
 	}

@@ -94,6 +94,36 @@ func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 	}
 }
 
+// A profiled generation that the host disturbed is measured again, and has no part in the causes.
+func TestProfiledGenerationOnABusyHost(t *testing.T) {
+	t.Parallel()
+	h := newFakeHost()
+	c := h.conductor(t, Options{Generations: 2})
+	c.scenario.Captures, c.scenario.ProfiledRounds = []scenario.Capture{{Kind: "cpu"}}, 2
+	begun := 0
+	c.signals = func([2]party) func() result.Signals {
+		begun++
+		busy := begun == 3
+		return func() result.Signals {
+			if busy {
+				return result.Signals{ForeignCPUPercent: new(60.0)}
+			}
+			return h.signals
+		}
+	}
+	measured(t, c)
+	assert.Equal(t, 5, begun)
+	require.Len(t, c.duet.Warnings, 3)
+	assert.Contains(t, c.duet.Warnings[0], "profiled generation 3: processes that are not of this run used 60")
+	arm, err := result.ReadArm("base", c.folder.File("base"))
+	require.NoError(t, err)
+	var numbers []int
+	for _, r := range arm.Result.Rounds {
+		numbers = append(numbers, r.Number)
+	}
+	assert.Equal(t, []int{1, 2, 4, 5}, numbers)
+}
+
 // A duet without profiles is a duet all the same.
 func TestProfilesThatCannotBeTaken(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package duet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,31 +35,47 @@ func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	default:
 		cycles = workCycles
 	}
-	var kept *result.FixedWork
-	var failed error
-	for try := 1; try <= workTries && ctx.Err() == nil; try++ {
+	kept := closest(func(try int) (*result.FixedWork, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		var sides [2]workCounts
-		err := atOnce(func(side int) (err error) {
+		if err := atOnce(func(side int) (err error) {
 			sides[side], err = c.workSide(ctx, side, try, cycles)
 			return err
-		})
-		if err != nil {
-			failed = err
+		}); err != nil {
 			c.line("fixed work: %v", err)
-			continue
+			return nil, err
 		}
-		w := joinWork(sides)
-		w.Seed = workSeed
-		if kept = closer(kept, w); len(differing(kept)) == 0 {
-			break
-		}
-	}
-	if kept == nil {
-		kept = &result.FixedWork{Seed: workSeed, Counters: map[string][2]float64{}}
-		kept.Warnings = append(kept.Warnings, fmt.Sprintf("the fixed work failed: %v", errors.Join(failed, ctx.Err())))
-	}
+		return joinWork(sides), nil
+	})
+	kept.Seed = workSeed
 	kept.Expected = c.options.Expected
 	c.line("fixed work: %d cycles, %s", kept.Cycles, differences(kept))
+	return kept
+}
+
+// closest measures until no counter differs, workTries times at most, and returns the counters with their smaller differences. It says in a warning
+// if a measurement failed.
+func closest(measure func(try int) (*result.FixedWork, error)) *result.FixedWork {
+	var kept *result.FixedWork
+	var failed error
+	for try := 1; try <= workTries; try++ {
+		w, err := measure(try)
+		if err != nil {
+			failed = err
+			continue
+		}
+		if kept = closer(kept, w); kept.Cycles > 0 && len(differing(kept)) == 0 {
+			return kept
+		}
+	}
+	switch {
+	case kept == nil:
+		kept = &result.FixedWork{Counters: map[string][2]float64{}, Warnings: []string{fmt.Sprintf("the fixed work failed: %v", failed)}}
+	case failed != nil:
+		kept.Warnings = append(kept.Warnings, fmt.Sprintf("the fixed work was measured once, because the other measurement failed: %v", failed))
+	}
 	return kept
 }
 
@@ -98,10 +113,14 @@ func joinWork(sides [2]workCounts) *result.FixedWork {
 	return w
 }
 
-// closer returns the measurement b with each counter's values from a where those differ less. a may be nil.
+// closer returns the measurement b with each counter's values from a where those differ less. a may be nil. If one of them has no cycles, its
+// sides did different work, and the other is returned as it is.
 func closer(a, b *result.FixedWork) *result.FixedWork {
-	if a == nil {
+	switch {
+	case a == nil || a.Cycles == 0:
 		return b
+	case b.Cycles == 0:
+		return a
 	}
 	for name, values := range b.Counters {
 		if before, counted := a.Counters[name]; counted && math.Abs(before[1]-before[0]) < math.Abs(values[1]-values[0]) {

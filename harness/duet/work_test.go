@@ -89,6 +89,46 @@ func TestTheSmallerDifferenceCounts(t *testing.T) {
 	assert.Equal(t, of(10, 12), closer(nil, of(10, 12)))
 	assert.Equal(t, of(10, 11), closer(of(10, 11), of(13, 14)))
 	assert.Equal(t, of(10, 10), closer(of(13, 10), of(10, 11)))
+	other := &result.FixedWork{Counters: map[string][2]float64{result.WorkStorageSets: {9, 9}}}
+	assert.Equal(t, of(10, 11), closer(of(10, 11), other), "its sides did different work")
+	assert.Equal(t, of(10, 11), closer(other, of(10, 11)))
+}
+
+// A measurement that failed is not forgotten when the other one finds a difference.
+func TestFixedWorkIsMeasuredAgain(t *testing.T) {
+	of := func(change float64) *result.FixedWork {
+		return &result.FixedWork{Cycles: 9, Counters: map[string][2]float64{result.WorkStorageSets: {10, change}}}
+	}
+	for name, test := range map[string]struct {
+		tries   []any // each a value of the change, or nil for a failure
+		change  float64
+		warning string
+	}{
+		"equal at once":       {[]any{10.0}, 10, ""},
+		"equal the next time": {[]any{12.0, 10.0}, 10, ""},
+		"never equal":         {[]any{12.0, 13.0}, 12, ""},
+		"the second failed":   {[]any{12.0, nil}, 12, "the fixed work was measured once, because the other measurement failed: the connection broke"},
+		"the first failed":    {[]any{nil, 12.0}, 12, "the fixed work was measured once, because the other measurement failed: the connection broke"},
+		"equal after a fail":  {[]any{nil, 10.0}, 10, ""},
+		"both failed":         {[]any{nil, nil}, 0, "the fixed work failed: the connection broke"},
+	} {
+		tries := 0
+		w := closest(func(try int) (*result.FixedWork, error) {
+			tries++
+			assert.Equal(t, tries, try, name)
+			if value, ok := test.tries[try-1].(float64); ok {
+				return of(value), nil
+			}
+			return nil, errBroken
+		})
+		assert.Len(t, test.tries, tries, name)
+		assert.InDelta(t, test.change, w.Counters[result.WorkStorageSets][1], 0, name)
+		if test.warning == "" {
+			assert.Empty(t, w.Warnings, name)
+		} else {
+			assert.Equal(t, []string{test.warning}, w.Warnings, name)
+		}
+	}
 }
 
 func TestFixedWorkHasSettingsOfItsOwn(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -33,7 +34,7 @@ type SelfTest struct {
 	Together bool              `json:"together,omitempty"`
 	CPUs     []result.SideCPUs `json:"cpus,omitempty"`
 	Alpha    float64           `json:"alpha"` // of all looks together
-	// Commits are those that the pieces were built from, in the order of their first piece.
+	// Commits are those that the pieces with generations or runs were built from, in the order of their first piece.
 	Commits      []SelfTestCommit      `json:"commits"`
 	Kinds        []SelfTestOf          `json:"kinds"`
 	Counters     []SelfTestCounter     `json:"counters,omitempty"`
@@ -41,10 +42,11 @@ type SelfTest struct {
 	Calibrations []SelfTestCalibration `json:"calibrations,omitempty"`
 }
 
-// SelfTestCommit is a commit that pieces were measured of.
+// SelfTestCommit is a commit that pieces were measured of on one host.
 type SelfTestCommit struct {
 	Commit string    `json:"commit"`
 	Dirty  bool      `json:"dirty,omitempty"`
+	Host   string    `json:"host"` // its model of CPU, and how many it has
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
 	Pieces int       `json:"pieces"`
@@ -95,6 +97,7 @@ type SelfTestFigure struct {
 type SelfTestCalibration struct {
 	Fault   string    `json:"fault"`
 	Metric  string    `json:"metric"`
+	Load    string    `json:"load,omitempty"` // identifies the load and the conditions of the duet that it is from
 	Time    time.Time `json:"time"`
 	Commit  string    `json:"commit"`
 	Planted string    `json:"planted"`
@@ -186,13 +189,20 @@ func (t *SelfTest) provenance(bank SelfTestBank) {
 		if finished.After(t.Finished) {
 			t.Finished, t.Command, t.Host, t.GoVersion = finished, m.Command, m.Host, m.Build.GoVersion
 		}
-		at := slices.IndexFunc(t.Commits, func(c SelfTestCommit) bool { return c.Commit == commit && c.Dirty == dirty })
+		host := fmt.Sprintf("%s, %s", cmp.Or(m.Host.CPUModel, "unknown CPU"), render.Plural(m.Host.CPUs, "CPU"))
+		at := slices.IndexFunc(t.Commits, func(c SelfTestCommit) bool { return c.Commit == commit && c.Dirty == dirty && c.Host == host })
 		if at < 0 {
 			at = len(t.Commits)
-			t.Commits = append(t.Commits, SelfTestCommit{Commit: commit, Dirty: dirty, First: started})
+			t.Commits = append(t.Commits, SelfTestCommit{Commit: commit, Dirty: dirty, Host: host, First: started, Last: finished})
 		}
-		t.Commits[at].Last = finished
-		t.Commits[at].Pieces++
+		c := &t.Commits[at]
+		if started.Before(c.First) {
+			c.First = started
+		}
+		if finished.After(c.Last) {
+			c.Last = finished
+		}
+		c.Pieces++
 	}
 	for _, p := range bank.Pieces {
 		t.Scenario, t.Durability = p.Duet.Scenario, p.Duet.Manifest.Durability()
@@ -210,7 +220,9 @@ func (t *SelfTest) provenance(bank SelfTestBank) {
 func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (SelfTestOf, error) {
 	of := SelfTestOf{SelfTestKind: kind, Pieces: len(pieces)}
 	of.Planted = planted(pieces)
-	all := JudgeDuet(join(pieces...), 1, plan.Policy)
+	whole := join(pieces...)
+	whole.Generations = slices.DeleteFunc(whole.Generations, func(g result.Generation) bool { return g.Verdict == result.Incorrect }) // else there are no figures
+	all := JudgeDuet(whole, 1, plan.Policy)
 	if all.Verdict == result.Misconfigured {
 		return of, fmt.Errorf("the pieces of %s, the first in %s: %s", kind.Name, pieces[0].Folder, strings.Join(all.Reasons, "; "))
 	}

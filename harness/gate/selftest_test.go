@@ -51,6 +51,7 @@ func trialOf(t *testing.T, of gate.SelfTestOf, looks int, disjoint bool) gate.Tr
 func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 	bank := gate.SelfTestBank{Pieces: append(pieces("identical", 13, losses{}), pieces("cpu-10", 6, losses{server: 0.10, rate: 0.06})...)}
 	bank.Pieces[2].Duet.Sides[0].Commit = "another"
+	bank.Pieces[2].Duet.Manifest.Host = result.Host{CPUModel: "a CPU", CPUs: 4}
 	newest := bank.Pieces[18].Duet
 	newest.SliceMs, newest.Together, newest.CPUs = 10, true, []result.SideCPUs{{Servers: []int{0}}, {Servers: []int{1}}}
 	bank.Pieces[13].Duet.Sides[1].Env = []string{"PRONY_PLANTED=work:500"}
@@ -88,7 +89,7 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 
 	require.Len(t, test.Commits, 2)
 	assert.Equal(t, 18, test.Commits[0].Pieces)
-	assert.Equal(t, gate.SelfTestCommit{Commit: "another", First: bank.Pieces[2].Duet.Started, Last: bank.Pieces[2].Duet.Finished, Pieces: 1}, test.Commits[1])
+	assert.Equal(t, gate.SelfTestCommit{Commit: "another", Host: "a CPU, 4 CPUs", First: bank.Pieces[2].Duet.Started, Last: bank.Pieces[2].Duet.Finished, Pieces: 1}, test.Commits[1])
 	assert.Equal(t, bank.Pieces[12].Duet.Finished, test.Finished)
 	assert.Equal(t, "none", test.Durability)
 	assert.InDelta(t, 10, test.SliceMs, 0)
@@ -99,6 +100,57 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, test, again, "the same bank has the same self-test")
 	assert.Len(t, bank.Pieces[0].Duet.Generations, 14, "the bank is left as it was")
+}
+
+// Each host has a row of its commits, from the first of their pieces to the last, whatever their kind.
+func TestSelfTestNamesCommitsAndHosts(t *testing.T) {
+	bank := gate.SelfTestBank{Pieces: pieces("identical", 3, losses{})}
+	bank.Pieces[1].Duet.Manifest.Host = result.Host{CPUModel: "a CPU", CPUs: 4}
+	commit, from, to := bank.Pieces[0].Duet.Sides[0].Commit, bank.Pieces[0].Duet.Started.Add(-time.Hour), bank.Pieces[0].Duet.Started.Add(time.Minute)
+	for _, started := range []time.Time{from, to} {
+		one := ran(0, 100_000)
+		one.Result.Started, one.Result.Finished, one.Result.Manifest.Build.Commit = started, started.Add(time.Second), commit
+		bank.Checks = append(bank.Checks, gate.CheckPiece{Runs: []gate.CheckRun{one}})
+	}
+	plan := selfTestPlan()
+	plan.Baselines = smokeBaseline(t)
+	test, err := gate.RunSelfTest(bank, plan)
+	require.NoError(t, err)
+	assert.Equal(t, []gate.SelfTestCommit{
+		{Commit: commit, Host: "unknown CPU, 0 CPUs", First: from, Last: bank.Pieces[2].Duet.Finished, Pieces: 4},
+		{Commit: commit, Host: "a CPU, 4 CPUs", First: bank.Pieces[1].Duet.Started, Last: bank.Pieces[1].Duet.Finished, Pieces: 1},
+	}, test.Commits)
+}
+
+// Fixed work is that of one piece of the bank, and a drawn trial has that of one piece drawn at random.
+func TestDrawnTrialsDrawTheirFixedWork(t *testing.T) {
+	bank := gate.SelfTestBank{Pieces: pieces("identical", 8, losses{})}
+	for i := range bank.Pieces {
+		bank.Pieces[i].Duet.Work = &result.FixedWork{Cycles: 1000, Counters: map[string][2]float64{result.WorkStorageSets: {2000, 2000}}}
+	}
+	bank.Pieces[0].Duet.Work.Counters[result.WorkStorageSets] = [2]float64{2000, 2500}
+	test, err := gate.RunSelfTest(bank, selfTestPlan())
+	require.NoError(t, err)
+	same := kindOf(t, test, "identical")
+	assert.Equal(t, 1, trialOf(t, same, 1, true).Red())
+	drawn := trialOf(t, same, 1, false)
+	assert.Positive(t, drawn.Red())
+	assert.Less(t, drawn.Red(), drawn.Trials/2)
+}
+
+// A side that is incorrect in one generation is a red trial, and takes the figures from no other.
+func TestSelfTestWithAnIncorrectGeneration(t *testing.T) {
+	bank := gate.SelfTestBank{Pieces: pieces("cpu-10", 6, losses{server: 0.10, rate: 0.06})}
+	bank.Pieces[0].Duet.Generations[3].Verdict = result.Incorrect
+	test, err := gate.RunSelfTest(bank, selfTestPlan())
+	require.NoError(t, err)
+	slow := kindOf(t, test, "cpu-10")
+	assert.Equal(t, 1, trialOf(t, slow, 1, true).Verdicts[result.Incorrect])
+	f, ok := slow.Figure(result.ServerCPUUsPerCycle)
+	require.True(t, ok)
+	assert.InDelta(t, 0.10, f.Loss, 0.01)
+	assert.Equal(t, 6*14-1, slow.Generations)
+	assert.Len(t, bank.Pieces[0].Duet.Generations, 14)
 }
 
 func TestSelfTestOfFewPieces(t *testing.T) {
@@ -171,7 +223,9 @@ func ran(loss, rate float64) gate.CheckRun {
 	}}
 }
 
-func TestSelfTestSaysWhatCheckMisses(t *testing.T) {
+// smokeBaseline has a floor of 60,000 cycles a second.
+func smokeBaseline(t *testing.T) *gate.Baselines {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "smoke.hcl"), []byte(`
 baseline "smoke" {
@@ -182,8 +236,12 @@ baseline "smoke" {
 }`), 0o600))
 	baselines, err := gate.LoadBaselines(dir)
 	require.NoError(t, err)
+	return baselines
+}
+
+func TestSelfTestSaysWhatCheckMisses(t *testing.T) {
 	plan := selfTestPlan()
-	plan.Baselines = baselines
+	plan.Baselines = smokeBaseline(t)
 	bank := gate.SelfTestBank{Checks: []gate.CheckPiece{
 		{Runs: []gate.CheckRun{ran(0, 100_000), ran(0.1, 90_000), ran(0.5, 61_000), ran(0.84, 16_000)}},
 		{Runs: []gate.CheckRun{ran(0, 50_000), ran(0.1, 45_000), ran(0.5, 25_000), ran(0.84, 8_000)}},

@@ -66,8 +66,8 @@ func decide(looks []SelfTestPiece, policy DuetPolicy) (c *result.Comparison) {
 // drawnTwice is how much larger a bank must be than a trial, so that drawn trials differ from each other.
 const drawnTwice = 2
 
-// draw judges trials whose generations are drawn at random from those of all pieces, each at most once in a trial. There are no trials
-// if the pieces are too few.
+// draw judges trials whose generations are drawn at random from those of all pieces, each at most once in a trial, and whose fixed work is
+// that of one piece. There are no trials if the pieces are too few.
 func draw(pieces []SelfTestPiece, looks int, plan SelfTestPlan, seed uint64) Trial {
 	t := Trial{Looks: looks}
 	whole := join(pieces...)
@@ -75,12 +75,23 @@ func draw(pieces []SelfTestPiece, looks int, plan SelfTestPlan, seed uint64) Tri
 	if each == 0 || len(whole.Generations) < drawnTwice*looks*each {
 		return t
 	}
+	var works []*result.FixedWork
+	for _, p := range pieces {
+		if p.Duet.Work != nil {
+			works = append(works, p.Duet.Work)
+		}
+	}
 	random := rand.New(rand.NewPCG(seed, uint64(looks)))
 	for range plan.Drawn {
+		var work *result.FixedWork // of the whole trial, as a duet has it
+		if len(works) > 0 {
+			work = works[random.IntN(len(works))]
+		}
 		order := random.Perm(len(whole.Generations))
 		of := make([]SelfTestPiece, looks)
 		for i := range of {
 			d := *whole
+			d.Work = work
 			d.Generations = make([]result.Generation, each)
 			for j := range d.Generations {
 				d.Generations[j] = whole.Generations[order[i*each+j]]

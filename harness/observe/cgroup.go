@@ -190,6 +190,16 @@ func isRootGroup(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
+// CPUTime returns the CPU time that this process's control groups allow, in CPUs: 1.5 is one and a half seconds in each second. It is infinite
+// if they allow all or can't be read.
+func CPUTime() float64 {
+	limit, ok := cpuLimit(readCgroups().cpuMax())
+	if !ok {
+		return math.Inf(1)
+	}
+	return limit
+}
+
 // cpuLimit returns how many CPUs a limit "QUOTA PERIOD" allows; ok is false for anything else.
 func cpuLimit(cpuMax string) (cpus float64, ok bool) {
 	quotaText, periodText, found := strings.Cut(cpuMax, " ")

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -107,4 +108,14 @@ func TestCgroupUnknownWhenNothingIsMounted(t *testing.T) {
 	assert.Equal(t, unknown, cgroups{}.cpuMax())
 	assert.Equal(t, unknown, cgroups{groups: []procfs.Cgroup{{Path: "/"}}}.memoryMax())
 	assert.Equal(t, unknown, version2(t.TempDir(), "/", "/").cpuMax())
+}
+
+// The CPU time of this process is what its limit says.
+func TestCPUTime(t *testing.T) {
+	want, ok := cpuLimit(readCgroups().cpuMax())
+	if !ok {
+		want = math.Inf(1)
+	}
+	assert.Equal(t, want, CPUTime())
+	assert.Positive(t, CPUTime())
 }

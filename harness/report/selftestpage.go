@@ -32,8 +32,8 @@ func SelfTestPage(t *gate.SelfTest) string {
 	selfTestChecks(p, t)
 	selfTestProvenance(p, t)
 	p.heading(2, "What this does not measure")
-	p.paragraph("One host and one scenario. Losses that come only under another load, with more cores, or with replicas, are not in it; neither are" +
-		" hosts noisier than this one was in these hours. The amounts that are planted are calibrated for a bank and corrected by what its pieces" +
+	p.paragraph("One scenario, on the hosts that are named above. Losses that come only under another load, with more cores, or with replicas, are not in it; neither are" +
+		" hosts noisier than these were in these hours. The amounts that are planted are calibrated for a bank and corrected by what its pieces" +
 		" measure: by how much the changes were really slower is measured above.")
 	return p.String()
 }
@@ -204,7 +204,7 @@ func selfTestChecks(p *page, t *gate.SelfTest) {
 // selfTestProvenance says what was measured, when, and with which amounts.
 func selfTestProvenance(p *page, t *gate.SelfTest) {
 	p.heading(2, "Provenance")
-	p.paragraph("%s; %s; %s, kernel %s, %s. The bank is of these commits, all of the same scenario:", code(strings.Join(t.Command, " ")), t.GoVersion,
+	p.paragraph("%s; %s; %s, kernel %s, %s. The bank has duets of one scenario, and runs that baselines judge, of these commits:", code(strings.Join(t.Command, " ")), t.GoVersion,
 		machine(t.Host), t.Host.Kernel, t.Host.Filesystem)
 	var rows [][]string
 	for _, c := range t.Commits {
@@ -212,9 +212,9 @@ func selfTestProvenance(p *page, t *gate.SelfTest) {
 		if c.Dirty {
 			commit += " with local changes"
 		}
-		rows = append(rows, []string{commit, minute(c.First), minute(c.Last), fmt.Sprint(c.Pieces)})
+		rows = append(rows, []string{commit, text(c.Host), minute(c.First), minute(c.Last), fmt.Sprint(c.Pieces)})
 	}
-	p.table([]string{"commit", "from (UTC)", "to (UTC)", ">pieces"}, rows)
+	p.table([]string{"commit", "host", "from (UTC)", "to (UTC)", ">pieces"}, rows)
 	if len(t.Calibrations) == 0 {
 		return
 	}

@@ -24,8 +24,8 @@ func selfTestFixture() *gate.SelfTest {
 		Started: at, Finished: at.Add(50 * time.Hour), Within: 90, Looks: 3, Alpha: 0.005,
 		SliceMs: 10, CPUs: []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}},
 		Commits: []gate.SelfTestCommit{
-			{Commit: "0123456789", First: at, Last: at.Add(time.Hour), Pieces: 40},
-			{Commit: "9876543210", Dirty: true, First: at.Add(49 * time.Hour), Last: at.Add(50 * time.Hour), Pieces: 20},
+			{Commit: "0123456789", Host: "a CPU, 2 CPUs", First: at, Last: at.Add(time.Hour), Pieces: 40},
+			{Commit: "9876543210", Dirty: true, Host: "another CPU, 4 CPUs", First: at.Add(49 * time.Hour), Last: at.Add(50 * time.Hour), Pieces: 20},
 		},
 		Counters: []gate.SelfTestCounter{
 			{Metric: result.ServerAllocsPerCycle, Pairs: 40, False: 1, Called: 39, FalseMost: 0.114, CalledLeast: 0.887},
@@ -84,6 +84,12 @@ func TestSelfTestPage(t *testing.T) {
 	assert.NotContains(t, page, "## Counters")
 	_, err = report.SelfTestPlot(few)
 	require.Error(t, err)
+	few.Kinds = selfTestFixture().Kinds[2:3]
+	_, err = report.SelfTestPlot(few)
+	require.NoError(t, err)
+	few.Kinds[0].Figures = nil
+	_, err = report.SelfTestPlot(few)
+	require.Error(t, err, "a slower change has no place where nobody knows what it loses")
 }
 
 // The published page follows from the data beside it.

@@ -69,11 +69,13 @@ func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []intervalPoint)
 		if !ok || cpu != (k.Same() || k.Fault == "work") {
 			continue
 		}
-		point := intervalPoint{value: 100 * float64(trial.Red()) / float64(trial.Trials), low: 100 * trial.Low, high: 100 * trial.High}
-		if f, ok := k.Figure(k.Metric); ok {
-			point.x = 100 * f.Loss
+		f, ok := k.Figure(k.Metric)
+		if !ok && !k.Same() {
+			continue // what it loses is not known
 		}
-		points = append(points, point)
+		points = append(points, intervalPoint{
+			x: 100 * f.Loss, value: 100 * float64(trial.Red()) / float64(trial.Trials), low: 100 * trial.Low, high: 100 * trial.High,
+		})
 	}
 	return points
 }

@@ -232,12 +232,16 @@ func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
 	require.NoError(t, minutes(t, other, 1))
 	other.conditions.CPUs = ""
 	require.NoError(t, minutes(t, other, 1))
+	require.NoError(t, minutes(t, selfTesting(t, host, bank, "counters"), 1))
+	other.kinds = []string{"counters"}
+	require.NoError(t, minutes(t, other, 1))
 	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--json")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "5 pieces of another scenario, with looks, slices or phases of another length, or on CPUs chosen otherwise, than the newest one are left out")
+	assert.Contains(t, got.stderr, "6 pieces of another scenario, with looks, slices or phases of another length, or on CPUs chosen otherwise, than the newest one are left out")
 	var test gate.SelfTest
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &test))
 	assert.Equal(t, 2, test.Kinds[0].Pieces)
+	assert.Equal(t, gate.CounterPairs, test.Counters[0].Pairs)
 }
 
 // What the bank has of other conditions does not count when the next kind is chosen.
@@ -249,6 +253,18 @@ func TestSelfTestCountsPiecesThatFitTheNext(t *testing.T) {
 	old.conditions.CPUs = "each has its own"
 	require.NoError(t, minutes(t, old, 1))
 	assert.Equal(t, map[string]int{"identical": 3, "layout": 1}, bankedKinds(t, bank), "the first piece of the new conditions")
+
+	slower := selfTesting(t, host, bank, "cpu-10")
+	calibrated := func() []gate.SelfTestCalibration {
+		require.NoError(t, minutes(t, slower, 1))
+		all, err := readCalibrations(bank)
+		require.NoError(t, err)
+		return all
+	}
+	assert.Len(t, calibrated(), 2, "of CPU time and of the rate")
+	assert.Len(t, calibrated(), 2)
+	slower.conditions.CPUs = "each has its own"
+	assert.Len(t, calibrated(), 4, "a calibration is of its conditions")
 }
 
 // Each fault is planted on the side of the change, in the process that it is for, with an amount that loses what is wanted.

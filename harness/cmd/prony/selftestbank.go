@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,14 +44,26 @@ type calibrationDocument struct {
 // bankVersion is that of the documents above.
 const bankVersion = 2
 
-// loadOf identifies what the duets of a scenario measure: two scenarios with the same topology and workloads are the same load, as long as
-// the duets have the same conditions.
-func loadOf(s *scenario.Scenario, of duet.Conditions) (string, error) {
-	data, err := json.Marshal(struct {
-		Topology   scenario.Topology
-		Workloads  []scenario.Workload
-		Conditions duet.Conditions
-	}{s.Topology, s.Workloads, of})
+// loadOf identifies what the pieces of a kind measure of a scenario: two scenarios with the same topology and workloads are the same load, as long as
+// the duets have the same conditions. Fixed work has neither workloads nor conditions, and runs have no conditions.
+func loadOf(kind string, s *scenario.Scenario, of duet.Conditions) (string, error) {
+	var load any
+	switch kind {
+	case gate.CountersKind:
+		load = s.Topology
+	case gate.CheckKind:
+		load = struct {
+			Topology  scenario.Topology
+			Workloads []scenario.Workload
+		}{s.Topology, s.Workloads}
+	default:
+		load = struct {
+			Topology   scenario.Topology
+			Workloads  []scenario.Workload
+			Conditions duet.Conditions
+		}{s.Topology, s.Workloads, of}
+	}
+	data, err := json.Marshal(load)
 	if err != nil {
 		return "", fmt.Errorf("identify the load of scenario %q: %w", s.Name, err)
 	}
@@ -65,8 +78,22 @@ type storedBank struct {
 	left int // pieces that do not fit the newest one
 }
 
-// readBank reads a bank: the calibration, and all pieces that have the load and the length of look of the newest duet. within is that
-// length in seconds.
+// judgedWith reports whether pieces are judged together: duets of the same load and length of look, also of different kinds, and others of
+// one kind and load.
+func (d pieceDocument) judgedWith(other pieceDocument) bool {
+	return d.group() == other.group() && d.Load == other.Load && (d.group() != "" || d.Within == other.Within)
+}
+
+// group is the kind of pieces that are judged apart, and "" for all others.
+func (d pieceDocument) group() string {
+	if d.Kind == gate.CheckKind || d.Kind == gate.CountersKind {
+		return d.Kind
+	}
+	return ""
+}
+
+// readBank reads a bank: the calibration, and all pieces that are judged with the newest duet, fixed work or check. within is the length of
+// a duet's look in seconds.
 func readBank(dir string) (bank storedBank, within float64, err error) {
 	if bank.Calibrations, err = readCalibrations(dir); err != nil {
 		return bank, 0, err
@@ -75,15 +102,16 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 	if err != nil {
 		return bank, 0, err
 	}
-	var newest pieceDocument
+	newest := map[string]pieceDocument{}
 	for _, d := range documents { // in the order of time
-		if d.Kind != gate.CheckKind && d.Kind != gate.CountersKind {
-			newest = d
-		}
+		newest[d.group()] = d
 	}
+	bank.Calibrations = slices.DeleteFunc(bank.Calibrations, func(c gate.SelfTestCalibration) bool { return c.Load != newest[""].Load })
 	for i, d := range documents {
 		folder := filepath.Join(dir, names[i])
 		switch {
+		case !d.judgedWith(newest[d.group()]):
+			bank.left++
 		case d.Kind == gate.CheckKind:
 			piece := gate.CheckPiece{}
 			if err := readJSONFile(filepath.Join(folder, checkFile), &piece); err != nil {
@@ -97,8 +125,6 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 				return bank, 0, err
 			}
 			bank.Works = append(bank.Works, works...)
-		case d.Load != newest.Load || d.Within != newest.Within:
-			bank.left++
 		default:
 			piece, err := readDuetPiece(folder, d)
 			if err != nil {
@@ -107,7 +133,7 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 			bank.Pieces = append(bank.Pieces, piece)
 		}
 	}
-	return bank, newest.Within, nil
+	return bank, newest[""].Within, nil
 }
 
 // readKind reads the pieces of a bank that are like one: of the same kind, load and length of look.
@@ -117,7 +143,7 @@ func readKind(dir string, like pieceDocument) (same []gate.SelfTestPiece, err er
 		return nil, err
 	}
 	for i, d := range documents {
-		if d.Kind != like.Kind || d.Load != like.Load || d.Within != like.Within {
+		if d.Kind != like.Kind || !d.judgedWith(like) {
 			continue
 		}
 		piece, err := readDuetPiece(filepath.Join(dir, names[i]), d)

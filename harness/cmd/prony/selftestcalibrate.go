@@ -20,7 +20,7 @@ const (
 	calibrationTries       = 4
 
 	// excessUnsure is how large half of the interval may be, as a part of what the amount adds. A calibration that is less sure is made
-	// again.
+	// again, until it was made calibrationTries times.
 	excessUnsure = 0.25
 )
 
@@ -58,19 +58,29 @@ func planting(fault string, amount float64) (variable string, planted float64) {
 	return "PRONY_PLANTED=" + fmt.Sprintf(unit.text, number), planted
 }
 
-// calibration returns what a fault adds to a figure: as the bank has it, or else measured now and stored in the bank.
+// calibration returns what a fault adds to a figure under the load and the conditions of the duets: as the bank has it, or else measured now and
+// stored in the bank.
 func (m *selfTestMeasuring) calibration(ctx context.Context, fault, metric string) (gate.SelfTestCalibration, error) {
 	all, err := readCalibrations(m.bank)
 	if err != nil {
 		return gate.SelfTestCalibration{}, err
 	}
-	is := func(c gate.SelfTestCalibration) bool { return c.Fault == fault && c.Metric == metric }
+	load, err := loadOf("", m.scenario, m.conditions)
+	if err != nil {
+		return gate.SelfTestCalibration{}, err
+	}
+	is := func(c gate.SelfTestCalibration) bool {
+		return c.Fault == fault && c.Metric == metric && c.Load == load
+	}
 	if at := slices.IndexFunc(all, is); at >= 0 {
 		return all[at], nil
 	}
 	found, err := m.calibrate(ctx, fault)
 	if err != nil {
 		return gate.SelfTestCalibration{}, fmt.Errorf("calibrate %s: %w", fault, err)
+	}
+	for i := range found {
+		found[i].Load = load
 	}
 	if err := writeCalibrations(m.bank, append(all, found...)); err != nil {
 		return gate.SelfTestCalibration{}, err

@@ -81,20 +81,20 @@ func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error
 	return nil
 }
 
-// next returns the kind that has the smallest part of its wanted pieces in the bank; the first of several such kinds. Duets of another load
-// or length of look are not counted, since they are not judged with the next ones.
+// next returns the kind that has the smallest part of its wanted pieces in the bank; the first of several such kinds. Pieces that are not judged with
+// the next ones are not counted.
 func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 	_, documents, err := readPieces(m.bank)
 	if err != nil {
 		return least, err
 	}
-	load, err := loadOf(m.scenario, m.conditions)
-	if err != nil {
-		return least, err
-	}
 	have := map[string]int{}
 	for _, d := range documents {
-		if d.Kind == gate.CountersKind || d.Kind == gate.CheckKind || d.Load == load && d.Within == m.within.Seconds() {
+		next, err := m.document(d.Kind)
+		if err != nil {
+			return least, err
+		}
+		if d.judgedWith(next) {
 			have[d.Kind]++
 		}
 	}
@@ -111,13 +111,22 @@ func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 	return least, nil
 }
 
+// document says what the next piece of a kind is.
+func (m *selfTestMeasuring) document(kind string) (pieceDocument, error) {
+	s := m.scenario
+	if kind == gate.CheckKind {
+		s = m.smoke
+	}
+	load, err := loadOf(kind, s, m.conditions)
+	return pieceDocument{Version: bankVersion, Kind: kind, Load: load, Within: m.within.Seconds()}, err
+}
+
 // piece measures and stores one piece.
 func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) error {
-	load, err := loadOf(m.scenario, m.conditions)
+	d, err := m.document(kind.Name)
 	if err != nil {
 		return err
 	}
-	d := pieceDocument{Version: bankVersion, Kind: kind.Name, Load: load, Within: m.within.Seconds()}
 	started := m.now()
 	store, err := m.sides(ctx, kind, &d)
 	if err != nil {
