@@ -38,8 +38,10 @@ const (
 
 // Score is the effect of one fault on the load. Times count from the begin of the fault.
 type Score struct {
-	// FirstAck is when the first cycle was acknowledged after the outage; 0 without an outage.
+	// FirstAck is when the first cycle was acknowledged after the outage; 0 without an outage. If Silent, no cycle was acknowledged before the next
+	// fault and the window's end, and FirstAck is the time until then: how long the load was watched.
 	FirstAck time.Duration
+	Silent   bool
 	// BeforePerS is the rate in cycles a second since the load came back from the fault before this one, or since the first point. If
 	// that took less than half a second, or had no cycle, it is the rate before that fault.
 	BeforePerS float64
@@ -104,9 +106,9 @@ func Judge(s Series, events []Event) (Scores, error) {
 func (s Series) score(e Event, until time.Duration, before float64) (score Score, back time.Duration) {
 	score.BeforePerS = before
 	resumed := e.Began
-	if end, found := s.outage(e.Began, e.Done+gapLatest, until); found {
+	if end, ended, found := s.outage(e.Began, e.Done+gapLatest, until); found {
 		resumed = end
-		score.FirstAck = end - e.Began
+		score.FirstAck, score.Silent = end-e.Began, !ended
 	}
 	at, recovered := s.reaches(RecoveredShare*before, resumed, until)
 	score.Recovered = recovered
@@ -138,9 +140,9 @@ func (s Series) reaches(rate float64, from, until time.Duration) (at time.Durati
 	return at, false
 }
 
-// outage returns the end of the longest time without a cycle that begins from one time to another, and ends before
-// until if it ends at all.
-func (s Series) outage(from, latest, until time.Duration) (end time.Duration, found bool) {
+// outage returns the end of the longest time without a cycle that begins from one time to another. If it did not end before until, the end
+// is until, and ended is false.
+func (s Series) outage(from, latest, until time.Duration) (end time.Duration, ended, found bool) {
 	longest := gapLeast - 1
 	first, exact := s.find(from)
 	if !exact {
@@ -151,17 +153,17 @@ func (s Series) outage(from, latest, until time.Duration) (end time.Duration, fo
 		for j < len(s) && s[j].Total == s[i].Total && s[j].At < until {
 			j++
 		}
-		over := until
-		if j < len(s) {
-			over = min(until, s[j].At)
+		over, acknowledged := until, j < len(s) && s[j].Total != s[i].Total && s[j].At <= until
+		if acknowledged {
+			over = s[j].At
 		}
 		// One that was under way before is as long as what is left of it.
 		if begun := max(s[i].At, from); over-begun > longest {
-			longest, end, found = over-begun, over, true
+			longest, end, ended, found = over-begun, over, acknowledged, true
 		}
 		i = j
 	}
-	return end, found
+	return end, ended, found
 }
 
 // rate is that of the cycles from one time to another, a second.

@@ -69,7 +69,15 @@ func TestScores(t *testing.T) {
 		"no recovery": {
 			series(part{2000 * ms, 10}, part{6000 * ms, 0}),
 			[]Event{kill},
-			[]Score{{FirstAck: 4000 * ms, Recovery: 4000 * ms, DipPercent: 100}},
+			[]Score{{FirstAck: 4000 * ms, Silent: true, Recovery: 4000 * ms, DipPercent: 100}},
+		},
+		"an outage until the next fault": {
+			series(part{2000 * ms, 10}, part{5000 * ms, 0}, part{8000 * ms, 10}),
+			[]Event{{Began: 2000 * ms, Done: 2000 * ms, Healed: 2500 * ms}, {Began: 4000 * ms, Done: 4000 * ms, Healed: 4500 * ms}},
+			[]Score{
+				{FirstAck: 2000 * ms, Silent: true, Recovery: 2000 * ms, DipPercent: 100},
+				{FirstAck: 1010 * ms, Recovery: 1010 * ms, Recovered: true, DipPercent: 100, AfterPerS: 3000.0 / 3.5},
+			},
 		},
 		"each fault is judged by what comes before the next": {
 			series(part{2000 * ms, 10}, part{2200 * ms, 0}, part{4000 * ms, 10}, part{5000 * ms, 0}, part{8000 * ms, 10}),
@@ -88,6 +96,7 @@ func TestScores(t *testing.T) {
 				have := got.Events[i]
 				// Between two samples nobody knows when a cycle was acknowledged.
 				assert.InDelta(t, want.FirstAck, have.FirstAck, float64(SampleEvery))
+				assert.Equal(t, want.Silent, have.Silent)
 				assert.InDelta(t, want.Recovery, have.Recovery, 2*float64(SampleEvery))
 				assert.Equal(t, want.Recovered, have.Recovered)
 				assert.InDelta(t, want.DipPercent, have.DipPercent, 1e-6)

@@ -137,7 +137,7 @@ func readLimits(b *hclfile.Block) (limits []Limit, seen map[string]string) {
 	if len(floors)+len(ceilings) == 0 {
 		b.Problem(fmt.Sprintf("%s has no limit", b), "lost, duplicated and corrupted are judged without a baseline; add a floor or a ceiling on another metric")
 	}
-	// No metric of a point has both kinds: a floor is for one that should be high, a ceiling for one that should be low.
+	// A floor is for a metric that should be high, a ceiling for one that should be low. What servers promise may have both.
 	seen = map[string]string{}
 	read := func(block *hclfile.Block, kind Kind) {
 		limit, ok := readLimit(block, kind)

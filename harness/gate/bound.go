@@ -249,13 +249,9 @@ func (l *limits) time() {
 		l.unknown = true
 		return
 	}
-	var cycles uint64
-	var seconds float64
-	for i := range l.rounds {
-		cycles, seconds = cycles+l.rounds[i].Cycles, seconds+l.rounds[i].WindowSeconds
-	}
 	shards := max(1, topology.Shards)
-	b, known := result.BudgetOf(result.MergeStages(l.rounds), cycles, seconds, shards)
+	cover := result.StagesCover(l.rounds)
+	b, known := result.BudgetOf(result.MergeStages(l.rounds), cover.Cycles, cover.Seconds, shards)
 	if busy := b.DecideUs + b.ApplyUs; known && busy+b.RestUs > 0 {
 		part := busy / (busy + b.RestUs)
 		l.found = append(l.found, resource{result.BoundGoroutine, part, saturated, "the goroutine that decides for a shard works " + render.PercentTo(part, 0) + " of the time"})

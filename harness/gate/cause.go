@@ -170,7 +170,8 @@ func stageOf(name string) measure {
 	return func(r *result.Round) (stat.Counted, bool) {
 		for _, s := range r.Stages {
 			if s.Name == name {
-				return stat.Counted{Value: 1e3 * s.SumMs / float64(r.Cycles), Events: float64(s.Count)}, true
+				cover := result.StagesCover([]result.Round{*r})
+				return stat.Counted{Value: 1e3 * s.SumMs / float64(cover.Cycles), Events: float64(s.Count)}, cover.Cycles > 0
 			}
 		}
 		return stat.Counted{}, false

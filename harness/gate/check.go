@@ -244,10 +244,11 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 	return findings
 }
 
-// holdsAt reports whether a limit, of all that a baseline has, holds for a point: it names the point, or no point where no other limit does.
+// holdsAt reports whether a limit, of all that a baseline has, holds for a point: it names the point, or no point where no other limit of its kind
+// does.
 func (l Limit) holdsAt(point string, limits []Limit) bool {
 	own := func(o Limit) bool {
-		return o.Metric == l.Metric && o.HostClass == l.HostClass && o.RelativeTo == l.RelativeTo && o.Workload == l.Workload && o.Point == point
+		return o.Metric == l.Metric && o.Kind == l.Kind && o.HostClass == l.HostClass && o.RelativeTo == l.RelativeTo && o.Workload == l.Workload && o.Point == point
 	}
 	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }

@@ -46,14 +46,11 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	if e.us = meanCycleUs(rounds); e.us == 0 {
 		return e, false
 	}
-	var cycles uint64
-	for i := range rounds {
-		cycles += rounds[i].Cycles
-	}
+	cover := result.StagesCover(rounds)
 	e.fsyncs, e.fsyncUs = meanOf(rounds, metricOf(result.StorageFsyncsPerCycle)), meanOf(rounds, metricOf(result.StorageFsyncUsPerCycle))
 	e.stages = map[string]stageEvidence{}
 	for _, s := range result.MergeStages(rounds) {
-		e.stages[s.Name] = stageEvidence{us: 1e3 * s.SumMs / float64(cycles), meanUs: 1e3 * s.MeanMs(), p50Us: 1e3 * s.P50Ms}
+		e.stages[s.Name] = stageEvidence{us: 1e3 * s.SumMs / float64(cover.Cycles), meanUs: 1e3 * s.MeanMs(), p50Us: 1e3 * s.P50Ms}
 	}
 	for i, generator := range []bool{false, true} {
 		side := sideEvidence{locks: map[string]result.Lock{}, functions: charged(r, "cpu", generator, 1e-3)}

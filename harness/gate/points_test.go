@@ -99,6 +99,27 @@ func TestLimitsOfPoints(t *testing.T) {
 	}
 }
 
+// A floor of a point leaves the ceiling of all points as it is, and a ceiling of its own takes its place there.
+func TestBothKindsOfLimitOfAPoint(t *testing.T) {
+	b, err := baselines(t, `
+baseline "scaling" {
+  ceiling "storage_fsyncs_per_cycle" { max = 0.006  because = "they are shared" }
+  floor "storage_fsyncs_per_cycle" { min = 0.002  point = "shards=1"  because = "they are promised" }
+  ceiling "storage_fsyncs_per_cycle" { max = 6  point = "shards=4"  because = "they are not shared" }
+}
+`)
+	require.NoError(t, err)
+	r := scaling()
+	for i := range r.Points {
+		r.Points[i].Metrics["storage_fsyncs_per_cycle"] = result.Metric{Median: 5, Low: 5, High: 5, N: 3}
+	}
+	report := Check(b, r)
+	assert.Equal(t, result.Regressed, report.Verdict)
+	require.Len(t, report.Reasons, 2)
+	assert.Contains(t, report.Reasons[0], "shards=1: storage_fsyncs_per_cycle 5 is above the ceiling 0.006")
+	assert.Contains(t, report.Reasons[1], "shards=2: storage_fsyncs_per_cycle 5 is above the ceiling 0.006")
+}
+
 // Where to look is said of the points at fault alone.
 func TestWhereOfPoints(t *testing.T) {
 	b, err := baselines(t, pointsBaseline)

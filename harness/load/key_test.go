@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -129,4 +130,18 @@ func TestRepetitionsThatAreRefused(t *testing.T) {
 		assert.Greater(t, o.RefusedEnqueues.Count, cfg.Ledger.Totals().Refused)
 		assert.Zero(t, balance.Lost+balance.Duplicated+balance.Rekeyed, "%v", balance.Samples)
 	})
+}
+
+// The latency of an enqueue does not count the time in which the producer enqueued the tasks before again.
+func TestLatencyBesideRepetitions(t *testing.T) {
+	for _, inFlight := range []int{0, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroker()
+			b.enqueueDelay, b.ackDelay = 10*time.Millisecond, 0
+			o, err := Run(t.Context(), config(b, repeating(1, func(w *scenario.Workload) { w.Producers, w.InFlight = 1, inFlight })))
+			require.NoError(t, err)
+			require.NotZero(t, o.EnqueueLatency.TotalCount())
+			assert.InEpsilon(t, 10*time.Millisecond, o.EnqueueLatency.Max(), 0.01, "in flight: %d", inFlight)
+		})
+	}
 }

@@ -30,6 +30,7 @@ type producer struct {
 	outcomes []error
 	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
 
+	paused bool // time has passed since the answer to the last call: it was made again, or waited after a failure
 	record enqueues
 	shares []*readShare // one of each tenant; none without reads
 	filled uint64       // tasks of a backlog acknowledged
@@ -78,6 +79,8 @@ func (p *producer) runClosed(calls context.Context) {
 			if !p.limit.take(calls) {
 				return
 			}
+		}
+		if p.limit != nil || p.paused {
 			now = p.clock.now()
 		}
 		// The intended start is when the last call was answered and the in-flight limit allowed another one.
@@ -168,6 +171,7 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	p.seal(to, first, n)
 	err := to.session.Enqueue(calls, p.tasks[:n], p.outcomes[:n])
 	now = p.clock.now()
+	p.paused = p.keying.part > 0 || err != nil
 	if err != nil {
 		p.cfg.Ledger.Unknown(p.number, first, n)
 		return 0, now, p.failed(calls, to, n, err)
@@ -184,8 +188,10 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 		p.failed(calls, to, 0, unknown)
 		return acknowledged, now, false
 	case unknown != nil:
+		p.paused = true
 		p.again.after(calls, unknown)
 	case acknowledged == 0 && p.cfg.Persist:
+		p.paused = true
 		p.again.wait(calls)
 	default:
 		p.again.answered()

@@ -25,9 +25,10 @@ const gitTimeout = 5 * time.Second
 // Build says which code is measured: the Go version that built serverBinary, the commit, and the
 // SHA-256 of serverBinary. The commit is the one stamped into serverBinary, else into this program,
 // else the one checked out in the working directory; "unknown" where none of these tells. Dirty is
-// true unless the tree of a known commit was proven to be clean. It takes at most about ten seconds.
+// true unless the tree of a known commit was proven to be clean, and if this program, which makes the load, says that it was built from a tree
+// with changes. It takes at most about ten seconds.
 func Build(serverBinary string) result.Build {
-	build := result.Build{GoVersion: runtime.Version(), Commit: unknown}
+	build := result.Build{GoVersion: runtime.Version(), Commit: unknown, Dirty: true}
 	build.Server = Binary(serverBinary)
 	var stamps []*debug.BuildInfo
 	if info, err := buildinfo.ReadFile(serverBinary); err == nil {
@@ -37,16 +38,24 @@ func Build(serverBinary string) result.Build {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		stamps = append(stamps, info)
 	}
-	for _, info := range stamps {
-		if commit, dirty, ok := stampedCommit(info); ok {
-			build.Commit, build.Dirty = commit, dirty
-			return build
-		}
-	}
-	if commit, dirty, ok := checkedOutCommit("."); ok {
+	if commit, dirty, ok := stampedCommits(stamps); ok {
+		build.Commit, build.Dirty = commit, dirty
+	} else if commit, dirty, ok := checkedOutCommit("."); ok {
 		build.Commit, build.Dirty = commit, dirty
 	}
 	return build
+}
+
+// stampedCommits returns the commit of the first program that has one, and whether the tree of any was not proven to be clean.
+func stampedCommits(stamps []*debug.BuildInfo) (commit string, dirty, ok bool) {
+	for _, info := range stamps {
+		of, changed, known := stampedCommit(info)
+		if known && !ok {
+			commit, ok = of, true
+		}
+		dirty = dirty || known && changed
+	}
+	return commit, dirty, ok
 }
 
 // Binary returns the SHA-256 of a binary in hexadecimal; "unknown" of one that can't be read.

@@ -55,7 +55,7 @@ func TestBuildOutsideOfACheckoutIsUnknown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	build := Build("missing")
 	assert.Equal(t, unknown, build.Commit)
-	assert.False(t, build.Dirty)
+	assert.True(t, build.Dirty, "nobody knows what it was built from")
 	assert.Equal(t, unknown, build.Server)
 	assert.NotEmpty(t, build.GoVersion)
 }
@@ -88,4 +88,33 @@ func TestStampedCommit(t *testing.T) {
 	assert.True(t, ok)
 	_, _, ok = stampedCommit(stamp("-race", "true"))
 	assert.False(t, ok)
+}
+
+// The server's commit counts, and changes in the tree of the load generator's program do too.
+func TestStampedCommits(t *testing.T) {
+	stamp := func(revision, modified string) *debug.BuildInfo {
+		info := &debug.BuildInfo{}
+		if revision != "" {
+			info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}
+		}
+		return info
+	}
+	for name, test := range map[string]struct {
+		stamps []*debug.BuildInfo
+		commit string
+		dirty  bool
+		ok     bool
+	}{
+		"both are clean":         {[]*debug.BuildInfo{stamp("a", "false"), stamp("b", "false")}, "a", false, true},
+		"the server is not":      {[]*debug.BuildInfo{stamp("a", "true"), stamp("b", "false")}, "a", true, true},
+		"the generator is not":   {[]*debug.BuildInfo{stamp("a", "false"), stamp("a", "true")}, "a", true, true},
+		"the server has none":    {[]*debug.BuildInfo{stamp("", ""), stamp("b", "false")}, "b", false, true},
+		"the generator has none": {[]*debug.BuildInfo{stamp("a", "false"), stamp("", "")}, "a", false, true},
+		"neither has any":        {[]*debug.BuildInfo{stamp("", ""), stamp("", "")}, "", false, false},
+	} {
+		commit, dirty, ok := stampedCommits(test.stamps)
+		assert.Equal(t, test.commit, commit, name)
+		assert.Equal(t, test.dirty, dirty, name)
+		assert.Equal(t, test.ok, ok, name)
+	}
 }

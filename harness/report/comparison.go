@@ -107,6 +107,9 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 	if fewer := c.manifest.FewerRounds(); fewer != "" {
 		reasons = append(reasons, fewer)
 	}
+	if wanted := c.manifest.Scenario.Rounds; c.Duet == nil && c.Blocks+c.Dropped < wanted {
+		reasons = append(reasons, fmt.Sprintf("%d blocks of rounds instead of the %d that were asked for: its time was over", c.Blocks+c.Dropped, wanted))
+	}
 	for _, side := range []result.Side{c.Base, c.Change} {
 		if side.Dirty {
 			reasons = append(reasons, side.Name+" is of a tree with uncommitted changes")

@@ -150,3 +150,16 @@ func TestComparisonThatCannotBeRead(t *testing.T) {
 	_, err = report.Publish(dir, t.TempDir())
 	require.ErrorContains(t, err, "no version")
 }
+
+// A comparison whose time was over before all of its blocks has fewer rounds than its page says it wanted.
+func TestComparisonWithFewerBlocksIsNotPublished(t *testing.T) {
+	c := comparisonFixture()
+	c.Blocks, c.Dropped, c.Change.Dirty = 1, 0, false
+	reports := filepath.Join(t.TempDir(), "reports")
+	_, err := report.Publish(storedComparison(t, c), reports)
+	var refused *report.UnpublishableError
+	require.ErrorAs(t, err, &refused)
+	require.Len(t, refused.Reasons, 1)
+	assert.Contains(t, refused.Reasons[0], "its time was over")
+	assert.NoDirExists(t, reports)
+}

@@ -54,7 +54,8 @@ func faultsSection(p *page, r *result.Result) {
 	p.paragraph("While the load went on, the harness did harm to the cluster. The baseline is the rate before the first fault of"+
 		" a window, and its own dip how far its worst tenth of a second fell below it: a fault's dip that is no deeper says"+
 		" nothing. The first cycle is the first one acknowledged after the outage, which is the longest time of at least a"+
-		" tenth of a second without any, if one begins within a second of the fault; 0 says that there was none. The load has recovered"+
+		" tenth of a second without any, if one begins within a second of the fault; 0 says that there was none, and an outage that did not"+
+		" end before the next fault or the window's end is not in the times of the first cycle. The load has recovered"+
 		" from a fault when half a second has %s %% of the rate that stands before the fault in its row. If that did not come before the next"+
 		" fault or the window's end, the fault counts as not recovered, and the times of recovery leave it out. The level is the rate that"+
 		" the load came back to after the last third of the faults, as a part of the baseline; below %s the round is regressed."+
@@ -105,7 +106,10 @@ func recoverySentences(round string, f *result.Faults) string {
 }
 
 func faultRow(round string, e result.Fault) []string {
-	recovery := render.Number(e.RecoveryMs)
+	recovery, first := render.Number(e.RecoveryMs), render.Number(e.FirstAckMs)
+	if e.Silent {
+		first = "none in " + first
+	}
 	if !e.Recovered {
 		recovery = "not in " + recovery
 	}
@@ -115,7 +119,7 @@ func faultRow(round string, e result.Fault) []string {
 	}
 	return []string{
 		round, text(e.Kind), code(e.Target), strings.Join(nodes, ", "), code(e.Leader), render.Number(e.BeganS), render.Number(e.HealedS),
-		render.Number(e.FirstAckMs), render.Number(e.BeforePerS), recovery, render.Number(e.DipPercent), render.Number(e.FaultPerS), render.Number(e.AfterPerS),
+		first, render.Number(e.BeforePerS), recovery, render.Number(e.DipPercent), render.Number(e.FaultPerS), render.Number(e.AfterPerS),
 	}
 }
 

@@ -18,6 +18,11 @@ type ledgerColumns struct {
 // someLedgers are the columns that not every run has, in the order of the table.
 var someLedgers = []ledgerColumns{
 	{
+		[]string{">in doubt"},
+		func(l result.Ledger) []uint64 { return []uint64{l.InDoubt} },
+		"Tasks in doubt were enqueued, and the call that completed them was never answered: the server may have completed them or not.",
+	},
+	{
 		[]string{">left"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Left} },
 		"Left tasks are still on the servers, as the servers' own account has to show: no worker claims them, or the drain was too short" +

@@ -37,7 +37,10 @@ func boundSection(p *page, r *result.Result) {
 		}
 	}
 	if len(list) == 0 {
-		return
+		if !slices.ContainsFunc(timedRounds(r), func(round result.Round) bool { return round.Cycles+round.Enqueues > 0 }) {
+			return
+		}
+		list = []string{"Not known: no measured resource is saturated, and the figures of this run do not tell all of them."}
 	}
 	p.heading(2, "What limits the rate, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("%s", limitsRule)

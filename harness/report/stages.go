@@ -23,6 +23,9 @@ var stageMeanings = map[string]string{
 
 // stagesSection shows how long the stages of the servers' pipeline took, and what that makes of the throughput.
 func stagesSection(p *page, r *result.Result) {
+	if endsProcesses(r) {
+		return // older results have the part of them that the last processes counted
+	}
 	shown := false
 	for _, point := range pointNumbers(r) {
 		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != point })
@@ -30,14 +33,7 @@ func stagesSection(p *page, r *result.Result) {
 		if len(stages) == 0 {
 			continue
 		}
-		var cycles uint64
-		seconds := 0.0
-		for _, round := range rounds {
-			if len(round.Stages) > 0 {
-				cycles += round.Cycles
-				seconds += round.WindowSeconds
-			}
-		}
+		cover := result.StagesCover(rounds)
 		if !shown {
 			p.heading(2, "Stages of the pipeline, durability %s", code(r.Manifest.Durability()))
 			p.paragraph("The servers time each batch of commands on its way through a shard, over all nodes and shards and all timed" +
@@ -48,8 +44,8 @@ func stagesSection(p *page, r *result.Result) {
 		if point != 0 {
 			p.heading(3, "%s", code(pointName(r, point)))
 		}
-		stageTable(p, stages, cycles)
-		p.paragraph("%s", formula(stages, cycles, seconds))
+		stageTable(p, stages, cover.Cycles)
+		p.paragraph("%s", formula(stages, cover.Cycles, cover.Seconds))
 	}
 }
 

@@ -20,6 +20,8 @@ type Comparison struct {
 	Paired  bool `json:"paired"`
 	Blocks  int  `json:"blocks,omitempty"`  // that count
 	Dropped int  `json:"dropped,omitempty"` // blocks left out, since one of their rounds was invalid
+	// Tried has an element for each arm whose rounds were measured in blocks.
+	Tried []Tried `json:"tried,omitempty"`
 	// Metrics are those compared, in the order of Specs; of a duet the primaries, then the counters from fixed work.
 	Metrics []MetricDelta `json:"metrics"`
 	// Duet says how a duet was judged, and is nil of any other comparison.
@@ -29,6 +31,13 @@ type Comparison struct {
 	// Search says how the causes of a duet's loss were looked for, and is nil if they were not.
 	Search   *CauseSearch   `json:"search,omitempty"`
 	Profiles []ProfileDelta `json:"profiles,omitempty"`
+}
+
+// Tried counts the timed rounds of an arm that were measured, those of dropped blocks too.
+type Tried struct {
+	Name    string `json:"name"` // of the arm
+	Rounds  int    `json:"rounds"`
+	Invalid int    `json:"invalid"`
 }
 
 // Side is one arm of a comparison.

@@ -36,6 +36,11 @@ type Outcome struct {
 	Durability string `json:"durability,omitempty"`
 	// Settings are those of the scenario that differ from their defaults or have none.
 	Settings []scenario.Setting `json:"settings,omitempty"`
+	// Servers is what the servers said that they run with, and Host is the host of the harness, with its virtualisation and container; nil if there
+	// is no run. Hosts are those of servers on other hosts.
+	Servers []ServerSettings `json:"servers,omitempty"`
+	Host    *Host            `json:"host,omitempty"`
+	Hosts   []ServerHost     `json:"hosts,omitempty"`
 	// Polling says which side's connections polled before their thread slept; "" if neither did.
 	Polling string `json:"polling,omitempty"`
 	// FewerRounds says by how much the run has fewer rounds than its scenario's file wants; "" if it has as many.
@@ -77,7 +82,7 @@ type JudgedLimit struct {
 func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
-		Settings: r.Manifest.Scenario.Settings(), Polling: r.Manifest.Polling(), FewerRounds: r.Manifest.FewerRounds(),
+		Settings: r.Manifest.Scenario.Settings(), Servers: r.Manifest.Servers, Host: &r.Manifest.Host, Hosts: r.Manifest.Hosts, Polling: r.Manifest.Polling(), FewerRounds: r.Manifest.FewerRounds(),
 		TimedRoundsProfiled: r.TimedProfiled(),
 		Reasons:             slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r), References: r.References,
 		Points: PublishedPoints(r), Workloads: PublishedWorkloads(r),

@@ -33,7 +33,9 @@ type Fault struct {
 	BeganS     float64  `json:"began_s"`
 	DoneS      float64  `json:"done_s"`       // the nodes were gone, paused or removed, or the links ill
 	HealedS    float64  `json:"healed_s"`     // that was undone: a node that was started again listened
-	FirstAckMs float64  `json:"first_ack_ms"` // until the first cycle after the outage; 0: there was none
+	FirstAckMs float64  `json:"first_ack_ms"` // until the first cycle after the outage; 0: there was no outage
+	// Silent says that no cycle came before the next fault or the window's end. FirstAckMs is how long that was watched then: a lower bound.
+	Silent bool `json:"silent,omitempty"`
 	// BeforePerS is the rate in cycles a second before this fault, which the recovery is measured against.
 	BeforePerS float64 `json:"before_per_s,omitempty"`
 	// RecoveryMs is the time until the rate was back at RecoveredShare of BeforePerS. If the load did not recover, RecoveryMs is how
@@ -144,19 +146,21 @@ func (r *Round) deriveFaults() {
 }
 
 // metrics are those of all faults together: of a round, or of several. The times of recovery are those of the faults that the load
-// recovered from; without such a fault they are missing.
+// recovered from, and the times of the first cycle those of the faults that one came after; without such a fault they are missing.
 func (f *Faults) metrics() map[string]float64 {
 	if len(f.Events) == 0 {
 		return nil
 	}
 	notRecovered, _ := f.NotRecovered()
-	ack := valuesOfFaults(f.Events, func(e Fault) float64 { return e.FirstAckMs })
 	metrics := map[string]float64{
-		FaultFirstAckMsMedian: middle(ack),
-		FaultFirstAckMsMax:    ack[len(ack)-1],
-		FaultDipPercent:       middle(valuesOfFaults(f.Events, func(e Fault) float64 { return math.Max(0, e.DipPercent) })),
-		FaultsNotRecovered:    float64(notRecovered),
-		FailedCalls:           float64(f.FailedCalls),
+		FaultDipPercent:    middle(valuesOfFaults(f.Events, func(e Fault) float64 { return math.Max(0, e.DipPercent) })),
+		FaultsNotRecovered: float64(notRecovered),
+		FailedCalls:        float64(f.FailedCalls),
+	}
+	answered := slices.DeleteFunc(slices.Clone(f.Events), func(e Fault) bool { return e.Silent })
+	if len(answered) > 0 {
+		ack := valuesOfFaults(answered, func(e Fault) float64 { return e.FirstAckMs })
+		metrics[FaultFirstAckMsMedian], metrics[FaultFirstAckMsMax] = middle(ack), ack[len(ack)-1]
 	}
 	if soon, known := f.backSoon(); known {
 		metrics[FaultsBackSoon] = float64(soon)

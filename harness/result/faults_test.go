@@ -70,6 +70,18 @@ func TestTimeOfARecoveryThatDidNotComeIsMissing(t *testing.T) {
 	assert.InDelta(t, 5970, watched, 0)
 }
 
+// An outage that did not end has no first cycle after it: only that of the faults that one came after counts.
+func TestTimeOfAFirstCycleThatDidNotComeIsMissing(t *testing.T) {
+	r := result.Round{Faults: &result.Faults{Events: []result.Fault{{FirstAckMs: 5990, Silent: true, RecoveryMs: 5990}}}}
+	r.Derive(result.NewHistograms())
+	assert.NotContains(t, r.Metrics, "fault_first_ack_ms_median")
+	assert.NotContains(t, r.Metrics, "fault_first_ack_ms_max")
+	r.Faults.Events = append(r.Faults.Events, result.Fault{FirstAckMs: 120, RecoveryMs: 120, Recovered: true})
+	r.Derive(result.NewHistograms())
+	assert.InDelta(t, 120, r.Metrics["fault_first_ack_ms_max"], 0)
+	assert.InDelta(t, 1, r.Metrics["not_recovered"], 0)
+}
+
 // The faults of all rounds are judged together: no median of medians is taken, and one fault without recovery counts.
 func TestFaultsOfRoundsAreMerged(t *testing.T) {
 	round := func(number int, events ...result.Fault) result.Round {

@@ -171,6 +171,8 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
+	// StagesOf is what Stages cover, which the servers' counters were read for: a little more than the window. Nil in results of before it was taken.
+	StagesOf *Covering `json:"stages_of,omitempty"`
 	// StorageSteps is nil where the servers do not count by step, or not all of the window.
 	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`
 	// CycleTime is nil where the servers do not time the wait of ready tasks, the load has no cycles, or its workloads differ in how long the

@@ -24,6 +24,7 @@ type ServerHost struct {
 	GOMAXPROCS     int      `json:"gomaxprocs,omitzero"` // of the server
 	Version        string   `json:"version,omitempty"`   // of the server
 	Commit         string   `json:"commit,omitempty"`
+	Dirty          bool     `json:"dirty,omitempty"`   // the server was built from a tree with changes, or does not know its commit
 	Unknown        []string `json:"unknown,omitempty"` // the names of what is not known
 }
 

@@ -94,6 +94,27 @@ func MergeStages(rounds []Round) []Stage {
 	return merged
 }
 
+// Covering is a piece of a round's time, and what was completed in it.
+type Covering struct {
+	Cycles  uint64  `json:"cycles"`
+	Seconds float64 `json:"seconds"`
+}
+
+// StagesCover is what the stages of rounds cover together: that of all rounds that have some. It is the window where nothing else is known.
+func StagesCover(rounds []Round) (all Covering) {
+	for i := range rounds {
+		r := &rounds[i]
+		of := Covering{r.Cycles, r.WindowSeconds}
+		if r.StagesOf != nil {
+			of = *r.StagesOf
+		}
+		if len(r.Stages) > 0 {
+			all.Cycles, all.Seconds = all.Cycles+of.Cycles, all.Seconds+of.Seconds
+		}
+	}
+	return all
+}
+
 // Budget is where the time of a shard's deciding goroutine goes, which all commands pass: its throughput is
 //
 //	cycles a batch / (rest + decide + apply)

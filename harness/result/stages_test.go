@@ -74,3 +74,13 @@ func TestBudgetAddsUp(t *testing.T) {
 	_, ok = BudgetOf(stages, 0, 2, 1)
 	assert.False(t, ok)
 }
+
+// Stages are of the time between two readings of the counters, and of the window in results that do not say it.
+func TestWhatStagesCover(t *testing.T) {
+	some := []Stage{{Name: StageDecide, Count: 1}}
+	assert.Equal(t, Covering{Cycles: 1_125, Seconds: 11.25}, StagesCover([]Round{
+		{Cycles: 500, WindowSeconds: 5, Stages: some},
+		{Cycles: 500, WindowSeconds: 5, Stages: some, StagesOf: &Covering{Cycles: 625, Seconds: 6.25}},
+		{Cycles: 500, WindowSeconds: 5},
+	}))
+}

@@ -29,15 +29,21 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 
 // finishComparison adds the times, the dropped blocks and their warnings to a comparison.
 func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
-	c.Dropped = measured.Dropped
+	c.Dropped, c.Tried = measured.Dropped, measured.Tried
 	c.Started, c.Finished = measured.Started, measured.Finished
 	c.Warnings = append(c.Warnings, measured.Why...)
-	if judgeInvalid(c, measured.Tried) {
+	JudgeDropped(c, measured.Blocks, rounds)
+}
+
+// JudgeDropped adds to a comparison what its invalid rounds and dropped blocks say. Blocks are those that were kept, and rounds those that the
+// scenario wants of each arm.
+func JudgeDropped(c *result.Comparison, blocks, rounds int) {
+	if judgeInvalid(c) {
 		return
 	}
-	if measured.Dropped > droppedMax(rounds) {
+	if c.Dropped > droppedMax(rounds) {
 		c.Verdict = result.Worst(c.Verdict, result.Invalid)
-		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", measured.Dropped, measured.Blocks))
+		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", c.Dropped, blocks))
 	}
 }
 
@@ -50,9 +56,9 @@ const (
 // judgeInvalid tests whether the rounds of the change were invalid more often than those of the other arms. A host that is not fit makes
 // the rounds of all arms invalid alike, and a dropped block says nothing; a change that makes its rounds invalid must not pass because
 // these rounds were left out. It reports whether the change is at fault.
-func judgeInvalid(c *result.Comparison, tried []Tried) (atFault bool) {
-	var change, others Tried
-	for _, t := range tried {
+func judgeInvalid(c *result.Comparison) (atFault bool) {
+	var change, others result.Tried
+	for _, t := range c.Tried {
 		of := &others
 		if t.Name == Change {
 			of = &change

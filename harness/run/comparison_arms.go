@@ -49,15 +49,9 @@ type Arms struct {
 	Dropped int
 	Why     []string
 	// Tried has an element for each arm, in their order.
-	Tried    []Tried
+	Tried    []result.Tried
 	Started  time.Time
 	Finished time.Time
-}
-
-// Tried counts the timed rounds of an arm that were measured, those of dropped blocks too.
-type Tried struct {
-	Name            string // of the arm
-	Rounds, Invalid int
 }
 
 // profiledAgain is how many profiled rounds may be measured again because one was invalid.
@@ -166,7 +160,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 		of.Commit, of.Dirty = arm.Build.Commit, arm.Build.Dirty
 	}
 	b.arms = append(b.arms, r)
-	b.measured.Tried = append(b.measured.Tried, Tried{Name: arm.Name})
+	b.measured.Tried = append(b.measured.Tried, result.Tried{Name: arm.Name})
 	return r.folder.WriteManifest(r.result.Manifest)
 }
 
@@ -274,7 +268,7 @@ func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured,
 // block measures one round of each arm, and keeps them unless one is invalid. It says whether to go on.
 func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err error) {
 	rounds := make([]measured, len(b.arms))
-	for _, i := range order(p.number-1, len(b.arms)) {
+	for _, i := range b.order(p.kind) {
 		if rounds[i], err = b.round(ctx, b.arms[i], p); err != nil {
 			return false, err
 		}
@@ -325,6 +319,14 @@ func (b *bench) drop(p plannedRound, of *runner, m *measured) {
 		b.measured.Why = append(b.measured.Why, fmt.Sprintf("block %d was dropped: %s: %s", p.number, of.folder.ID(), reason))
 	}
 	b.progress.line("  block %d: dropped: %s is invalid: %s", p.number, of.folder.ID(), m.round.Reasons)
+}
+
+// order is that of the arms in the next block. Dropped blocks do not count, so that each arm has each position equally often in those that are kept.
+func (b *bench) order(of kind) []int {
+	if of == profiled {
+		return order(b.profiled, len(b.arms))
+	}
+	return order(b.measured.Blocks, len(b.arms))
 }
 
 // order is that of n arms in a block, from 0: reversed in every second block, and begun with the next arm every two.

@@ -307,7 +307,10 @@ func parts(r *result.Round) string {
 		}
 	}
 	if f := r.Faults; f != nil && len(f.Events) > 0 {
-		fmt.Fprintf(&b, "; faults: %d, first cycle after %.0f ms (worst %.0f), ", len(f.Events), m[result.FaultFirstAckMsMedian], m[result.FaultFirstAckMsMax])
+		fmt.Fprintf(&b, "; faults: %d, ", len(f.Events))
+		if worst, any := m[result.FaultFirstAckMsMax]; any {
+			fmt.Fprintf(&b, "first cycle after %.0f ms (worst %.0f), ", m[result.FaultFirstAckMsMedian], worst)
+		}
 		not, watchedMs := f.NotRecovered()
 		if not < len(f.Events) {
 			fmt.Fprintf(&b, "%d recovered after %.0f ms (worst %.0f), ", len(f.Events)-not, m[result.FaultRecoveryMsMedian], m[result.FaultRecoveryMsMax])

@@ -148,7 +148,7 @@ func (h *injection) score(o *outcomes, m *measured) {
 		f.Events = append(f.Events, result.Fault{
 			Kind: e.Kind, Target: e.Target, Nodes: e.Nodes, Leader: e.Leader,
 			BeganS: e.Began.Seconds(), DoneS: e.Done.Seconds(), HealedS: e.Healed.Seconds(),
-			FirstAckMs: ms(s.FirstAck), BeforePerS: s.BeforePerS, RecoveryMs: ms(s.Recovery), Recovered: s.Recovered, BackSoon: new(s.BackSoon),
+			FirstAckMs: ms(s.FirstAck), Silent: s.Silent, BeforePerS: s.BeforePerS, RecoveryMs: ms(s.Recovery), Recovered: s.Recovered, BackSoon: new(s.BackSoon),
 			DipPercent: s.DipPercent, FaultPerS: s.FaultPerS, AfterPerS: s.AfterPerS, LevelPerS: s.LevelPerS,
 		})
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -148,6 +149,10 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 		if o.workloads[i].EnqueuesAlone() {
 			m.round.Enqueues += outcome.Enqueued
 		}
+		if outcome.Clamped > 0 && p.kind != profiled && !o.workloads[i].ClaimsAlone() { // what waited before the window is as old as it is
+			m.fault(result.Invalid, fmt.Sprintf("%d latencies were above %v, the longest that is kept: percentiles would be too low; a shorter window or less load helps",
+				outcome.Clamped, result.LatencyHighest))
+		}
 		h := result.Histograms{Enqueue: outcome.EnqueueLatency, Settle: outcome.SettleLatency, Cycle: outcome.CycleLatency}
 		w := result.RoundWorkload{Name: o.workloads[i].Name, Cycles: outcome.Cycles}
 		if outcome.Open != nil {
@@ -159,7 +164,7 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 			} else {
 				m.round.Arrivals.Add(*w.Arrivals)
 			}
-			r.checkSlip(outcome.Open, w.Name, several, m)
+			r.checkSlip(outcome.Open, w.Name, several, p.kind, m)
 		}
 		h.Late, h.Extend = outcome.Late, outcome.Extend
 		for _, of := range outcome.Reads {

@@ -15,7 +15,10 @@ func (r *runner) recordServers(cluster *topology.Cluster, point int) {
 	if len(m.Hosts) == 0 {
 		m.Hosts = cluster.Hosts()
 		if cluster.Attached() { // no binary of this host's was measured
-			m.Build = result.Build{GoVersion: "unknown", Commit: m.Hosts[0].Commit, Server: "unknown"}
+			m.Build = result.Build{
+				GoVersion: "unknown", Commit: m.Hosts[0].Commit, Server: "unknown",
+				Dirty: slices.ContainsFunc(m.Hosts, func(h result.ServerHost) bool { return h.Dirty }),
+			}
 		}
 	}
 	if slices.ContainsFunc(m.Servers, func(s result.ServerSettings) bool { return s.Point == point }) {

@@ -57,8 +57,8 @@ func (r *runner) warningsOfUnknown() []string {
 	return []string{"this host does not say, so it could not be judged: " + strings.Join(r.unknown, ", ")}
 }
 
-// checkSlip judges whether the generator kept up with its schedule.
-func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *measured) {
+// checkSlip judges whether the generator kept up with its schedule. A profiled round, whose generator is profiled too, yields no figures.
+func (r *runner) checkSlip(open *load.Open, workload string, several bool, round kind, m *measured) {
 	of := ""
 	if several {
 		of = "workload " + strings.ReplaceAll(workload, "%", "%%") + ": "
@@ -67,5 +67,5 @@ func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *me
 	var j validity.Judgement
 	j.Add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
 		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, through its own fault", " ms")
-	m.judged(j, false)
+	m.judged(j, round == profiled)
 }

@@ -213,7 +213,10 @@ func TestSlipNamesItsWorkload(t *testing.T) {
 	require.NoError(t, h.RecordValue(int64(3*time.Millisecond)))
 	m := &measured{}
 	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{SlipMsP99Max: new(1.0)}}}
-	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, m)
+	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, profiled, m)
+	assert.Empty(t, m.round.Reasons, "it has no figures")
+	assert.Len(t, m.warnings, 1)
+	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, timed, m)
 	require.Len(t, m.round.Reasons, 1)
 	assert.Regexp(t, `^workload half-50%: the generator did not keep up .* 3.01 ms late or more, .*; up to 1 ms is sound \(validity.slip_ms_p99_max\)$`, m.round.Reasons[0])
 }

@@ -22,10 +22,14 @@ func averageThink(workloads []scenario.Workload) (average time.Duration, same bo
 	return average, len(workloads) > 0
 }
 
-// stages fills in the stages of the servers in the window, and how long the workers take for a task, if that is the same in all workloads.
+// stages fills in the stages of the servers in the window, and how long the workers take for a task, if that is the same in all workloads. There are
+// no stages if a server did not live through the window: a part of them would be divided by all cycles.
 func (w *windowProbe) stages(m *measured) {
 	if average, same := averageThink(w.workloads); same {
 		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}
+	}
+	if w.partial() {
+		return
 	}
 	var before, after []observe.Metrics
 	for _, s := range w.servers {
@@ -33,6 +37,10 @@ func (w *windowProbe) stages(m *measured) {
 	}
 	var problems []string
 	m.round.Stages, problems = observe.Stages(before, after)
+	if len(m.round.Stages) > 0 {
+		between := w.servers[0].counters
+		m.round.StagesOf = &result.Covering{Cycles: uint64(w.completed(m)), Seconds: between.To.At.Sub(between.From.At).Seconds()}
+	}
 	for _, problem := range problems {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, problem))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -67,11 +68,14 @@ func TestAverageThink(t *testing.T) {
 func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	w := windowProbe{servers: []*serverProbe{
 		stageProbe(scraped("apply", 1, 10, 10, 0, 0), scraped("apply", 1.5, 10, 15, 1, 0)),
-		stageProbe(observe.Metrics{}, scraped("apply", 0.25, 1, 0, 0, 1)), // it was started again
+		stageProbe(scraped("apply", 1, 1, 0, 0, 0), scraped("apply", 1.25, 2, 0, 0, 1)),
 	}}
-	var m measured
+	read := time.Date(2026, 11, 27, 15, 0, 0, 0, time.UTC)
+	w.servers[0].counters = profile.Span{From: profile.Mark{At: read}, To: profile.Mark{At: read.Add(10_250 * time.Millisecond)}}
+	m := measured{round: result.Round{WindowSeconds: 10, Cycles: 1000}}
 	w.stages(&m)
 	require.Empty(t, m.warnings)
+	assert.Equal(t, &result.Covering{Cycles: 1025, Seconds: 10.25}, m.round.StagesOf, "counters are read a little before the window begins")
 	require.Len(t, m.round.Stages, 1)
 	s := m.round.Stages[0]
 	assert.Equal(t, result.StageApply, s.Name)
@@ -79,6 +83,11 @@ func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	assert.Equal(t, uint64(8), s.Count)
 	assert.InDelta(t, 750, s.SumMs, 1e-9)
 	assert.InDelta(t, 0.0016, s.P50Ms, 1e-9)
+
+	w.servers[1].partial = true // it was started again
+	m = measured{}
+	w.stages(&m)
+	assert.Empty(t, m.round.Stages, "a part of the stages would be divided by all cycles")
 
 	w.servers = []*serverProbe{stageProbe(scraped("replicate", 1, 1, 1), scraped("replicate", 1, 1, 1))}
 	m = measured{}

@@ -32,8 +32,28 @@ type Checks struct {
 	Setting ServerSettingCheck
 }
 
-// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass.
+// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass. A scenario that has fewer rounds by the values for variables than by
+// their defaults knows the latter as its FileRounds.
 func LoadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Scenario, error) {
+	all, err := loadChecked(vars, checks, paths...)
+	if err != nil || len(vars) == 0 {
+		return all, err
+	}
+	usual, err := loadChecked(nil, Checks{}, paths...)
+	if err != nil { // a variable without a default: the file says no number of rounds
+		return all, nil //nolint:nilerr // what was asked for is there
+	}
+	for _, s := range all {
+		for _, u := range usual {
+			if u.Name == s.Name && u.Rounds > s.Rounds {
+				s.FileRounds = u.Rounds
+			}
+		}
+	}
+	return all, nil
+}
+
+func loadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Scenario, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no scenario file was given; name one, for example scenarios/smoke.hcl")
 	}

@@ -25,7 +25,7 @@ type Scenario struct {
 	Tags   []string `json:"tags"`
 	File   string   `json:"file"`   // the path it was read from, as given
 	Rounds int      `json:"rounds"` // timed rounds of each point
-	// FileRounds are the rounds that the file says, where a command line has set Rounds; else 0.
+	// FileRounds are the rounds that the file says, where a command line has set Rounds, or a value for a variable has made them fewer; else 0.
 	FileRounds int        `json:"file_rounds,omitzero"`
 	Variables  []Variable `json:"variables,omitempty"` // of its file and of what that includes, in the order of the files
 	// ProfiledRounds are those of each point that are profiled and not timed, where Captures is not empty; 0 stands for 1.

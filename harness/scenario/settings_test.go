@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -288,4 +289,30 @@ func TestWork(t *testing.T) {
 	old := parsed(t, leastScenario)
 	old.Workloads[0].Seed = 0
 	assert.Equal(t, base.Work(nil), old.Work(nil), "a seed that was not recorded is the default")
+}
+
+// A run that has fewer rounds by a value for a variable is known from one that has those of its file.
+func TestFewerRoundsByAVariable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "some.hcl")
+	require.NoError(t, os.WriteFile(path, []byte(`
+variable "rounds" { default = 7 }
+scenario "some" {
+  rounds = var.rounds
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+  }
+  phases { window = "1s" }
+}
+`), 0o600))
+	for value, want := range map[string]int{"3": 7, "7": 0, "9": 0} {
+		all, err := LoadWith(map[string]string{"rounds": value}, path)
+		require.NoError(t, err)
+		assert.Equal(t, want, all[0].FileRounds, value)
+	}
+	all, err := Load(path)
+	require.NoError(t, err)
+	assert.Zero(t, all[0].FileRounds)
 }

@@ -26,6 +26,11 @@ type TargetServers struct {
 	Program string `json:"program,omitempty"`
 }
 
+// startsNodesByProgram reports whether a driver program starts several nodes for each round.
+func (t Topology) startsNodesByProgram() bool {
+	return t.Kind == ByProgram && t.Nodes > 1 && len(t.Target.Addresses) == 0
+}
+
 var targetBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{"guarantee", "nodes", "address", "program"}, Blocks: []string{"settings"}},
 	Label: "name", Example: `target "redis" { guarantee = "fsync" }`, Once: true,

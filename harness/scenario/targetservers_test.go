@@ -22,6 +22,9 @@ func TestTargetServers(t *testing.T) {
 		}
 	}
 	assert.Contains(t, all[0].Settings(), Setting{Path: "topology.target.name", Value: "redis-stream"})
+	assert.Equal(t, startExpected, all[0].StartExpected())
+	assert.Equal(t, startExpected, all[1].StartExpected(), "its nodes run already")
+	assert.Equal(t, othersStartExpected, all[2].StartExpected(), "three nodes at some points")
 }
 
 // A sweep varies the target, and a point of a stored scenario is what it was.

@@ -131,14 +131,15 @@ func (s *Server) describe(ctx context.Context, n *Node) error {
 	var status struct {
 		Version string `json:"version"`
 		Build   struct {
-			Commit string `json:"commit"`
+			Commit   string `json:"commit"`
+			Modified bool   `json:"modified"`
 		} `json:"build"`
 	}
 	if err := ask(ctx, s.cluster.Client(n.Admin), "/v1/status", &status); err != nil {
 		return s.problem(err.Error())
 	}
 	h := &s.remote.host
-	h.Version, h.Commit = status.Version, status.Build.Commit
+	h.Version, h.Commit, h.Dirty = status.Version, status.Build.Commit, status.Build.Modified || status.Build.Commit == ""
 	for _, setting := range n.settings {
 		if setting.Name == "runtime.gomaxprocs" {
 			h.GOMAXPROCS, _ = strconv.Atoi(setting.Value) // 0 is unknown

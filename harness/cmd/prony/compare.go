@@ -187,7 +187,8 @@ func (f *compareFlags) again(dir string, policy gate.Policy) (*result.Comparison
 		arms = append(arms, arm)
 	}
 	c := gate.Judge(policy)(arms)
-	c.Dropped, c.Started, c.Finished = stored.Dropped, stored.Started, stored.Finished
+	c.Dropped, c.Tried, c.Started, c.Finished = stored.Dropped, stored.Tried, stored.Started, stored.Finished
+	run.JudgeDropped(c, stored.Blocks, arms[0].Result.Manifest.Scenario.Rounds)
 	return c, dir, nil
 }
 

@@ -76,6 +76,25 @@ func TestCompareStoredRuns(t *testing.T) {
 	assert.NotContains(t, got.stderr, "cycles_per_s is -")
 }
 
+// A change that made its rounds invalid is at fault also when its stored comparison is judged again.
+func TestInvalidRoundsOfAStoredComparison(t *testing.T) {
+	inFolder(t)
+	stored := &result.Comparison{
+		Version: result.Version, Scenario: "tiny", Verdict: result.Regressed, Blocks: 12, Dropped: 9,
+		Tried: []result.Tried{{Name: "base", Rounds: 21}, {Name: "change", Rounds: 21, Invalid: 9}},
+	}
+	require.NoError(t, os.Mkdir("both", 0o755))
+	require.NoError(t, result.WriteComparison("both", stored))
+	for _, side := range []string{"base", "change"} {
+		measuredRun(t, "both", side, 100_000)
+	}
+	got := prony(t, "compare", "--json", "both")
+	assert.Equal(t, 1, got.code, got.stderr)
+	c := got.comparison(t)
+	assert.Contains(t, strings.Join(c.Reasons, "\n"), "9 of 21 rounds of the change were invalid, and 0 of 21 of the others")
+	assert.Equal(t, stored.Tried, c.Tried)
+}
+
 func TestCompareRefusesDifferentSettings(t *testing.T) {
 	inFolder(t)
 	base, change := measuredRun(t, "stored", "base", 100_000), measuredRun(t, "stored", "change", 100_000)
