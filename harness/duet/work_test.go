@@ -79,50 +79,47 @@ func TestWhatOneSideDoesNotCountIsLeftOut(t *testing.T) {
 	assert.Contains(t, w.Warnings[0], "the sides did 9 and 10 cycles")
 }
 
-// A counter that differs in one of two measurements only is not the change's.
-func TestTheSmallerDifferenceCounts(t *testing.T) {
-	of := func(sets, gets float64) *result.FixedWork {
-		return &result.FixedWork{Cycles: 9, Counters: map[string][2]float64{
-			result.WorkStorageSets: {10, sets}, result.WorkStorageGets: {10, gets},
-		}}
-	}
-	assert.Equal(t, of(10, 12), closer(nil, of(10, 12)))
-	assert.Equal(t, of(10, 11), closer(of(10, 11), of(13, 14)))
-	assert.Equal(t, of(10, 10), closer(of(13, 10), of(10, 11)))
-	other := &result.FixedWork{Counters: map[string][2]float64{result.WorkStorageSets: {9, 9}}}
-	assert.Equal(t, of(10, 11), closer(of(10, 11), other), "its sides did different work")
-	assert.Equal(t, of(10, 11), closer(other, of(10, 11)))
+// A counter keeps the two values, one of each side, that differ least, whatever the measurements that they are of.
+func TestTheSmallestDifferenceCounts(t *testing.T) {
+	assert.Equal(t, [2]float64{13, 12}, nearest([2][]float64{{10, 13, 20}, {12, 16}}))
+	assert.Equal(t, [2]float64{7, 7}, nearest([2][]float64{{10, 7}, {7, 12}}))
 }
 
-// A measurement that failed is not forgotten when the other one finds a difference.
+// The fixed work is measured until no counter differs, and a measurement that failed is not forgotten when one does.
 func TestFixedWorkIsMeasuredAgain(t *testing.T) {
-	of := func(change float64) *result.FixedWork {
-		return &result.FixedWork{Cycles: 9, Counters: map[string][2]float64{result.WorkStorageSets: {10, change}}}
-	}
+	other := &result.FixedWork{Counters: map[string][2]float64{result.WorkStorageSets: {9, 9}}}
 	for name, test := range map[string]struct {
-		tries   []any // each a value of the change, or nil for a failure
-		change  float64
+		tries   []any // values of base and change, other work, or nil for a failure
+		want    [2]float64
 		warning string
 	}{
-		"equal at once":       {[]any{10.0}, 10, ""},
-		"equal the next time": {[]any{12.0, 10.0}, 10, ""},
-		"never equal":         {[]any{12.0, 13.0}, 12, ""},
-		"the second failed":   {[]any{12.0, nil}, 12, "the fixed work was measured once, because the other measurement failed: the connection broke"},
-		"the first failed":    {[]any{nil, 12.0}, 12, "the fixed work was measured once, because the other measurement failed: the connection broke"},
-		"equal after a fail":  {[]any{nil, 10.0}, 10, ""},
-		"both failed":         {[]any{nil, nil}, 0, "the fixed work failed: the connection broke"},
+		"equal at once":             {[]any{[2]float64{10, 10}}, [2]float64{10, 10}, ""},
+		"equal the next time":       {[]any{[2]float64{10, 13}, [2]float64{10, 10}}, [2]float64{10, 10}, ""},
+		"equal across measurements": {[]any{[2]float64{10, 13}, [2]float64{13, 16}}, [2]float64{13, 13}, ""},
+		"never equal":               {[]any{[2]float64{10, 14}, [2]float64{11, 13}, [2]float64{10, 13}, [2]float64{10, 14}}, [2]float64{11, 13}, ""},
+		"different work":            {[]any{other, [2]float64{10, 13}, other, [2]float64{10, 10}}, [2]float64{10, 10}, ""},
+		"failed then equal":         {[]any{nil, [2]float64{10, 10}}, [2]float64{10, 10}, ""},
+		"failed": {
+			[]any{[2]float64{10, 12}, nil, nil, nil},
+			[2]float64{10, 12},
+			"the fixed work was measured fewer times than was wanted, because a measurement failed: the connection broke",
+		},
+		"all failed": {[]any{nil, nil, nil, nil}, [2]float64{}, "the fixed work failed: the connection broke"},
 	} {
 		tries := 0
 		w := closest(func(try int) (*result.FixedWork, error) {
 			tries++
 			assert.Equal(t, tries, try, name)
-			if value, ok := test.tries[try-1].(float64); ok {
-				return of(value), nil
+			switch of := test.tries[try-1].(type) {
+			case [2]float64:
+				return &result.FixedWork{Cycles: 9, Counters: map[string][2]float64{result.WorkStorageSets: of}}, nil
+			case *result.FixedWork:
+				return of, nil
 			}
 			return nil, errBroken
 		})
 		assert.Len(t, test.tries, tries, name)
-		assert.InDelta(t, test.change, w.Counters[result.WorkStorageSets][1], 0, name)
+		assert.Equal(t, test.want, w.Counters[result.WorkStorageSets], name)
 		if test.warning == "" {
 			assert.Empty(t, w.Warnings, name)
 		} else {
