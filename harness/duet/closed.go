@@ -35,7 +35,7 @@ type sideError struct {
 func (e *sideError) Error() string { return e.err.Error() }
 func (e *sideError) Unwrap() error { return e.err }
 
-// sideErrors returns all failures of sides that an error is made of.
+// sideErrors returns the failures of both sides that an error wraps or joins.
 func sideErrors(err error) (all []*sideError) {
 	switch e := err.(type) { //nolint:errorlint // all of them are wanted, and errors.As returns the first
 	case *sideError:

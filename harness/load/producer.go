@@ -30,7 +30,7 @@ type producer struct {
 	outcomes []error
 	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
 
-	paused bool // time has passed since the answer to the last call: it was made again, or waited after a failure
+	paused bool // after its last call the producer repeated tasks or waited, so that the next call begins later than the answer came
 	record enqueues
 	shares []*readShare // one of each tenant; none without reads
 	filled uint64       // tasks of a backlog acknowledged

@@ -55,7 +55,7 @@ func TestBuildOutsideOfACheckoutIsUnknown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	build := Build("missing")
 	assert.Equal(t, unknown, build.Commit)
-	assert.True(t, build.Dirty, "nobody knows what it was built from")
+	assert.True(t, build.Dirty, "its commit is unknown")
 	assert.Equal(t, unknown, build.Server)
 	assert.NotEmpty(t, build.GoVersion)
 }

@@ -38,7 +38,7 @@ func TestPageOfFaults(t *testing.T) {
 		"fixture-faults.svg",
 		" | 7 | 3 | ",
 		" | 11 |",
-		"Tasks in doubt were enqueued, and the call that completed them was never answered",
+		"Tasks in doubt were enqueued, and the call that was to complete them got no answer",
 	} {
 		assert.Contains(t, page, says)
 	}

@@ -20,7 +20,7 @@ var someLedgers = []ledgerColumns{
 	{
 		[]string{">in doubt"},
 		func(l result.Ledger) []uint64 { return []uint64{l.InDoubt} },
-		"Tasks in doubt were enqueued, and the call that completed them was never answered: the server may have completed them or not.",
+		"Tasks in doubt were enqueued, and the call that was to complete them got no answer: they may be completed or not.",
 	},
 	{
 		[]string{">left"},

@@ -89,7 +89,7 @@ func TestSelfTestPage(t *testing.T) {
 	require.NoError(t, err)
 	few.Kinds[0].Figures = nil
 	_, err = report.SelfTestPlot(few)
-	require.Error(t, err, "a slower change has no place where nobody knows what it loses")
+	require.Error(t, err, "a change whose loss was not measured is not plotted")
 }
 
 // The published page follows from the data beside it.

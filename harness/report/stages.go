@@ -24,7 +24,7 @@ var stageMeanings = map[string]string{
 // stagesSection shows how long the stages of the servers' pipeline took, and what that makes of the throughput.
 func stagesSection(p *page, r *result.Result) {
 	if endsProcesses(r) {
-		return // older results have the part of them that the last processes counted
+		return // stages of older results lack what the ended processes counted
 	}
 	shown := false
 	for _, point := range pointNumbers(r) {

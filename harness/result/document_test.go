@@ -14,6 +14,8 @@ import (
 
 func TestDocumentIsOneJSONDocument(t *testing.T) {
 	r, _ := sampleResult(t)
+	r.Manifest.Host.Container = "Docker"
+	r.Manifest.Servers = []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "memory", Value: "1GiB", Origin: "flag"}}}}
 	var out bytes.Buffer
 	require.NoError(t, result.NewDocument(result.NewOutcome(r, "runs/x")).WriteJSON(&out))
 	decoder := json.NewDecoder(&out)
@@ -27,6 +29,9 @@ func TestDocumentIsOneJSONDocument(t *testing.T) {
 	assert.Equal(t, "runs/x", scenario["run"])
 	assert.Equal(t, "none", scenario["durability"])
 	assert.NotContains(t, scenario, "reasons")
+	assert.Equal(t, "Docker", scenario["host"].(map[string]any)["container"])
+	server := scenario["servers"].([]any)[0].(map[string]any)
+	assert.Equal(t, "memory", server["settings"].([]any)[0].(map[string]any)["name"])
 	assert.Equal(t, map[string]any{"median": 104000.0, "low": 101000.0, "high": 107000.0, "n": 7.0, "unit": "1/s"},
 		scenario["metrics"].(map[string]any)["cycles_per_s"])
 }

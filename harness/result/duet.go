@@ -25,7 +25,7 @@ type Duet struct {
 	Sides [2]DuetSide `json:"sides"`
 	// Together says that both sides had load at the same time, on cores of their own; otherwise their slices alternate.
 	Together bool `json:"together,omitempty"`
-	// CPUs are two sets of CPUs, of which a generation has one; see Generation. Nil if the kernel chose among all CPUs.
+	// CPUs are the two sets of CPUs that the sides have by turns; Generation.CPUs says which. Nil: each process may run on all CPUs.
 	CPUs        []SideCPUs   `json:"cpus,omitempty"`
 	SliceMs     float64      `json:"slice_ms"`       // that was wanted; a slice ends when nothing is in flight any more
 	OpenPerS    float64      `json:"open_per_s"`     // arrivals a second of the open-loop phase, the same for both sides; 0 without one
@@ -65,8 +65,8 @@ type Generation struct {
 	// First is the side whose processes started first: 0 is the base, 1 the change.
 	First  int `json:"first"`
 	Layout int `json:"layout"` // index into the Servers of both sides
-	// CPUs is the index of the duet's set of CPUs that the side which started first had. The other side had the same set, or the other
-	// one if both had load at the same time.
+	// CPUs is an index into the CPUs of the duet: the set of the side that started first. The other side has the same set if the slices
+	// alternate, and the other set if both sides have load at the same time.
 	CPUs  int               `json:"cpus,omitempty"`
 	Sides [2]GenerationSide `json:"sides"`
 	// Points are those of a sweep, in the scenario's order; nil without one. Sides then has their sums, and no Open.

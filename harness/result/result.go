@@ -171,7 +171,8 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	// StagesOf is what Stages cover, which the servers' counters were read for: a little more than the window. Nil in results of before it was taken.
+	// StagesOf is the time between the two readings of the servers' counters that Stages come from, which is a little longer than the window. Nil
+	// in older results.
 	StagesOf *Covering `json:"stages_of,omitempty"`
 	// StorageSteps is nil where the servers do not count by step, or not all of the window.
 	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`

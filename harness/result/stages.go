@@ -94,13 +94,14 @@ func MergeStages(rounds []Round) []Stage {
 	return merged
 }
 
-// Covering is a piece of a round's time, and what was completed in it.
+// Covering is a length of time and the number of cycles that were completed in it.
 type Covering struct {
 	Cycles  uint64  `json:"cycles"`
 	Seconds float64 `json:"seconds"`
 }
 
-// StagesCover is what the stages of rounds cover together: that of all rounds that have some. It is the window where nothing else is known.
+// StagesCover returns the time and the cycles that the stages of rounds were counted over, added up over the rounds that have stages. A round
+// without StagesOf counts with its window.
 func StagesCover(rounds []Round) (all Covering) {
 	for i := range rounds {
 		r := &rounds[i]

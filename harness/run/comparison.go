@@ -32,18 +32,18 @@ func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	c.Dropped, c.Tried = measured.Dropped, measured.Tried
 	c.Started, c.Finished = measured.Started, measured.Finished
 	c.Warnings = append(c.Warnings, measured.Why...)
-	JudgeDropped(c, measured.Blocks, rounds)
+	JudgeDropped(c, rounds)
 }
 
-// JudgeDropped adds to a comparison what its invalid rounds and dropped blocks say. Blocks are those that were kept, and rounds those that the
-// scenario wants of each arm.
-func JudgeDropped(c *result.Comparison, blocks, rounds int) {
+// JudgeDropped worsens the verdict of a comparison if the change had more invalid rounds than chance explains, or if more blocks were dropped than
+// a fit host would have. rounds is the number of timed rounds that the scenario has for each arm.
+func JudgeDropped(c *result.Comparison, rounds int) {
 	if judgeInvalid(c) {
 		return
 	}
 	if c.Dropped > droppedMax(rounds) {
 		c.Verdict = result.Worst(c.Verdict, result.Invalid)
-		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", c.Dropped, blocks))
+		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", c.Dropped, c.Blocks))
 	}
 }
 

@@ -315,7 +315,7 @@ func TestInvalidRoundsOfTheChangeAreJudged(t *testing.T) {
 				}
 			})
 			require.NoError(t, b.run(t.Context(), b.arms[0].scenario))
-			judged := &result.Comparison{Verdict: result.Pass}
+			judged := &result.Comparison{Verdict: result.Pass, Blocks: b.measured.Blocks}
 			finishComparison(judged, &b.measured, 16)
 			assert.Equal(t, c.verdict, judged.Verdict)
 			if c.reason == "" {
@@ -334,7 +334,7 @@ func TestInvalidRoundsThatChanceHardlyExplains(t *testing.T) {
 	t.Parallel()
 	tried := []result.Tried{{Name: Base, Rounds: 4}, {Name: Change, Rounds: 5, Invalid: 3}, {Name: Control, Rounds: 3}}
 	c := &result.Comparison{Verdict: result.Pass, Tried: tried}
-	JudgeDropped(c, 4, 4)
+	JudgeDropped(c, 4)
 	assert.Equal(t, result.Inconclusive, c.Verdict)
 	assert.Equal(t, []string{"3 of 5 rounds of the change were invalid, and 0 of 7 of the others (p = 0.0455): the change may be at fault"}, c.Reasons)
 }

@@ -102,6 +102,7 @@ func TestAttach(t *testing.T) {
 				assert.NotEmpty(t, h.Version)
 				assert.Contains(t, h.Unknown, "cpu_model", "what is not known is said")
 				assert.Equal(t, "unknown", r.Manifest.Build.Server, "it is not this host's binary")
+				assert.Equal(t, h.Commit == "" || h.Dirty, r.Manifest.Build.Dirty, "a server that does not know its commit can't be published")
 			}
 			for _, server := range c.Servers() {
 				assert.True(t, server.Running(), "it goes on")

@@ -22,8 +22,8 @@ func averageThink(workloads []scenario.Workload) (average time.Duration, same bo
 	return average, len(workloads) > 0
 }
 
-// stages fills in the stages of the servers in the window, and how long the workers take for a task, if that is the same in all workloads. There are
-// no stages if a server did not live through the window: a part of them would be divided by all cycles.
+// stages fills in the stages of the servers in the window, and how long the workers take for a task, if that is the same in all workloads. If
+// a server was started again in the window, there are no stages: they would lack what its first process counted.
 func (w *windowProbe) stages(m *measured) {
 	if average, same := averageThink(w.workloads); same {
 		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}

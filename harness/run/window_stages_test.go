@@ -87,7 +87,7 @@ func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	w.servers[1].partial = true // it was started again
 	m = measured{}
 	w.stages(&m)
-	assert.Empty(t, m.round.Stages, "a part of the stages would be divided by all cycles")
+	assert.Empty(t, m.round.Stages, "they would lack what its first process counted")
 
 	w.servers = []*serverProbe{stageProbe(scraped("replicate", 1, 1, 1), scraped("replicate", 1, 1, 1))}
 	m = measured{}

@@ -32,8 +32,8 @@ type Checks struct {
 	Setting ServerSettingCheck
 }
 
-// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass. A scenario that has fewer rounds by the values for variables than by
-// their defaults knows the latter as its FileRounds.
+// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass. If
+// values for variables give a scenario fewer rounds than their defaults do, its FileRounds is the number by the defaults.
 func LoadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Scenario, error) {
 	all, err := loadChecked(vars, checks, paths...)
 	if err != nil || len(vars) == 0 {

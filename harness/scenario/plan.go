@@ -78,7 +78,7 @@ const (
 	startExpected          = time.Second           // to start one process and stop it
 	clusterStartExpected   = 3 * time.Second       // a cluster elects leaders
 	hostsStartExpected     = time.Second           // to make hosts, and to measure the round trips between them
-	othersStartExpected    = 6 * time.Second       // the nodes of other queue servers find each other, and elect leaders
+	othersStartExpected    = 6 * time.Second       // a cluster of another queue server forms and elects leaders
 	// DrainExpected is how long its drain takes.
 	DrainExpected = time.Second
 	// backlogPerSExpected is at how many tasks a second a backlog is filled and drained.

@@ -294,19 +294,8 @@ func TestWork(t *testing.T) {
 // A run that has fewer rounds by a value for a variable is known from one that has those of its file.
 func TestFewerRoundsByAVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "some.hcl")
-	require.NoError(t, os.WriteFile(path, []byte(`
-variable "rounds" { default = 7 }
-scenario "some" {
-  rounds = var.rounds
-  topology "single" { durability = "none" }
-  workload "main" {
-    driver    = "stream"
-    producers = 1
-    workers   = 1
-  }
-  phases { window = "1s" }
-}
-`), 0o600))
+	text := "variable \"rounds\" { default = 7 }\n" + strings.Replace(leastScenario, "{\n", "{\n  rounds = var.rounds\n", 1)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	for value, want := range map[string]int{"3": 7, "7": 0, "9": 0} {
 		all, err := LoadWith(map[string]string{"rounds": value}, path)
 		require.NoError(t, err)

@@ -188,7 +188,7 @@ func (f *compareFlags) again(dir string, policy gate.Policy) (*result.Comparison
 	}
 	c := gate.Judge(policy)(arms)
 	c.Dropped, c.Tried, c.Started, c.Finished = stored.Dropped, stored.Tried, stored.Started, stored.Finished
-	run.JudgeDropped(c, stored.Blocks, arms[0].Result.Manifest.Scenario.Rounds)
+	run.JudgeDropped(c, arms[0].Result.Manifest.Scenario.Rounds)
 	return c, dir, nil
 }
 
