@@ -33,6 +33,11 @@ func doubtful(task uint8) bool {
 	return task&(refused|completed) == 0 && task&(unknown|completionInDoubt) != 0
 }
 
+// over reports whether a task has ended, or may have: its load waits for it no longer.
+func over(task uint8) bool {
+	return task&(refused|completed|unknown|completionInDoubt) != 0
+}
+
 // page is what is known of pageTasks consecutive tasks.
 type page struct {
 	index   uint64 // of its first task, divided by pageTasks
@@ -142,9 +147,9 @@ func (a *account) release(at int) {
 	}
 }
 
-// answer notes how the enqueue of n tasks was answered, and returns how many of them were refused
-// though they had been completed. The first answer of a task stands.
-func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64) {
+// answer notes how the enqueue of n tasks was answered. It returns how many of them were refused though they had been
+// completed, and for how many that is the first end that is known of them. The first answer of a task stands.
+func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ended int) {
 	if first+n > a.sent {
 		panic(fmt.Sprintf("ledger: answer for tasks %d to %d, but only %d were sent", first, first+n-1, a.sent))
 	}
@@ -162,6 +167,9 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64) {
 				continue
 			}
 			a.update(p, next%pageTasks, flag)
+			if !over(task) && over(flag) {
+				ended++
+			}
 			switch flag {
 			case acknowledged:
 				a.acknowledged++
@@ -178,7 +186,7 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64) {
 		}
 		a.release(at)
 	}
-	return contradicted
+	return contradicted, ended
 }
 
 // finding is what a completion's acknowledgement amounts to.
@@ -191,23 +199,23 @@ const (
 	refusedBefore                // the task's enqueue had been refused
 )
 
-// complete notes that a completion of a task was acknowledged.
-func (a *account) complete(sequence uint64) finding {
+// complete notes that a completion of a task was acknowledged, and returns whether it is the first end that is known of the task.
+func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
-		return neverSent
+		return neverSent, false
 	}
 	at := a.find(sequence)
 	if at < 0 {
-		return repeated
+		return repeated, false
 	}
 	p := a.live[at]
 	task := p.tasks[sequence%pageTasks]
 	if task&completed != 0 {
-		return repeated
+		return repeated, false
 	}
 	a.update(p, sequence%pageTasks, completed)
 	if task&refused != 0 {
-		return refusedBefore
+		return refusedBefore, false
 	}
 	a.completed++
 	if a.leases != nil {
@@ -217,21 +225,27 @@ func (a *account) complete(sequence uint64) finding {
 		delete(a.attempts, sequence)
 	}
 	a.release(at)
-	return expected
+	return expected, !over(task)
 }
 
-// mark adds a flag that settles nothing to a task, if it is not settled.
-func (a *account) mark(sequence uint64, flag uint8) {
+// mark adds a flag that settles nothing to a task, if it is not settled, and returns whether it is the first end that is known of the task.
+func (a *account) mark(sequence uint64, flag uint8) (ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
-		return
+		return false
 	}
-	if at := a.find(sequence); at >= 0 {
-		a.update(a.live[at], sequence%pageTasks, flag)
+	at := a.find(sequence)
+	if at < 0 {
+		return false
 	}
+	p := a.live[at]
+	ended = !over(p.tasks[sequence%pageTasks]) && over(flag)
+	a.update(p, sequence%pageTasks, flag)
+	return ended
 }
 
 // lost calls visit for each task that was acknowledged and never completed, in order. A task with a
-// completion in doubt may have been completed and is not lost.
+// completion in doubt may have been completed and is not lost, not even if it was claimed again: some servers accept the
+// completion of an earlier claim later.
 func (a *account) lost(visit func(sequence uint64, task uint8)) {
 	for _, p := range a.live {
 		for i, task := range p.tasks {

@@ -78,31 +78,34 @@ func (l *Ledger) Failing(id Identity, number uint32) {
 	}
 }
 
-// Failed says that the failure of an attempt was acknowledged, and returns whether the task is dead: it was the last one. Failing was called
-// before. A task that dies after its completion was acknowledged counts as duplicated.
-func (l *Ledger) Failed(id Identity, number uint32) (dead bool) {
+// Failed says that the failure of an attempt was acknowledged. It returns whether the task is dead, since it was the last one, and whether it
+// ends with that, as Completed does. Failing was called before. A task that dies after its completion was acknowledged counts as duplicated.
+func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	if !l.knows(id) {
-		return false
+		return false, false
 	}
 	a := &l.accounts[id.Producer]
 	a.mu.Lock()
 	a.failed++
 	dead = number >= l.attemptsMax
-	twice := dead && !a.die(id.Sequence)
+	twice := false
+	if dead {
+		twice = !a.outstanding(id.Sequence)
+		ended = !twice && a.die(id.Sequence)
+	}
 	a.mu.Unlock()
 	if twice {
 		l.faults.add(&l.faults.duplicated, 1, fmt.Sprintf("duplicated: %s: the failure of its last attempt was acknowledged after the task was completed or dead", id))
 	}
-	return dead
+	return dead, ended
 }
 
-// die notes that a task is dead, and returns false if it was completed or dead before. The flag completed stands for both ends of a task.
-func (a *account) die(sequence uint64) bool {
-	if !a.outstanding(sequence) {
-		return false
-	}
+// die notes that an outstanding task is dead, and returns whether it is the first end that is known of it. The flag completed stands for
+// both ends of a task.
+func (a *account) die(sequence uint64) (ended bool) {
 	at := a.find(sequence)
 	p := a.live[at]
+	ended = !over(p.tasks[sequence%pageTasks])
 	a.update(p, sequence%pageTasks, completed)
 	a.dead++
 	if p.tasks[sequence%pageTasks]&answered == 0 {
@@ -111,7 +114,7 @@ func (a *account) die(sequence uint64) bool {
 		delete(a.attempts, sequence)
 	}
 	a.release(at)
-	return true
+	return ended
 }
 
 // revive takes a task whose enqueue was refused out of the completed ones, or of the dead ones.

@@ -15,13 +15,19 @@ func attempting(most uint32) *Ledger {
 	return l
 }
 
+// dies fails an attempt of a task, and returns whether the task is dead.
+func dies(l *Ledger, id Identity, number uint32) bool {
+	dead, _ := l.Failed(id, number)
+	return dead
+}
+
 func TestATaskThatIsFailedComesAgain(t *testing.T) {
 	l := attempting(3)
 	l.Enqueued(0, l.Sent(0, 1), 1)
 	for number := uint32(1); number <= 2; number++ {
 		l.Attempted(task(0, 0), number)
 		l.Failing(task(0, 0), number)
-		assert.False(t, l.Failed(task(0, 0), number))
+		assert.False(t, dies(l, task(0, 0), number))
 	}
 	l.Attempted(task(0, 0), 3)
 	l.Completed(task(0, 0))
@@ -39,7 +45,7 @@ func TestARetryMayOvertakeTheAnswer(t *testing.T) {
 	l.Failing(task(0, 0), 1)
 	l.Attempted(task(0, 0), 2)
 	l.Completed(task(0, 0))
-	assert.False(t, l.Failed(task(0, 0), 1))
+	assert.False(t, dies(l, task(0, 0), 1))
 	balance := l.Balance()
 	assert.Equal(t, []uint64{1, 1, 0, 0}, []uint64{balance.Failed, balance.Retried, balance.Miscounted, balance.Duplicated}, "%v", balance.Samples)
 }
@@ -48,7 +54,7 @@ func TestATaskIsDeadAfterItsLastAttempt(t *testing.T) {
 	l := attempting(1)
 	l.Enqueued(0, l.Sent(0, 2), 2)
 	l.Failing(task(0, 0), 1)
-	require.True(t, l.Failed(task(0, 0), 1))
+	require.True(t, dies(l, task(0, 0), 1))
 	assert.EqualValues(t, 1, l.Outstanding())
 	balance := l.Balance()
 	assert.Equal(t, []uint64{1, 0, 1}, []uint64{balance.Dead, balance.Completed, balance.Lost})
@@ -57,7 +63,7 @@ func TestATaskIsDeadAfterItsLastAttempt(t *testing.T) {
 	l.Completed(task(0, 0))
 	assert.EqualValues(t, 1, l.Balance().Duplicated, "the dead are not completed")
 	l.Failing(task(0, 0), 1)
-	assert.True(t, l.Failed(task(0, 0), 1))
+	assert.True(t, dies(l, task(0, 0), 1))
 	assert.EqualValues(t, 2, l.Balance().Duplicated, "and do not die twice")
 }
 
@@ -96,6 +102,19 @@ func TestAnAttemptThatIsNotTheNext(t *testing.T) {
 	}, balance.Samples)
 }
 
+// A task whose end was in doubt does not end again by its death.
+func TestADeathIsTheEndOfATaskOnce(t *testing.T) {
+	l := attempting(1)
+	l.Enqueued(0, l.Sent(0, 2), 2)
+	require.True(t, l.CompletionUnknown(task(0, 1)))
+	for sequence, first := range []bool{true, false} {
+		l.Failing(task(0, uint64(sequence)), 1)
+		dead, ended := l.Failed(task(0, uint64(sequence)), 1)
+		assert.True(t, dead)
+		assert.Equal(t, first, ended, "task %d", sequence)
+	}
+}
+
 // A failure that is asked for ends the lease: the next one of the task is not contested.
 func TestAFailureEndsTheLease(t *testing.T) {
 	l := attempting(5)
@@ -122,7 +141,7 @@ func TestEachFailureIsARetryOrAnEnd(t *testing.T) {
 					break
 				}
 				l.Failing(task(0, sequence), number)
-				if l.Failed(task(0, sequence), number) {
+				if dies(l, task(0, sequence), number) {
 					break
 				}
 			}

@@ -138,23 +138,26 @@ func (l *Ledger) Refused(producer int, first uint64, n int) {
 	l.answer(producer, first, n, refused)
 }
 
-// Unknown says that the enqueue of n tasks from first on will never be answered. They may be completed or not.
-func (l *Ledger) Unknown(producer int, first uint64, n int) {
-	l.answer(producer, first, n, unknown)
+// Unknown says that the enqueue of n tasks from first on will never be answered. They may be completed or not. It returns how many
+// of them end with that: nothing is waited for any more. The others are completed already, or their completion is in doubt.
+func (l *Ledger) Unknown(producer int, first uint64, n int) (ended int) {
+	return l.answer(producer, first, n, unknown)
 }
 
-func (l *Ledger) answer(producer int, first uint64, n int, flag uint8) {
+func (l *Ledger) answer(producer int, first uint64, n int, flag uint8) (ended int) {
 	if n <= 0 {
-		return
+		return 0
 	}
 	a := &l.accounts[producer]
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if contradicted := a.answer(first, uint64(n), flag); contradicted > 0 {
+	contradicted, ended := a.answer(first, uint64(n), flag)
+	if contradicted > 0 {
 		l.faults.add(&l.faults.corrupted, contradicted,
 			fmt.Sprintf("refused: producer %d tasks %d to %d: %d completed although their enqueue was refused",
 				producer, first, first+uint64(n)-1, contradicted))
 	}
+	return ended
 }
 
 // Verdict is the judgement of a claimed payload.
@@ -209,8 +212,9 @@ func (l *Ledger) knows(id Identity) bool {
 
 // Completed says that the completions of tasks were acknowledged. A task that was completed before counts as
 // duplicated; one that was never sent, or refused, as corrupted. (A task that was refused so long ago that its page
-// is gone counts as duplicated.) Tasks of one producer that follow each other are entered together.
-func (l *Ledger) Completed(ids ...Identity) {
+// is gone counts as duplicated.) Tasks of one producer that follow each other are entered together. Completed returns how many of the tasks
+// end with that: of the others an end is known already, though it may be in doubt.
+func (l *Ledger) Completed(ids ...Identity) (ended int) {
 	for len(ids) > 0 {
 		if !l.knows(ids[0]) {
 			l.Corrupted(fmt.Sprintf("foreign: %s of round %016x was completed in round %016x", ids[0], ids[0].Round, l.round))
@@ -221,19 +225,23 @@ func (l *Ledger) Completed(ids ...Identity) {
 		for n < len(ids) && ids[n].Producer == ids[0].Producer && ids[n].Round == l.round {
 			n++
 		}
-		l.completed(ids[:n])
+		ended += l.completed(ids[:n])
 		ids = ids[n:]
 	}
+	return ended
 }
 
 // completed enters the completions of tasks of one producer.
-func (l *Ledger) completed(ids []Identity) {
+func (l *Ledger) completed(ids []Identity) (ended int) {
 	a := &l.accounts[ids[0].Producer]
 	for len(ids) > 0 {
 		a.mu.Lock()
 		found, n := expected, 0
 		for n < len(ids) && found == expected {
-			found = a.complete(ids[n].Sequence)
+			var first bool
+			if found, first = a.complete(ids[n].Sequence); first {
+				ended++
+			}
 			n++
 		}
 		a.mu.Unlock()
@@ -242,6 +250,7 @@ func (l *Ledger) completed(ids []Identity) {
 		}
 		ids = ids[n:]
 	}
+	return ended
 }
 
 // unexpected counts a completion that is a fault.
@@ -279,15 +288,15 @@ func (l *Ledger) CompletionRefused(id Identity) {
 }
 
 // CompletionUnknown says that it will never be known whether a completion of a task took effect. The
-// task may be completed again or not; it is not lost if it is not.
-func (l *Ledger) CompletionUnknown(id Identity) {
+// task may be completed again or not; it is not lost if it is not. It returns whether the task ends with that, as Completed does.
+func (l *Ledger) CompletionUnknown(id Identity) (ended bool) {
 	if !l.knows(id) {
-		return
+		return false
 	}
 	a := &l.accounts[id.Producer]
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.mark(id.Sequence, completionInDoubt)
+	return a.mark(id.Sequence, completionInDoubt)
 }
 
 // CompletedUnreadable says that the completion of a delivery with an unreadable payload was

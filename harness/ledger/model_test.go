@@ -14,6 +14,18 @@ type modelTask struct {
 	inDoubt     bool
 }
 
+// over is what of a task as it was is known or feared to be its end.
+func (t *modelTask) over() bool {
+	return t.answer == refused || t.answer == unknown || t.completions > 0 || t.inDoubt
+}
+
+// end has do happen to a task, and returns whether that is the first end of it.
+func (t *modelTask) end(do func()) bool {
+	before := t.over()
+	do()
+	return !before && t.over()
+}
+
 // model is the ledger as one would write it without a bound on memory.
 type model struct {
 	tasks   [][]modelTask // by producer, sequence
@@ -81,16 +93,28 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 			n = rapid.Uint64Range(1, sent-first).Draw(t, "n")
 			return p, first, n
 		}
-		answer := func(flag uint8, call func(int, uint64, int)) func(*rapid.T) {
+		answer := func(flag uint8, call func(int, uint64, int) int) func(*rapid.T) {
 			return func(t *rapid.T) {
 				p, first, n := drawRange(t)
-				call(p, first, int(n))
+				ended := call(p, first, int(n))
 				for s := first; s < first+n; s++ {
 					if task := &m.tasks[p][s]; task.answer == 0 {
-						task.answer = flag
+						if task.end(func() { task.answer = flag }) {
+							ended--
+						}
 						refusedCompleted = refusedCompleted || flag == refused && task.completions > 0
 					}
 				}
+				if flag == unknown {
+					require.Zero(t, ended, "each task ends once")
+				}
+			}
+		}
+		// silent is a call that does not say how many tasks end.
+		silent := func(call func(int, uint64, int)) func(int, uint64, int) int {
+			return func(p int, first uint64, n int) int {
+				call(p, first, n)
+				return 0
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -100,8 +124,8 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 				require.Equal(t, uint64(len(m.tasks[p])), l.Sent(p, n))
 				m.tasks[p] = append(m.tasks[p], make([]modelTask, n)...)
 			},
-			"enqueued": answer(acknowledged, l.Enqueued),
-			"refused":  answer(refused, l.Refused),
+			"enqueued": answer(acknowledged, silent(l.Enqueued)),
+			"refused":  answer(refused, silent(l.Refused)),
 			"unknown":  answer(unknown, l.Unknown),
 			"complete": func(t *rapid.T) {
 				p, first, n := drawRange(t)
@@ -114,8 +138,8 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 						}
 						refusedCompleted = refusedCompleted || task.answer == refused
 					}
-					l.Completed(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
-					task.completions++
+					ended := l.Completed(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+					require.Equal(t, task.end(func() { task.completions++ }), ended == 1)
 				}
 			},
 			"complete in one call": func(t *rapid.T) {
@@ -123,6 +147,7 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 					t.Skip("nothing sent") // before anything is noted
 				}
 				var ids []Identity
+				ends := 0
 				for range rapid.IntRange(1, 8).Draw(t, "runs") {
 					if rapid.IntRange(0, 7).Draw(t, "foreign") == 0 {
 						ids = append(ids, Identity{Round: testRound + 1})
@@ -134,10 +159,12 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 						task := &m.tasks[p][s]
 						refusedCompleted = refusedCompleted || task.answer == refused
 						ids = append(ids, Identity{Round: testRound, Producer: uint32(p), Sequence: s})
-						task.completions++
+						if task.end(func() { task.completions++ }) {
+							ends++
+						}
 					}
 				}
-				l.Completed(ids...)
+				require.Equal(t, ends, l.Completed(ids...))
 			},
 			"settle a page": func(t *rapid.T) {
 				p, first, _ := drawRange(t)
@@ -158,8 +185,9 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 			"completion in doubt": func(t *rapid.T) {
 				p, first, n := drawRange(t)
 				for s := first; s < first+n; s++ {
-					l.CompletionUnknown(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
-					m.tasks[p][s].inDoubt = true
+					task := &m.tasks[p][s]
+					ended := l.CompletionUnknown(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+					require.Equal(t, task.end(func() { task.inDoubt = true }), ended)
 				}
 			},
 			"completion refused": func(t *rapid.T) {

@@ -121,7 +121,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		first := p.cfg.Ledger.Sent(0, 1)
-		acknowledged, _ := p.record.account(0, first, p.outcomes[:1])
+		acknowledged, _ := p.record.account(0, first, p.intended[:1], p.outcomes[:1])
 		p.record.latency.record(int64(i), acknowledged)
 		s.claimed[0].id.Sequence = first
 		s.record.account(s.claimed[:1], s.outcomes[:1], int64(i%1e9))

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +22,7 @@ type broker struct {
 	// Faults, each called with the number of the task or call, from 1, under mu.
 	refuseEnqueue  func(n int) error
 	loseEnqueue    func(n int) bool
+	unheardEnqueue func(n int) bool                // whether the acknowledgement of a stored task is lost
 	deliver        func(n int, d *driver.Delivery) // changes a delivery
 	deliverAgain   func(n int) bool                // whether a claimed task stays ready
 	redeliver      func(n int) bool                // whether a completed task comes back
@@ -55,12 +57,13 @@ type broker struct {
 	enqueues int           // tasks
 	deliveries,
 	completes int // tasks
-	acknowledged []instant // enqueues
-	completed    []instant // acknowledged completions
-	sent         map[string]int
-	sizes        map[int]int
-	priorities   map[uint32]int
-	sessions     map[string]int // worker slots by connection and tenant
+	held, heldMax int       // tasks that are stored and not completed, and the most of them so far
+	acknowledged  []instant // enqueues
+	completed     []instant // acknowledged completions
+	sent          map[string]int
+	sizes         map[int]int
+	priorities    map[uint32]int
+	sessions      map[string]int // worker slots by connection and tenant
 }
 
 // instant is when n tasks were acknowledged.
@@ -228,6 +231,12 @@ func (p *fakeProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcome
 		if p.b.loseEnqueue != nil && p.b.loseEnqueue(p.b.enqueues) {
 			continue
 		}
+		p.b.held++
+		p.b.heldMax = max(p.b.heldMax, p.b.held)
+		if p.b.unheardEnqueue != nil && p.b.unheardEnqueue(p.b.enqueues) {
+			outcomes[i] = fmt.Errorf("%w: reset", driver.ErrUnknown)
+			acknowledged--
+		}
 		d := driver.Delivery{Tenant: task.Tenant, Queue: task.Queue, Payload: slices.Clone(task.Payload), Priority: task.Priority, Attempt: 1}
 		p.b.retries.maxAttempts, p.b.retries.backoff = task.MaxAttempts, task.Backoff
 		p.b.priorities[task.Priority]++
@@ -341,6 +350,7 @@ func (w *fakeWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 			}
 		}
 		acknowledged++
+		w.b.held--
 		w.b.kept.keep(d)
 		if s := w.b.shelf; s != nil {
 			delete(s.tasks, s.ids[string(task.Payload)])

@@ -25,9 +25,9 @@ func newEnqueues(b *accounting, open bool) enqueues {
 	return e
 }
 
-// account enters the outcomes of a batch of a producer in the ledger, runs of acknowledged tasks at once, and returns
-// how many tasks were acknowledged, and why the outcome of one is unknown, if that of any is.
-func (e *enqueues) account(producer int, first uint64, outcomes []error) (acknowledged int, unknown error) {
+// account enters the outcomes of a batch of a producer, with the intended starts, in the ledger, runs of acknowledged tasks at once, and
+// returns how many tasks were acknowledged, and why the outcome of one is unknown, if that of any is.
+func (e *enqueues) account(producer int, first uint64, intended []int64, outcomes []error) (acknowledged int, unknown error) {
 	from := 0
 	for i, reason := range outcomes {
 		if reason == nil {
@@ -36,7 +36,7 @@ func (e *enqueues) account(producer int, first uint64, outcomes []error) (acknow
 		}
 		e.ledger.Enqueued(producer, first+uint64(from), i-from)
 		if errors.Is(reason, driver.ErrUnknown) {
-			e.ledger.Unknown(producer, first+uint64(i), 1)
+			e.doubt(producer, first+uint64(i), intended[i:i+1])
 			unknown = reason
 		} else {
 			e.ledger.Refused(producer, first+uint64(i), 1)
@@ -48,9 +48,24 @@ func (e *enqueues) account(producer int, first uint64, outcomes []error) (acknow
 	return acknowledged, unknown
 }
 
+// doubt says of tasks from first on that it will never be known whether they were enqueued, and takes those that nothing was heard of out of
+// flight: they may never be settled, and would count as in flight for ever.
+func (e *enqueues) doubt(producer int, first uint64, intended []int64) {
+	gone := 0
+	for i, at := range intended {
+		if ended := e.ledger.Unknown(producer, first+uint64(i), 1); at >= 0 {
+			gone += ended
+		}
+	}
+	e.settled(gone)
+}
+
 // record enters the latencies of a call of which so many tasks were acknowledged, from when each was meant to be sent,
-// and subtracts those that were not from the tasks in flight.
+// and subtracts those that were refused from the tasks in flight.
 func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, called, now int64) {
+	if acknowledged < len(outcomes) {
+		e.settled(refusals(intended, outcomes))
+	}
 	if e.schedule != nil {
 		e.recordOpen(intended, outcomes, now)
 	} else {
@@ -66,9 +81,19 @@ func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, 
 	}
 }
 
+// refusals counts the tasks that took up room and were refused.
+func refusals(intended []int64, outcomes []error) (n int) {
+	for i, at := range intended {
+		if at >= 0 && outcomes[i] != nil && !errors.Is(outcomes[i], driver.ErrUnknown) {
+			n++
+		}
+	}
+	return n
+}
+
 // recordClosed enters those that were answered inside the window, tasks that were meant to be sent together at once.
 func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
-	inside, failed := e.window.contains(now), 0
+	inside := e.window.contains(now)
 	var run sameStart
 	flush := func() {
 		if run.n > 0 && inside {
@@ -79,9 +104,6 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 	}
 	for i, at := range intended {
 		if outcomes[i] != nil {
-			if at >= 0 {
-				failed++
-			}
 			continue
 		}
 		if at != run.at {
@@ -91,9 +113,6 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 		run.n++
 	}
 	flush()
-	if e.limit != nil {
-		e.limit.settled(failed)
-	}
 }
 
 // recordOpen records the tasks that were due inside the window. A task that was answered after the window's end is censored
@@ -106,15 +125,11 @@ func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 		}
 		switch {
 		case due < 0: // not of the schedule
+		case due < e.window.start():
 		case errors.Is(outcomes[i], driver.ErrUnknown):
-			// It may never be settled, and would count as in flight for ever.
-			s.settled(1)
-			if due >= e.window.start() {
-				e.latency.record(e.window.end()-due, 1)
-			}
+			e.latency.record(e.window.end()-due, 1)
 		case outcomes[i] != nil:
 			s.refuse(due)
-		case due < e.window.start():
 		case inside:
 			e.note(now-due, 1)
 		default:

@@ -93,11 +93,14 @@ func (s *settles) failed(claims []claimed, outcomes []error) {
 			gone += s.unknown(c)
 		case outcomes[i] != nil:
 			s.refuse(c, fmt.Errorf("fail: %w", outcomes[i]))
-		case s.ledger.Failed(c.id, c.attempt):
-			if c.placed() {
+		default:
+			dead, ended := s.ledger.Failed(c.id, c.attempt)
+			if ended && c.placed() {
 				gone++
 			}
-			s.recordDead(c)
+			if dead {
+				s.recordDead(c)
+			}
 		}
 	}
 	s.settled(gone)

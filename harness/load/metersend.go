@@ -93,7 +93,7 @@ func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
 	outcomes = outcomesOf(n, outcomes, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	acknowledged, unknown := r.account(s.number, b.first, outcomes)
+	acknowledged, unknown := r.account(s.number, b.first, b.intended, outcomes)
 	r.record(b.intended, outcomes, acknowledged, b.called, now)
 	if err == nil {
 		err = unknown

@@ -124,6 +124,49 @@ func TestTasksOfUnknownOutcomeAreCensored(t *testing.T) {
 	}
 }
 
+// A task whose enqueue or whose completion is not heard of gives its room back then, and not again when it is completed after all.
+func TestATaskOfUnknownOutcomeGivesItsRoomBackOnce(t *testing.T) {
+	const inFlight, every = 20, 10
+	closed, timed := scenario.Arrivals{Kind: scenario.Closed}, scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 4000}}
+	for name, c := range map[string]struct {
+		arrivals scenario.Arrivals
+		ackDelay time.Duration
+	}{
+		"closed":                              {closed, time.Millisecond},
+		"open":                                {timed, time.Millisecond},
+		"closed, completed before the answer": {closed, 50 * time.Millisecond},
+		"open, completed before the answer":   {timed, 50 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				b.ackDelay, b.completeDelay = c.ackDelay, 20*time.Millisecond
+				start := time.Now()
+				early := func() bool { return time.Since(start) < 2*time.Second }
+				b.unheardEnqueue = func(n int) bool { return n%every == 0 && early() }
+				b.refuseComplete = func(n int) (error, bool) {
+					if n%every == 0 && early() {
+						return fmt.Errorf("%w: reset", driver.ErrUnknown), true // it is handed out again
+					}
+					return nil, false
+				}
+				cfg := persistent(b, workload(func(w *scenario.Workload) {
+					w.Arrivals, w.InFlight, w.Batch, w.Producers, w.Workers = c.arrivals, inFlight, 1, 100, 40
+				}))
+				most := 0
+				time.AfterFunc(3*time.Second, func() { b.mu.Lock(); b.heldMax = b.held; b.mu.Unlock() })
+				time.AfterFunc(3990*time.Millisecond, func() { b.mu.Lock(); most = b.heldMax; b.mu.Unlock() })
+				_, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				balance := cfg.Ledger.Balance()
+				assert.Greater(t, balance.Unknown, uint64(50))
+				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted)
+				assert.Equal(t, inFlight, most, "no more and no less, long after the last one")
+			})
+		})
+	}
+}
+
 func TestADrainWaitsNotForTasksThatMayNotBeThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()

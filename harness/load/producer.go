@@ -173,10 +173,10 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	now = p.clock.now()
 	p.paused = p.keying.part > 0 || err != nil
 	if err != nil {
-		p.cfg.Ledger.Unknown(p.number, first, n)
+		p.record.doubt(p.number, first, p.intended[:n])
 		return 0, now, p.failed(calls, to, n, err)
 	}
-	acknowledged, unknown := p.record.account(p.number, first, p.outcomes[:n])
+	acknowledged, unknown := p.record.account(p.number, first, p.intended[:n], p.outcomes[:n])
 	if to.reads != nil && acknowledged > 0 {
 		p.haveRead(to, first, n)
 	}

@@ -174,12 +174,8 @@ func (s *schedule) censor(due int64) {
 	s.censored.record(s.window.end-due, 1)
 }
 
-// refuse notes that the server refused a task.
+// refuse notes that the server refused a task of the window.
 func (s *schedule) refuse(due int64) {
-	s.settled(1)
-	if due < s.window.start {
-		return
-	}
 	s.censor(due)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,8 @@ type settles struct {
 	refused  Refusals
 	shown    uint64 // runs of cycles recorded, of which one in liveEvery is shown live
 
-	completed  []ledger.Identity // of a batch, to be entered together
+	completed  []ledger.Identity // of a batch, to be entered together, those that take up room
+	beside     []ledger.Identity // the others
 	claims     sameStart         // of a batch, those completed that were claimed together
 	cycleSink  latencySink
 	settleSink latencySink
@@ -50,25 +51,27 @@ func newSettles(b *accounting) settles {
 func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	inside := s.window.contains(now)
 	settled := 0
-	s.completed = s.completed[:0]
+	s.completed, s.beside = s.completed[:0], s.beside[:0]
 	for i := range claims {
 		c := &claims[i]
 		if errors.Is(outcomes[i], driver.ErrUnknown) {
-			settled += s.unknown(c) // it may never come back, and would count as in flight for ever
+			settled += s.unknown(c)
 			continue
 		}
 		if outcomes[i] != nil {
 			s.refuse(c, outcomes[i])
 			continue
 		}
-		if c.placed() {
-			settled++
-		}
-		if c.verdict == ledger.Unreadable {
+		switch {
+		case c.verdict == ledger.Unreadable:
 			s.ledger.CompletedUnreadable()
+			settled++
 			continue
+		case c.placed():
+			s.completed = append(s.completed, c.id)
+		default:
+			s.beside = append(s.beside, c.id)
 		}
-		s.completed = append(s.completed, c.id)
 		if c.verdict == ledger.Sound {
 			if inside {
 				s.recordSettle(c.at, now)
@@ -78,8 +81,8 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	}
 	s.flushSettle(now)
 	s.flushCycle(now)
-	s.ledger.Completed(s.completed...)
-	s.settled(settled)
+	s.ledger.Completed(s.beside...)
+	s.settled(settled + s.ledger.Completed(s.completed...))
 }
 
 // refuse says of a delivery that its completion, or its failure, was refused.
@@ -105,13 +108,11 @@ func (s *settles) doubt(claims []claimed, free bool) {
 	}
 }
 
-// unknown says of a delivery that it is not known whether it was completed, and returns how many tasks give their room back
-// with it: one, or none where it took up none.
+// unknown says of a delivery that it is not known whether it was completed, and returns how many tasks give their room back with it: one, since
+// it may never come back and would count as in flight for ever, or none where it took up none or has given it back.
 func (s *settles) unknown(c *claimed) int {
-	if c.verdict != ledger.Unreadable {
-		s.ledger.CompletionUnknown(c.id)
-	}
-	if c.placed() {
+	ended := c.verdict == ledger.Unreadable || s.ledger.CompletionUnknown(c.id)
+	if ended && c.placed() {
 		return 1
 	}
 	return 0
