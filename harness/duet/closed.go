@@ -61,6 +61,7 @@ func of(side int, err error) error {
 // pairs gives the closed load of a generation to its two parties.
 type pairs struct {
 	parties  [2]party
+	first    int // the side that is read first
 	order    *rand.Rand
 	together bool
 	now      func() time.Time
@@ -108,8 +109,8 @@ func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []res
 
 // clocks reads the CPU clocks of both sides.
 func (p *pairs) clocks() (now [2]clocks, err error) {
-	for i, party := range p.parties {
-		if now[i], err = party.cpu(); err != nil {
+	for _, i := range inOrder(p.first) {
+		if now[i], err = p.parties[i].cpu(); err != nil {
 			return now, of(i, err)
 		}
 	}
@@ -123,8 +124,7 @@ func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *
 		return p.both(ctx, read, edge)
 	}
 	var slices []result.Slice
-	first := p.order.IntN(2)
-	for _, side := range [2]int{first, 1 - first} {
+	for _, side := range inOrder(p.order.IntN(2)) {
 		cycles, took, err := p.parties[side].slice(ctx, sliceLength)
 		if err != nil {
 			return nil, of(side, fmt.Errorf("slice: %w", err))
@@ -176,6 +176,9 @@ func sliceOf(side int, cycles uint64, took time.Duration, before, after *[2]cloc
 		ClientCPUNs: int64(after[side].generator - before[side].generator),
 	}
 }
+
+// inOrder returns both sides, in an order.
+func inOrder(first int) [2]int { return [2]int{first, 1 - first} }
 
 // atOnce calls do for both sides at once, and returns the errors of both.
 func atOnce(do func(side int) error) error {

@@ -89,10 +89,10 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	return nil
 }
 
-// swapCPUs gives the servers and the generator CPUs of their own, which both sides have by turns: one for each that the servers of a side
-// may use, and one for each that its generator may. As few CPUs of a core are used as possible. The second set
-// gives the servers the last of these CPUs and the generator the first. Without sets the kernel chooses a CPU for each process and keeps the
-// process there for a whole generation, so that the sides differ by several per cent. It returns nil if there are too few CPUs, or if a process of the scenario may use all CPUs.
+// swapCPUs gives the servers and the generator CPUs of their own, which both sides have by turns: one for each that the servers of a side may use,
+// and one for each that its generator may. As few CPUs of a core are used as possible. The second set gives the servers the last of these CPUs and
+// the generator the first. Without sets the kernel chooses a CPU for each process and keeps the process there for a whole generation, so that the
+// sides differ by several per cent. It returns nil if there are too few CPUs, or if a process of the scenario may use all CPUs.
 func swapCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	servers, generator := needs(s)
 	need := servers + generator

@@ -73,9 +73,25 @@ func TestOpenPhase(t *testing.T) {
 		for _, slice := range of[Base].open {
 			seeds[slice] = true
 		}
-		assert.Equal(t, 2.0, c.duet.Generations[n-1].Sides[Change].Open.SliceP99Ms)
+		assert.Equal(t, 3.0, c.duet.Generations[n-1].Sides[Change].Open.P99Ms)
 	}
 	assert.Len(t, seeds, 3*openPairs, "no slice is like another one")
+}
+
+// Clocks and counters are always read of the side first that was started first, so that each side is the first as often as the other.
+func TestSidesAreReadInTheOrderOfTheirStart(t *testing.T) {
+	t.Parallel()
+	h := newFakeHost()
+	c := h.conductor(t, Options{Generations: 2})
+	measured(t, c)
+	assert.NotEqual(t, c.duet.Generations[0].First, c.duet.Generations[1].First)
+	for _, read := range [][][2]int{h.read.clocks, h.read.counters} {
+		require.NotEmpty(t, read)
+		for i, of := range read {
+			g := c.duet.Generations[of[0]-1]
+			assert.Equal(t, (g.First+i)%2, of[1], "reading %d, of generation %d", i, g.Number)
+		}
+	}
 }
 
 // A generation on an unfit host is dropped, and the duet goes on.

@@ -36,6 +36,8 @@ type fakeHost struct {
 	unread error
 	// settings are what the servers of each side say.
 	settings [2][]result.ServerSettings
+	// read are the generations and sides whose CPU clocks and whose counters were read, in order.
+	read struct{ clocks, counters [][2]int }
 	// unprofiled is why no party can be profiled.
 	unprofiled error
 }
@@ -55,10 +57,14 @@ type fakeParty struct {
 
 func (p *fakeParty) settings() []result.ServerSettings { return p.host.settings[p.side] }
 
-func (p *fakeParty) cpu() (clocks, error) { return p.now, nil }
+func (p *fakeParty) cpu() (clocks, error) {
+	p.host.read.clocks = append(p.host.read.clocks, [2]int{p.generation, p.side})
+	return p.now, nil
+}
 
 // counters says that a millisecond of a stage and an fsync of 2 us passed with each slice, open ones included.
 func (p *fakeParty) counters(context.Context) ([]observe.Metrics, error) {
+	p.host.read.counters = append(p.host.read.counters, [2]int{p.generation, p.side})
 	if p.host.unread != nil {
 		return nil, p.host.unread
 	}
@@ -167,7 +173,7 @@ func (h *fakeHost) conductor(t *testing.T, o Options) *conductor {
 			}
 		}
 		p := &fakeParty{host: h, generation: g.Number, side: side, finished: finished{
-			ledger: result.Ledger{Enqueued: 10, Completed: 10}, open: &result.DuetLatency{Arrivals: 10, P50Ms: 1, P99Ms: 3, SliceP99Ms: 2, SlipMsP99: 0.1},
+			ledger: result.Ledger{Enqueued: 10, Completed: 10}, open: &result.DuetLatency{Arrivals: 10, P50Ms: 1, P99Ms: 3, SlipMsP99: 0.1},
 		}}
 		h.parties = append(h.parties, p)
 		return p, nil

@@ -23,7 +23,7 @@ func (c *conductor) generation(ctx context.Context, g *result.Generation, load f
 	defer cancel()
 	var parties [2]party
 	defer func() { c.stop(ctx, g, parties) }()
-	for _, side := range [2]int{g.First, 1 - g.First} {
+	for _, side := range inOrder(g.First) {
 		p, err := c.start(limited, g, side)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -59,7 +59,7 @@ func (c *conductor) admit(parties [2]party) {
 // pairs gives the load of a generation.
 func (c *conductor) pairs(g *result.Generation, parties [2]party) *pairs {
 	return &pairs{
-		parties: parties, together: c.duet.Together, now: c.now,
+		parties: parties, first: g.First, together: c.duet.Together, now: c.now,
 		order: rand.New(rand.NewPCG(c.options.Seed, uint64(g.Number))),
 	}
 }
@@ -188,7 +188,7 @@ func (c *conductor) show(g *result.Generation) {
 		line += fmt.Sprintf(" %s %.0f cycles/s, %.3g + %.3g µs CPU per cycle", c.sides[i].Name, cycles/s.ActiveS,
 			float64(s.ServerCPUNs)/1e3/cycles, float64(s.ClientCPUNs)/1e3/cycles)
 		if s.Open != nil {
-			line += fmt.Sprintf(", p99 %.2f ms", s.Open.SliceP99Ms)
+			line += fmt.Sprintf(", p99 %.2f ms", s.Open.P99Ms)
 		}
 		if i == Base {
 			line += ";"

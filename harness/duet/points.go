@@ -66,7 +66,7 @@ func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i
 		return err
 	}
 	// The counters of a generation of its own, so that countersBetween adds them to the sides of this point.
-	at := &result.Generation{Number: g.Number}
+	at := &result.Generation{Number: g.Number, First: g.First}
 	before := c.readCounters(ctx, at, p.parties)
 	var err error
 	if _, at.Sides, err = p.measure(ctx, pointLength); err != nil {
@@ -147,7 +147,7 @@ func (c *conductor) showPoints(g *result.Generation, left time.Duration) {
 		base, change := p.Sides[Base], p.Sides[Change]
 		rate += math.Log(float64(change.Cycles) / change.ActiveS * base.ActiveS / float64(base.Cycles))
 		if base.Open != nil && change.Open != nil {
-			p95 += math.Log(change.Open.SliceP95Ms / base.Open.SliceP95Ms)
+			p95 += math.Log(change.Open.P95Ms / base.Open.P95Ms)
 			n++
 		}
 	}

@@ -14,9 +14,9 @@ type readings [2][]observe.Metrics
 // readCounters reads what the servers of both sides have counted. It asks over HTTP, so it is called where nothing is measured and
 // nothing is in flight. The counters explain a loss and judge nothing: those that cannot be read are a warning.
 func (c *conductor) readCounters(ctx context.Context, g *result.Generation, parties [2]party) (r readings) {
-	for i, p := range parties {
+	for _, i := range inOrder(g.First) {
 		var err error
-		if r[i], err = p.counters(ctx); err != nil && ctx.Err() == nil {
+		if r[i], err = parties[i].counters(ctx); err != nil && ctx.Err() == nil {
 			c.warn(fmt.Sprintf("generation %d: %s: the times of its stages are not known: %v", g.Number, c.sides[i].Name, err))
 		}
 	}

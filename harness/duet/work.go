@@ -53,7 +53,12 @@ func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	})
 	kept.Seed = workSeed
 	kept.Expected = c.options.Expected
-	c.line("fixed work: %d cycles, %s", kept.Cycles, differences(kept))
+	switch {
+	case kept.Cycles > 0:
+		c.line("fixed work: %d cycles, %s", kept.Cycles, differences(kept))
+	case ctx.Err() == nil:
+		c.line("no counters from fixed work: %s", strings.Join(kept.Warnings, "; "))
+	}
 	return kept
 }
 

@@ -1,6 +1,7 @@
 package duet
 
 import (
+	"bytes"
 	"context"
 	"runtime"
 	"runtime/pprof"
@@ -126,6 +127,17 @@ func TestFixedWorkIsMeasuredAgain(t *testing.T) {
 			assert.Equal(t, []string{test.warning}, w.Warnings, name)
 		}
 	}
+}
+
+// A duet that is interrupted in its fixed work says nothing of counters that nobody took.
+func TestInterruptedFixedWorkSaysNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var said bytes.Buffer
+	c := &conductor{scenario: &scenario.Scenario{}, options: Options{Progress: &said}}
+	w := c.fixedWork(ctx)
+	assert.Zero(t, w.Cycles)
+	assert.Empty(t, said.String())
 }
 
 func TestFixedWorkHasSettingsOfItsOwn(t *testing.T) {

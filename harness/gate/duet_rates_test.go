@@ -84,7 +84,7 @@ func TestOneStallIsNoFalseAlarm(t *testing.T) {
 			s.ActiveS *= factor
 			s.ServerCPUNs = int64(float64(s.ServerCPUNs) * factor)
 			s.Open.P50Ms *= factor
-			s.Open.SliceP99Ms *= factor * factor
+			s.Open.P99Ms *= factor * factor
 			assert.NotEqual(t, result.Regressed, judged(d, 1).Verdict)
 		}
 	}

@@ -162,8 +162,8 @@ func TestDuetWithoutAnOpenPhase(t *testing.T) {
 // A few generations in which the host stalled make neither a loss nor an inconclusive p99.
 func TestLatenciesOfADuetAreTrimmed(t *testing.T) {
 	d := simulated(seeded(17), 15, quietHost, losses{})
-	d.Generations[4].Sides[1].Open.SliceP99Ms *= 10
-	d.Generations[9].Sides[1].Open.SliceP99Ms *= 30
+	d.Generations[4].Sides[1].Open.P99Ms *= 10
+	d.Generations[9].Sides[1].Open.P99Ms *= 30
 	d.Generations[11].Sides[0].Open.P50Ms *= 5
 	c := judged(d, 1)
 	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)
@@ -181,8 +181,8 @@ func TestDuetWithoutAFigure(t *testing.T) {
 		"no time":             func(s *result.GenerationSide) { s.ActiveS = 0 },
 		"nothing at all":      func(s *result.GenerationSide) { s.Cycles, s.ServerCPUNs, s.ClientCPUNs, s.ActiveS = 0, 0, 0, 0 },
 		"no p50":              func(s *result.GenerationSide) { s.Open.P50Ms = 0 },
-		"p99 is NaN":          func(s *result.GenerationSide) { s.Open.SliceP99Ms = math.NaN() },
-		"p99 is infinite":     func(s *result.GenerationSide) { s.Open.SliceP99Ms = math.Inf(1) },
+		"p99 is NaN":          func(s *result.GenerationSide) { s.Open.P99Ms = math.NaN() },
+		"p99 is infinite":     func(s *result.GenerationSide) { s.Open.P99Ms = math.Inf(1) },
 	} {
 		for side := range 2 {
 			t.Run(fmt.Sprintf("%s, side %d", name, side), func(t *testing.T) {

@@ -20,14 +20,14 @@ var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool)
 		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P50Ms })
 	},
 	result.CycleLatencyMs + "_p99": func(s result.GenerationSide) (float64, bool) {
-		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.SliceP99Ms })
+		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P99Ms })
 	},
 	result.CycleLatencyMs + "_p95": func(s result.GenerationSide) (float64, bool) {
-		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.SliceP95Ms })
+		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P95Ms })
 	},
 	result.EnqueueLatencyMs + "_p50": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.P50Ms }),
-	result.EnqueueLatencyMs + "_p95": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.SliceP95Ms }),
-	result.EnqueueLatencyMs + "_p99": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.SliceP99Ms }),
+	result.EnqueueLatencyMs + "_p95": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.P95Ms }),
+	result.EnqueueLatencyMs + "_p99": enqueueFigure(func(e *result.DuetEnqueue) float64 { return e.P99Ms }),
 	result.ServerAllocsPerCycle:      counted(result.ServerAllocsPerCycle),
 	result.ServerAllocBytesPerCycle:  counted(result.ServerAllocBytesPerCycle),
 	result.StorageFsyncsPerCycle:     counted(result.StorageFsyncsPerCycle),

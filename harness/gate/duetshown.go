@@ -67,7 +67,7 @@ func show(c *result.Comparison, generations []result.Generation) {
 		spec, _ := result.Lookup(metric)
 		add("median slice, "+metric, spec.Unit, values)
 	}
-	var idle, slip, merged [2][]float64
+	var idle, slip [2][]float64
 	for _, g := range generations {
 		for i, s := range g.Sides {
 			if v := 100 * float64(s.IdleCPUNs) / float64(s.ServerCPUNs); finite(v) {
@@ -75,12 +75,10 @@ func show(c *result.Comparison, generations []result.Generation) {
 			}
 			if s.Open != nil {
 				slip[i] = append(slip[i], s.Open.SlipMsP99)
-				merged[i] = append(merged[i], s.Open.P99Ms)
 			}
 		}
 	}
 	add("server CPU used in slices of the other side", "%", idle)
-	add("p99 of a generation's open slices together", "ms", merged)
 	add("open load sent late by, p99", "ms", slip)
 }
 

@@ -42,8 +42,8 @@ func sweptDuet(random *rand.Rand, generations int, noise float64, f factors) *re
 					PerCycle: map[string]float64{result.ServerAllocsPerCycle: of(10, 1), result.ServerAllocBytesPerCycle: of(1000, 1)},
 					Ledger:   result.Ledger{Enqueued: 10_000, Completed: 10_000},
 					Open: &result.DuetLatency{
-						Arrivals: 100, P50Ms: cycle / 2, SliceP95Ms: cycle, SliceP99Ms: 2 * cycle,
-						Enqueue: &result.DuetEnqueue{P50Ms: enqueue / 2, SliceP95Ms: enqueue, SliceP99Ms: 2 * enqueue},
+						Arrivals: 100, P50Ms: cycle / 2, P95Ms: cycle, P99Ms: 2 * cycle,
+						Enqueue: &result.DuetEnqueue{P50Ms: enqueue / 2, P95Ms: enqueue, P99Ms: 2 * enqueue},
 					},
 				}
 			}
@@ -142,8 +142,8 @@ func TestOneStallDoesNotDecideARatchet(t *testing.T) {
 		d := sweptDuet(seeded(112), 12, 0.02, factors{enqueue: 0.9, cycle: 0.9})
 		for k := range d.Generations[5].Points {
 			open := d.Generations[5].Points[k].Sides[side].Open
-			open.SliceP95Ms *= 30
-			open.Enqueue.SliceP95Ms *= 30
+			open.P95Ms *= 30
+			open.Enqueue.P95Ms *= 30
 		}
 		r := ratchet(d)
 		assert.True(t, r.Kept, r.Because)
@@ -280,7 +280,7 @@ func TestPropertiesOfTheScore(t *testing.T) {
 				p := &d.Generations[i].Points[k]
 				p.Sides[0], p.Sides[1] = p.Sides[1], p.Sides[0]
 				for side := range 2 {
-					p.Sides[side].Open.SliceP95Ms *= 7
+					p.Sides[side].Open.P95Ms *= 7
 				}
 			}
 		}

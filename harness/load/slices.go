@@ -38,40 +38,7 @@ type Slices struct {
 	// The following are sums over the open-loop slices so far.
 	due            uint64 // arrivals
 	slip           latencies
-	cycle, enqueue openLatency
-}
-
-// openLatency is one kind of latency over the open-loop slices so far.
-type openLatency struct {
-	all *hdrhistogram.Histogram
-	// logP95 and logP99 are the sums of the natural logarithms of the slices' percentiles in nanoseconds, and timed is the number of slices
-	// in them.
-	logP95, logP99 float64
-	timed          int
-}
-
-// add adds the latencies of one slice, if it has any.
-func (l *openLatency) add(slice *hdrhistogram.Histogram) {
-	if slice.TotalCount() == 0 {
-		return
-	}
-	l.logP95 += math.Log(float64(slice.ValueAtPercentile(95)))
-	l.logP99 += math.Log(float64(slice.ValueAtPercentile(99)))
-	l.timed++
-	l.all.Merge(slice)
-}
-
-// percentileMs is a percentile of all slices together, in milliseconds.
-func (l *openLatency) percentileMs(p float64) float64 {
-	return float64(l.all.ValueAtPercentile(p)) / 1e6
-}
-
-// meanMs is the geometric mean over the slices, in milliseconds, of which logs is the sum of the logarithms; 0 without slices.
-func (l *openLatency) meanMs(logs float64) float64 {
-	if l.timed == 0 {
-		return 0
-	}
-	return math.Exp(logs/float64(l.timed)) / 1e6
+	cycle, enqueue *hdrhistogram.Histogram
 }
 
 // shift is what all producers do in one slice. The fields are set before begun is closed.
@@ -96,7 +63,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	}
 	s := &Slices{
 		round: r, next: &shift{begun: make(chan struct{})}, quiet: make(chan struct{}, 1),
-		slip: newLatencies(), cycle: openLatency{all: result.NewHistogram()}, enqueue: openLatency{all: result.NewHistogram()},
+		slip: newLatencies(), cycle: result.NewHistogram(), enqueue: result.NewHistogram(),
 	}
 	r.untimed, r.sliced = false, true
 	r.window.move(nowhere)
@@ -197,17 +164,14 @@ func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, 
 
 // collect takes the latencies of an open-loop slice from the goroutines that recorded them. Nothing is in flight.
 func (s *Slices) collect() {
-	cycles, enqueues := result.NewHistogram(), result.NewHistogram()
 	for _, slot := range s.round.slots {
-		slot.record.cycle.moveInto(cycles)
+		slot.record.cycle.moveInto(s.cycle)
 	}
 	for _, p := range s.round.producers {
-		p.record.latency.moveInto(enqueues)
+		p.record.latency.moveInto(s.enqueue)
 	}
-	s.round.schedule.censored.mergeInto(enqueues) // what was not sent, or refused, was not enqueued either
-	s.round.schedule.censored.moveInto(cycles)
-	s.cycle.add(cycles)
-	s.enqueue.add(enqueues)
+	s.round.schedule.censored.mergeInto(s.enqueue) // what was not sent, or refused, was not enqueued either
+	s.round.schedule.censored.moveInto(s.cycle)
 }
 
 // check returns why a slice cannot begin, if it cannot.
@@ -243,7 +207,7 @@ func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error
 	for {
 		select {
 		case <-s.quiet:
-		case <-look.C: // tasks that are completed twice make the load seem quiet too early
+		case <-look.C: // the completion of a payload that can't be read makes the load seem quiet too early
 			look.Reset(drainPoll)
 		case <-r.failure.failed:
 			return r.clock.now(), r.failure.err()
@@ -283,15 +247,23 @@ func (s *Slices) End() (*result.DuetLatency, error) {
 	slip := result.NewHistogram()
 	r.schedule.slip.mergeInto(slip)
 	s.slip.mergeInto(slip)
-	return &result.DuetLatency{
-		Arrivals: s.due, Unfinished: s.due - min(s.due, finished),
-		P50Ms: s.cycle.percentileMs(50), P99Ms: s.cycle.percentileMs(99),
-		SliceP95Ms: s.cycle.meanMs(s.cycle.logP95), SliceP99Ms: s.cycle.meanMs(s.cycle.logP99),
-		Enqueue: &result.DuetEnqueue{
-			P50Ms: s.enqueue.percentileMs(50), SliceP95Ms: s.enqueue.meanMs(s.enqueue.logP95), SliceP99Ms: s.enqueue.meanMs(s.enqueue.logP99),
-		},
-		SlipMsP99: float64(slip.ValueAtPercentile(99)) / 1e6,
-	}, nil
+	d := &result.DuetLatency{Arrivals: s.due, Unfinished: s.due - min(s.due, finished), Enqueue: &result.DuetEnqueue{}}
+	for _, p := range []struct {
+		of         *hdrhistogram.Histogram
+		percentile float64
+		into       *float64
+	}{
+		{s.cycle, 50, &d.P50Ms},
+		{s.cycle, 95, &d.P95Ms},
+		{s.cycle, 99, &d.P99Ms},
+		{s.enqueue, 50, &d.Enqueue.P50Ms},
+		{s.enqueue, 95, &d.Enqueue.P95Ms},
+		{s.enqueue, 99, &d.Enqueue.P99Ms},
+		{slip, 99, &d.SlipMsP99},
+	} {
+		*p.into = float64(p.of.ValueAtPercentile(p.percentile)) / 1e6
+	}
+	return d, nil
 }
 
 // Refused returns what the server refused in all slices. Call Refused after End.

@@ -109,24 +109,22 @@ type GenerationSide struct {
 // DuetLatency is the response time of a cycle from its intended start. Arrivals that were not finished at the end of their slice count with
 // the time that they had waited until then.
 type DuetLatency struct {
-	Arrivals   uint64  `json:"arrivals"`
-	Unfinished uint64  `json:"unfinished"`
-	P50Ms      float64 `json:"p50_ms"` // of the merged histogram of the side's open slices
-	P99Ms      float64 `json:"p99_ms"` // of the same histogram: a few stalls of the host can decide it
-	// SliceP99Ms is the geometric mean of the 99th percentiles of the side's open slices that have arrivals. All slices count alike, so that
-	// a stall of the host counts as one slice.
-	SliceP99Ms float64 `json:"slice_p99_ms"`
-	SliceP95Ms float64 `json:"slice_p95_ms,omitempty"` // likewise; 0 in files of before it was taken
+	Arrivals   uint64 `json:"arrivals"`
+	Unfinished uint64 `json:"unfinished"`
+	// The percentiles are of the merged histogram of the side's open slices. P95Ms is 0 in files of before it was taken.
+	P50Ms float64 `json:"p50_ms"`
+	P95Ms float64 `json:"p95_ms,omitempty"`
+	P99Ms float64 `json:"p99_ms"`
 	// Enqueue has the latency from the intended start to the acknowledgement of the enqueue; nil in files of before it was taken.
 	Enqueue   *DuetEnqueue `json:"enqueue,omitempty"`
 	SlipMsP99 float64      `json:"slip_ms_p99"` // by how much the generator itself sent late
 }
 
-// DuetEnqueue has percentiles of enqueues as DuetLatency has them of cycles.
+// DuetEnqueue has percentiles of enqueues as DuetLatency has them of cycles. P95Ms and P99Ms are 0 in files of before they were taken.
 type DuetEnqueue struct {
-	P50Ms      float64 `json:"p50_ms"`
-	SliceP95Ms float64 `json:"slice_p95_ms"`
-	SliceP99Ms float64 `json:"slice_p99_ms"`
+	P50Ms float64 `json:"p50_ms"`
+	P95Ms float64 `json:"p95_ms"`
+	P99Ms float64 `json:"p99_ms"`
 }
 
 // GenerationPoint is what both sides measured of one point of a sweep in a generation.

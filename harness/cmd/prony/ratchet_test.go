@@ -296,8 +296,8 @@ func TestRatchetMeasures(t *testing.T) {
 				assert.NotZero(t, s.Cycles)
 				assert.NotZero(t, s.Ledger.Completed)
 				require.NotNil(t, s.Open)
-				assert.Positive(t, s.Open.SliceP95Ms)
-				assert.Positive(t, s.Open.Enqueue.SliceP95Ms)
+				assert.Positive(t, s.Open.P95Ms)
+				assert.Positive(t, s.Open.Enqueue.P95Ms)
 				assert.Positive(t, s.RSSMB)
 				assert.Contains(t, s.PerCycle, result.ServerAllocsPerCycle)
 			}
