@@ -10,9 +10,8 @@ import (
 // judged, this time included, while it went on. Later looks see the generations of the earlier ones and more.
 //
 // A primary's figure is taken once per generation and side: CPU time is all that the side's processes used, divided by the cycles
-// that were acknowledged; the rate is cycles by the time of the side's slices; p50 is taken from the side's merged histogram; p99 is the
-// geometric mean over the open slices, because a few stalls of the host decide the p99 of the merged histogram. No other figure is judged
-// slice by slice. The ratio of the change to the base in one generation is one value. Fresh processes make the values independent, and
+// that were acknowledged; the rate is cycles by the time of the side's slices; p50 and p99 are those of the merged histogram of the side's
+// open slices. Nothing is judged slice by slice. The ratio of the change to the base in one generation is one value. Fresh processes make the values independent, and
 // their logarithms are judged by Student's t:
 //
 //   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's weighted step-down procedure over the
@@ -112,14 +111,14 @@ func conditions(c *result.Comparison, d *result.Duet) {
 func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesSetting) {
 	for _, s := range result.BesideSettings(d.Sides[0].Settings, d.Sides[1].Settings) {
 		switch {
-		case s.IsDefault():
+		case s.IsDefault() && s.Server == "":
 			continue
 		case s.OfBuilds():
-			c.Warnings = append(c.Warnings, fmt.Sprintf("the change includes another default: the server's %s was %q and is %q", s.Name, s.Base, s.Change))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("the change includes another default: the server's %s was %q and is %q", s.Label(), s.Base, s.Change))
 		case s.Differs():
-			c.Warnings = append(c.Warnings, fmt.Sprintf("base and change ran with different settings: the server's %s is %q and %q", s.Name, s.Base, s.Change))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("base and change ran with different settings: the server's %s is %q and %q", s.Label(), s.Base, s.Change))
 		case s.Only != "":
-			c.Warnings = append(c.Warnings, fmt.Sprintf("only the %s's server has the setting %s, which is %q", s.Only, s.Name, s.Base+s.Change))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("only the %s's server has the setting %s, which is %q", s.Only, s.Label(), s.Base+s.Change))
 		}
 		shown = append(shown, s)
 	}

@@ -40,7 +40,7 @@ func duetServersSection(p *page, c *comparison) {
 		case s.Differs() || s.Only != "":
 			same = "**no**"
 		}
-		rows = append(rows, []string{code(s.Name), base, change, text(from), same})
+		rows = append(rows, []string{code(s.Label()), base, change, text(from), same})
 	}
 	p.table([]string{"setting", "base", "change", "from", "same"}, rows)
 }
@@ -59,13 +59,13 @@ func settingsText(b *strings.Builder, d *result.DuetJudgement) {
 	for _, s := range d.ServerSettings {
 		switch {
 		case s.Only != "":
-			servers = append(servers, fmt.Sprintf("%s %s (the %s alone)", s.Name, plain(s.Base+s.Change), s.Only))
+			servers = append(servers, fmt.Sprintf("%s %s (the %s alone)", s.Label(), plain(s.Base+s.Change), s.Only))
 		case s.OfBuilds():
-			servers = append(servers, fmt.Sprintf("%s %s and %s (a part of the change)", s.Name, plain(s.Base), plain(s.Change)))
+			servers = append(servers, fmt.Sprintf("%s %s and %s (a part of the change)", s.Label(), plain(s.Base), plain(s.Change)))
 		case s.Differs():
-			servers = append(servers, fmt.Sprintf("%s %s and %s", s.Name, plain(s.Base), plain(s.Change)))
+			servers = append(servers, fmt.Sprintf("%s %s and %s", s.Label(), plain(s.Base), plain(s.Change)))
 		default:
-			servers = append(servers, s.Name+" "+plain(s.Base))
+			servers = append(servers, s.Label()+" "+plain(s.Base))
 		}
 	}
 	if len(scenarios) > 0 {

@@ -1,5 +1,11 @@
 package result
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // The origins of settings that were not set by a person.
 const (
 	// DefaultOrigin is that of a setting that has its default.
@@ -10,13 +16,23 @@ const (
 
 // SidesSetting is a setting of the servers of both sides of a comparison.
 type SidesSetting struct {
-	Name         string `json:"name"`
+	Name string `json:"name"`
+	// Server names the server, such as "n2" or "point 1, n2", if another than the first of each side is meant.
+	Server       string `json:"server,omitempty"`
 	Base         string `json:"base"`
 	Change       string `json:"change"`
 	BaseOrigin   string `json:"base_origin"` // as that of a ServerSetting
 	ChangeOrigin string `json:"change_origin"`
 	// Only is "base" or "change" if only that side's servers have the setting, because the other side's build does not know it.
 	Only string `json:"only,omitempty"`
+}
+
+// Label is the name of the setting, with the server's if another than the first is meant.
+func (s SidesSetting) Label() string {
+	if s.Server == "" {
+		return s.Name
+	}
+	return s.Name + " of " + s.Server
 }
 
 // Differs reports whether both sides' servers have the setting, with other values.
@@ -35,18 +51,74 @@ func (s SidesSetting) IsDefault() bool {
 	return s.BaseOrigin == DefaultOrigin && s.ChangeOrigin == DefaultOrigin && s.Base == s.Change
 }
 
-// BesideSettings puts the settings of base and change beside each other: those of the first server of each, in the order of the base, and
-// then those that only the change has. It returns nil if a side did not record its settings.
+// BesideSettings puts the settings of base and change beside each other: all those of the first server of each, in the order of the base
+// and then those that only the change has, and of each other server those that it has otherwise than the first of its side, on either side.
+// A server that only one side has is left out. It returns nil if a side did not record its settings.
 func BesideSettings(base, change []ServerSettings) (all []SidesSetting) {
 	if len(base) == 0 || len(change) == 0 {
 		return nil
 	}
+	all = beside(base[0].Settings, change[0].Settings)
+	for _, of := range base[1:] {
+		i := slices.IndexFunc(change[1:], of.sameServer)
+		if i < 0 {
+			continue
+		}
+		other := change[1+i]
+		for _, s := range beside(of.whole(base[0]), other.whole(change[0])) {
+			if s.Server = of.server(); of.at(s.Name) >= 0 || other.at(s.Name) >= 0 {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+func (s ServerSettings) sameServer(other ServerSettings) bool {
+	return s.Point == other.Point && s.Node == other.Node
+}
+
+// server names the server.
+func (s ServerSettings) server() string {
+	var parts []string
+	if s.Point > 0 {
+		parts = append(parts, fmt.Sprintf("point %d", s.Point))
+	}
+	if s.Node != "" {
+		parts = append(parts, s.Node)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// at is the index of a setting, or -1.
+func (s ServerSettings) at(name string) int {
+	return slices.IndexFunc(s.Settings, func(of ServerSetting) bool { return of.Name == name })
+}
+
+// whole returns all settings of a server: those that it has otherwise than the first, and the others of the first.
+func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
+	for _, of := range first.Settings {
+		if i := s.at(of.Name); i >= 0 {
+			of = s.Settings[i]
+		}
+		all = append(all, of)
+	}
+	for _, of := range s.Settings {
+		if first.at(of.Name) < 0 {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// beside puts the settings of a server of the base and of one of the change beside each other.
+func beside(base, change []ServerSetting) (all []SidesSetting) {
 	at := map[string]int{}
-	for _, s := range base[0].Settings {
+	for _, s := range base {
 		at[s.Name] = len(all)
 		all = append(all, SidesSetting{Name: s.Name, Base: s.Value, BaseOrigin: s.Origin, Only: "base"})
 	}
-	for _, s := range change[0].Settings {
+	for _, s := range change {
 		i, both := at[s.Name]
 		if !both {
 			i, all = len(all), append(all, SidesSetting{Name: s.Name, Only: "change"})

@@ -42,13 +42,13 @@ func refuse(all []scenario.Difference) error {
 	return fmt.Errorf("the settings of base and change differ: %s: measure both with the same settings, or add --allow-different-settings", strings.Join(named, "; "))
 }
 
-// serverDifferences returns the settings that the first servers of two sides said other values for. Settings that one of them does not
+// serverDifferences returns the settings that the servers of two sides said other values for. Settings that one of them does not
 // have are left out: the builds may have different ones. alike says that the servers were started alike on one host, so that settings which
 // were not set by a person are left out too.
 func serverDifferences(base, change []result.ServerSettings, alike bool) (all []scenario.Difference) {
 	for _, s := range result.BesideSettings(base, change) {
 		if s.Differs() && (!alike || !s.OfBuilds()) {
-			all = append(all, scenario.Difference{Path: "the server's " + s.Name, Base: s.Base, Change: s.Change})
+			all = append(all, scenario.Difference{Path: "the server's " + s.Label(), Base: s.Base, Change: s.Change})
 		}
 	}
 	return all

@@ -28,6 +28,14 @@ func TestAChangedDefaultIsAPartOfTheChange(t *testing.T) {
 	}
 	assert.ErrorContains(t, checkSettings(run(said("10s", "default")), run(said("45s", "default"))), refused)
 	assert.NoError(t, checkSettings(run(said("10s", "default")), run(said("10s", "default"))))
+
+	second := func(value string) []result.ServerSettings {
+		of := said(value, "flag")[0]
+		of.Node = "n2"
+		return append(said("10s", "default"), of)
+	}
+	assert.ErrorContains(t, checkServers(second("20s"), second("45s")), `the server's stall_max of n2 is "20s" and "45s"`)
+	assert.NoError(t, checkServers(second("20s"), second("20s")))
 }
 
 func TestTheLengthOfTheFixedWorkIsBounded(t *testing.T) {
