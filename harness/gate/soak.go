@@ -20,6 +20,9 @@ const (
 	soakAlpha = 0.01
 	// soakValidShare is the least part of the windows without faults that must be valid: otherwise the host was not fit for the soak.
 	soakValidShare = 0.5
+	// soakDecayedShare is the largest part of the windows with faults in which the rate may not come back: a stall of the host after the last
+	// fault of a window looks the same.
+	soakDecayedShare = 0.1
 )
 
 // SoakSeries is one figure of a soak over its judged windows.
@@ -131,6 +134,10 @@ func soakVerdict(s *result.Soak) {
 	}
 	if without := t.Windows - t.WithFaults - t.Cut; without > 0 && float64(t.Judged) < soakValidShare*float64(without) {
 		say(result.Invalid, "%d of %s without faults are valid, and at least half of them must be: the host was not fit", t.Judged, render.Plural(without, "window"))
+	}
+	if r := t.Recovery; r != nil && float64(r.Decayed) > soakDecayedShare*float64(r.Windows) {
+		say(result.Regressed, "in %d of %s with faults the rate did not come back, and in one of ten it may not; the first is %s",
+			r.Decayed, render.Plural(r.Windows, "window"), r.DecayedReason)
 	}
 	if t.ServerEnds > 0 {
 		say(result.Regressed, "a server ended by itself %s, and was started again", render.Plural(t.ServerEnds, "time"))

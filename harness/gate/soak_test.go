@@ -121,6 +121,24 @@ func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
 	assert.GreaterOrEqual(t, told, len(longer.Drifts)-1)
 }
 
+// A soak is regressed if the rate does not come back in more than one of ten windows with faults.
+func TestASoakWhoseRateDoesNotComeBack(t *testing.T) {
+	for decayed, want := range map[int]result.Verdict{0: result.Pass, 1: result.Pass, 2: result.Regressed} {
+		series := simulatedSoak(rand.New(rand.NewPCG(71, 1)), 60, 0, 0, "", 0)
+		s := &result.Soak{MeasuredS: 600, Totals: result.SoakTotals{
+			Windows: 70, Judged: 60, WithFaults: 10,
+			Recovery: &result.SoakRecovery{Windows: 10, Faults: 10, Decayed: decayed, DecayedReason: "window 7: the rate did not come back"},
+		}}
+		gate.JudgeSoak(s, series, 10*time.Second)
+		assert.Equal(t, want, s.Verdict, "%d windows", decayed)
+		if want == result.Regressed {
+			assert.Equal(t, []string{
+				"in 2 of 10 windows with faults the rate did not come back, and in one of ten it may not; the first is window 7: the rate did not come back",
+			}, s.Reasons)
+		}
+	}
+}
+
 func TestSentencesOfASoak(t *testing.T) {
 	flat := simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, "", 0)
 	flat[1] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakLatency, 0.05)[1]

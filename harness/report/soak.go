@@ -80,6 +80,7 @@ func soakMarkdown(s *result.Soak, plots []figure) string {
 		soakDrifts(p, s, durability)
 		soakPlots(p, plots, durability)
 		soakProcesses(p, s, durability)
+		soakRecovery(p, s, durability)
 	}
 	soakWindows(p, s)
 	soakLedger(p, s, durability)
@@ -203,6 +204,31 @@ func soakProcesses(p *page, s *result.Soak, durability string) {
 	p.heading(2, "Processes, durability %s", code(durability))
 	p.table([]string{"process", "windows", ">resident memory, MB", ">open descriptors", ">goroutines", ">data folder, MB"}, rows)
 	p.paragraph("Means over the ends of the first and of the last judged windows, %s each.", render.Plural(first.Judged, "window"))
+}
+
+// soakRecovery shows how the load came back from faults.
+func soakRecovery(p *page, s *result.Soak, durability string) {
+	r := s.Totals.Recovery
+	if r == nil {
+		return
+	}
+	p.heading(2, "Recovery from faults, durability %s", code(durability))
+	rows := [][]string{
+		{"windows with faults that tell", render.Count(r.Windows)},
+		{"faults in them", render.Count(r.Faults)},
+		{"faults that the load did not recover from", render.Count(r.NotRecovered)},
+		{"windows after whose last faults the rate did not come back", render.Count(r.Decayed)},
+	}
+	if r.NotRecovered < r.Faults {
+		rows = append(rows, []string{"time of recovery, median, ms", render.Number(r.RecoveryMsMedian)}, []string{"time of recovery, largest, ms", render.Number(r.RecoveryMsMax)})
+	}
+	p.table([]string{"what", ">value"}, rows)
+	p.paragraph("The times are of the faults that the load recovered from: it recovered when the rate was back at %s %% of that before the fault, before"+
+		" the next fault and the end of the window. The rate came back after the last faults of a window if it was at least %s %% of that before the first one.",
+		render.Number(100*r.RecoveredShare), render.Number(100*result.LevelLeast))
+	if r.DecayedReason != "" {
+		p.paragraph("The first window in which it did not: %s.", text(r.DecayedReason))
+	}
 }
 
 func soakWindows(p *page, s *result.Soak) {

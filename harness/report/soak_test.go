@@ -37,6 +37,10 @@ func soakFixture(t *testing.T) *result.Soak {
 				result.CyclesPerS: 10_000, result.CycleLatencyMs + "_p50": 1.5, result.CycleLatencyMs + "_p99": 3.25, result.CycleLatencyMs + "_p999": 9,
 				result.ServerCPUUsPerCycle: 4, result.ClientCPUUsPerCycle: 3,
 			},
+			Recovery: &result.SoakRecovery{
+				Windows: 12, Faults: 24, NotRecovered: 1, Decayed: 1, RecoveredShare: 0.8, RecoveryMsMedian: 850, RecoveryMsMax: 2400,
+				DecayedReason: "window 50: the rate did not come back: after the last fault it was 5000 cycles/s, 50 % of the 10000 before the first fault; the least is 70 %",
+			},
 		},
 		Events: []result.SoakEvent{{At: at.Add(time.Minute), Window: 7, Text: "the server ended by itself: signal: killed"}},
 	}

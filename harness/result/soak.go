@@ -60,9 +60,27 @@ type SoakTotals struct {
 	IncorrectReasons []string `json:"incorrect_reasons,omitempty"`
 	// Metrics are of the judged windows together: rate, percentiles of their merged cycle latency, and CPU time for each cycle.
 	Metrics map[string]float64 `json:"metrics"`
+	// Recovery is how the load came back from the faults; nil without a window that tells.
+	Recovery *SoakRecovery `json:"recovery,omitempty"`
 	// DeletedWindows and DeletedBytes count the results of single windows that were deleted, since they were old or too large together.
 	DeletedWindows int   `json:"deleted_windows,omitempty"`
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
+}
+
+// SoakRecovery is how the load came back from the faults of those windows of a soak that were measured to their end and that the host was fit
+// for.
+type SoakRecovery struct {
+	Windows int `json:"windows"`
+	Faults  int `json:"faults"`
+	// NotRecovered counts the faults after which the rate did not come back before the next fault or the end of the window: see Fault.Recovered.
+	NotRecovered int `json:"not_recovered"`
+	// Decayed counts the windows after whose last faults the rate did not come back: see Faults.Decay. DecayedReason says it of the first one.
+	Decayed        int     `json:"decayed"`
+	DecayedReason  string  `json:"decayed_reason,omitempty"`
+	RecoveredShare float64 `json:"recovered_share"` // as that of Faults
+	// RecoveryMsMedian and RecoveryMsMax are of the faults that the load recovered from; 0 without one.
+	RecoveryMsMedian float64 `json:"recovery_ms_median,omitzero"`
+	RecoveryMsMax    float64 `json:"recovery_ms_max,omitzero"`
 }
 
 // AtFault is how many tasks, reads, results, extensions and repeated keys the ledger found wrong.

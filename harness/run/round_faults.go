@@ -154,7 +154,10 @@ func (h *injection) score(o *outcomes, m *measured) {
 	}
 	if last := f.Events[len(f.Events)-1]; last.AfterPerS == 0 {
 		m.fault(result.Incorrect, fmt.Sprintf("no cycle was acknowledged after the last fault, %s of %s, was over", last.Kind, last.Target))
-	} else if decay := f.Decay(); decay != "" && !h.ownLevel {
+	} else if decay := f.Decay(); decay != "" && h.ownLevel {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s; the scenario has a limit of its own for %s, which prony check and prony guard judge",
+			m.round.Number, decay, result.FaultLevelRatio))
+	} else if decay != "" {
 		m.fault(result.Regressed, decay)
 	}
 }

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,6 +49,7 @@ func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.S
 		},
 	}
 	var all Figures
+	var recovered recoveries
 	latency := result.NewHistogram()
 	t := &soak.Totals
 	for i := range f.rows.all {
@@ -73,7 +75,7 @@ func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.S
 		all.Cycles += row.Judged.Cycles
 		all.ServerCPUS += row.Judged.ServerCPUS
 		all.ClientCPUS += row.Judged.ClientCPUS
-		if err := row.Judged.Latency.mergeInto(latency); err != nil {
+		if err := errors.Join(row.Judged.Latency.mergeInto(latency), recovered.add(row.Recoveries)); err != nil {
 			return nil, err
 		}
 		point := result.SoakPoint{AtS: soak.MeasuredS, Windows: row.Windows, Judged: row.Judged.Windows, Faults: row.Faults}
@@ -87,6 +89,10 @@ func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.S
 		soak.EventsOmitted += over
 	}
 	metrics(t.Metrics, all, latency)
+	var err error
+	if t.Recovery, err = recovered.account(); err != nil {
+		return nil, err
+	}
 	series, err := f.series(s)
 	if err != nil {
 		return nil, err

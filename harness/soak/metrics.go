@@ -29,6 +29,7 @@ var (
 	cyclesDesc    = metric("cycles_total", "Cycles of all windows that were measured to their end.")
 	tasksDesc     = metric("tasks_total", "Tasks of the ledger of all windows, by state.", "state")
 	atFaultDesc   = metric("tasks_at_fault_total", "Tasks that the ledger of all windows found at fault, by fault.", "fault")
+	faultsDesc    = metric("faults_total", "Faults of the windows that tell how the load came back, by whether it recovered.", "recovered")
 	endsDesc      = metric("server_ends_total", "Servers that ended by themselves.")
 	startsDesc    = metric("harness_starts_total", "Starts of the harness on this soak.")
 	measuredDesc  = metric("measured_seconds_total", "Measured time of all windows that were measured to their end.")
@@ -47,7 +48,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(descs chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		windowsDesc, cyclesDesc, tasksDesc, atFaultDesc, endsDesc, startsDesc, measuredDesc, leftDesc, rateDesc, latencyDesc, memoryDesc, fdsDesc,
+		windowsDesc, cyclesDesc, tasksDesc, atFaultDesc, faultsDesc, endsDesc, startsDesc, measuredDesc, leftDesc, rateDesc, latencyDesc, memoryDesc, fdsDesc,
 		goroutineDesc, diskDesc, driftDesc, boundDesc, limitDesc,
 	} {
 		descs <- d
@@ -88,6 +89,10 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 		{atFaultDesc, "contested", t.Ledger.Contested},
 		{atFaultDesc, "revoked", t.Ledger.Revoked},
 		{atFaultDesc, "misread", t.Ledger.Misread},
+	}
+	if r := t.Recovery; r != nil {
+		send(faultsDesc, prometheus.CounterValue, float64(r.Faults-r.NotRecovered), "yes")
+		send(faultsDesc, prometheus.CounterValue, float64(r.NotRecovered), "no")
 	}
 	for _, count := range counts {
 		send(count.desc, prometheus.CounterValue, float64(count.value), count.label)

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,6 +30,8 @@ type Row struct {
 	// Reasons say why windows are incorrect: of the first ones, at most rowReasonsMax.
 	Reasons []string `json:"reasons,omitempty"`
 	Judged  Figures  `json:"judged"`
+	// Recoveries are of the windows with faults, which are not judged.
+	Recoveries recoveries `json:"recoveries,omitzero"`
 
 	ServerEnds    int                `json:"server_ends,omitempty"`
 	Events        []result.SoakEvent `json:"events,omitempty"` // the newest, at most rowEventsMax
@@ -101,6 +104,14 @@ func newRow(w *Window) (Row, error) {
 		return row, nil
 	}
 	row.MeasuredS, row.Cycles = w.Round.WindowSeconds, w.Round.Cycles
+	recovered, tells, err := recoveriesOf(w)
+	if err != nil {
+		return row, err
+	}
+	if tells {
+		row.Recoveries = recovered
+		return row, nil
+	}
 	if w.Round.Verdict != result.Pass || row.Incorrect > 0 {
 		row.Invalid = 1 - row.Incorrect
 		return row, nil
@@ -188,7 +199,7 @@ func (r *Row) add(next Row) error {
 	r.Events = slices.Concat(r.Events, next.Events)
 	r.EventsOmitted += next.EventsOmitted
 	r.boundEvents()
-	if err := r.Judged.add(next.Judged); err != nil {
+	if err := errors.Join(r.Judged.add(next.Judged), r.Recoveries.add(next.Recoveries)); err != nil {
 		return fmt.Errorf("add windows %d to %d to the row of windows from %d on: %w", next.First, next.Last, r.First, err)
 	}
 	return r.derive()

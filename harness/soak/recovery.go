@@ -1,0 +1,92 @@
+package soak
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// recoveries are sums over the faults of windows that are measured to their end and that the host was fit for.
+type recoveries struct {
+	Windows      int             `json:"windows"`
+	Faults       int             `json:"faults"`
+	NotRecovered int             `json:"not_recovered"`
+	Decayed      int             `json:"decayed"`                  // windows
+	Reason       string          `json:"reason,omitempty"`         // why the first of these is one
+	Times        latencyEncoding `json:"times,omitempty"`          // of recovery, of the faults that the load recovered from
+	MsMax        float64         `json:"recovery_ms_max,omitzero"` // of these
+	Share        float64         `json:"recovered_share"`          // of the rate before a fault, at which the load has recovered
+}
+
+// recoveriesOf returns what the faults of a window did to its load, and says whether the window tells.
+func recoveriesOf(w *Window) (r recoveries, tells bool, err error) {
+	f := w.Round.Faults
+	if !w.Faults || w.Cut || f == nil || len(f.Events) == 0 || w.Round.Verdict != result.Pass && w.Round.Verdict != result.Regressed {
+		return r, false, nil
+	}
+	r.Windows, r.Faults, r.Share = 1, len(f.Events), f.RecoveredShare
+	r.NotRecovered, _ = f.NotRecovered()
+	if decay := f.Decay(); decay != "" {
+		r.Decayed, r.Reason = 1, fmt.Sprintf("window %d: %s", w.Number, decay)
+	}
+	times := result.NewHistogram()
+	for _, e := range f.Events {
+		if !e.Recovered {
+			continue
+		}
+		r.MsMax = max(r.MsMax, e.RecoveryMs)
+		ns := min(int64(e.RecoveryMs*float64(time.Millisecond)), int64(result.LatencyHighest))
+		if err := times.RecordValue(ns); err != nil {
+			return r, false, fmt.Errorf("window %d: a recovery after %v ms: %w", w.Number, e.RecoveryMs, err)
+		}
+	}
+	r.Times, err = encodeLatency(times)
+	return r, true, err
+}
+
+func (r *recoveries) add(next recoveries) error {
+	r.Windows += next.Windows
+	r.Faults += next.Faults
+	r.NotRecovered += next.NotRecovered
+	r.Decayed += next.Decayed
+	if r.Reason == "" {
+		r.Reason = next.Reason
+	}
+	r.MsMax, r.Share = max(r.MsMax, next.MsMax), max(r.Share, next.Share)
+	switch {
+	case next.Times == "":
+		return nil
+	case r.Times == "":
+		r.Times = next.Times
+		return nil
+	}
+	merged := result.NewHistogram()
+	for _, times := range []latencyEncoding{r.Times, next.Times} {
+		if err := times.mergeInto(merged); err != nil {
+			return err
+		}
+	}
+	var err error
+	r.Times, err = encodeLatency(merged)
+	return err
+}
+
+// account returns the sums for the result; nil without a window.
+func (r *recoveries) account() (*result.SoakRecovery, error) {
+	if r.Windows == 0 {
+		return nil, nil
+	}
+	times := result.NewHistogram()
+	if err := r.Times.mergeInto(times); err != nil {
+		return nil, err
+	}
+	of := &result.SoakRecovery{
+		Windows: r.Windows, Faults: r.Faults, NotRecovered: r.NotRecovered, Decayed: r.Decayed, DecayedReason: r.Reason,
+		RecoveryMsMax: r.MsMax, RecoveredShare: r.Share,
+	}
+	if times.TotalCount() > 0 {
+		of.RecoveryMsMedian = float64(times.ValueAtPercentile(50)) / float64(time.Millisecond)
+	}
+	return of, nil
+}

@@ -1,0 +1,90 @@
+package soak
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// faultWindow is a made-up window with faults after each of which the load recovers in so many milliseconds, or not at all where that is
+// negative, and comes back to a level; the rate before them is 1000.
+func faultWindow(number int, level float64, recoveryMs ...float64) Window {
+	w := madeWindow(number, rand.New(rand.NewPCG(1, 1)))
+	w.Faults = true
+	w.Round.Faults = &result.Faults{BaselinePerS: 1000, RecoveredShare: 0.8}
+	for _, ms := range recoveryMs {
+		w.Round.Faults.Events = append(w.Round.Faults.Events, result.Fault{RecoveryMs: max(ms, 0), Recovered: ms >= 0, BeforePerS: 1000, LevelPerS: level})
+	}
+	if w.Round.Faults.Decay() != "" {
+		w.Round.Verdict = result.Regressed
+	}
+	return w
+}
+
+// How the load comes back from faults is that of all windows together, however they are added up, and no window with faults counts as invalid
+// because the rate did not come back.
+func TestRecoveryIsThatOfAllWindows(t *testing.T) {
+	windows := []Window{
+		faultWindow(1, 990, 10, 20),
+		faultWindow(2, 400, 30, -1),
+		faultWindow(3, 300, -1),
+		faultWindow(4, 990, 5000),
+		madeWindow(5, rand.New(rand.NewPCG(1, 2))),
+	}
+	unfit, cut := faultWindow(6, 300, -1), faultWindow(7, 300, -1)
+	unfit.Round.Verdict, cut.Cut = result.Invalid, true
+	windows = append(windows, unfit, cut)
+	var rows []Row
+	for _, w := range windows {
+		rows = append(rows, rowOf(t, w))
+	}
+	want := &result.SoakRecovery{
+		Windows: 4, Faults: 6, NotRecovered: 2, Decayed: 2, RecoveredShare: 0.8, RecoveryMsMax: 5000,
+		DecayedReason: "window 2: the rate did not come back: after the last fault it was 400 cycles/s, 40 % of the 1000 before the first fault; the least is 70 %",
+	}
+	for _, pairs := range []bool{false, true} {
+		sum := rows[0]
+		if pairs {
+			other := rows[2]
+			require.NoError(t, other.add(rows[3]))
+			require.NoError(t, sum.add(rows[1]))
+			require.NoError(t, sum.add(other))
+		} else {
+			for _, row := range rows[1:4] {
+				require.NoError(t, sum.add(row))
+			}
+		}
+		for _, row := range rows[4:] {
+			require.NoError(t, sum.add(row))
+		}
+		assert.Equal(t, 1, sum.Invalid, "the window that the host was not fit for")
+		assert.Equal(t, 1, sum.Judged.Windows)
+		got, err := sum.Recoveries.account()
+		require.NoError(t, err)
+		assert.InEpsilon(t, 20, got.RecoveryMsMedian, 0.02)
+		got.RecoveryMsMedian = 0
+		assert.Equal(t, want, got)
+	}
+}
+
+func TestRecoveryThatTakesLongIsKept(t *testing.T) {
+	row := rowOf(t, faultWindow(1, 990, 90_000))
+	got, err := row.Recoveries.account()
+	require.NoError(t, err)
+	assert.InDelta(t, 90_000, got.RecoveryMsMax, 0)
+	assert.InEpsilon(t, 60_000, got.RecoveryMsMedian, 0.02, "the histogram ends there")
+
+	row = rowOf(t, faultWindow(1, 300, -1))
+	got, err = row.Recoveries.account()
+	require.NoError(t, err)
+	assert.Zero(t, got.RecoveryMsMedian)
+
+	row = rowOf(t, madeWindow(1, rand.New(rand.NewPCG(1, 1))))
+	got, err = row.Recoveries.account()
+	require.NoError(t, err)
+	assert.Nil(t, got)
+}
