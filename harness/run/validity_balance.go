@@ -39,9 +39,9 @@ func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balan
 func (s *rateSeries) outstandingOf(workload int) (values []float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, at := range s.outstanding {
-		if workload < len(at) {
-			values = append(values, at[workload])
+	for _, at := range s.counts[1:] {
+		if workload < len(at.outstanding) {
+			values = append(values, at.outstanding[workload])
 		}
 	}
 	return values

@@ -21,6 +21,8 @@ const (
 	rateCyclesMin = 10
 	// rateEveryLeast bounds how often the accounts are asked.
 	rateEveryLeast = time.Millisecond
+	// countedPart is the length of the first parts of a window that ends after a number of tasks, of which nobody knows how long it will be.
+	countedPart = 10 * time.Millisecond
 	// settledParts are those of the warm-up's end that are looked at to tell whether it has done its work. The parts before them
 	// have the launch in them, in which producers begin one after the other.
 	settledParts = 12
@@ -37,32 +39,54 @@ type steadiness struct {
 	warmup, window         *rateSeries
 }
 
-// rateSeries are the rates of the last parts of a time, and the outstanding tasks at their ends.
+// rateSeries are the counts at the begin and at the end of each part of a time: of its last rateParts parts, or of all parts if these
+// become longer with the time.
 type rateSeries struct {
-	mu          sync.Mutex  // guards the rest while samples are taken
-	rates       []float64   // per second; at most rateParts
-	outstanding [][]float64 // of each workload, at the end of each part; at most rateParts
-	total       uint64      // cycles in these
-	last        count
+	doubles bool // parts become twice as long when there are 2 rateParts of them
+
+	mu     sync.Mutex // guards counts while samples are taken
+	counts []count    // the first is the begin
 }
 
-func startSeriesAt(from count) *rateSeries { return &rateSeries{last: from} }
+func startSeriesAt(from count) *rateSeries { return &rateSeries{counts: []count{from}} }
 
-// add enters what was completed since the last count; of one that is of no later time nothing is known.
-func (s *rateSeries) add(now count) {
+// add enters the count at the end of a part, unless it is of no later time than the last one. It returns whether the parts are twice as
+// long from now on: then each two of those so far have become one.
+func (s *rateSeries) add(now count) (doubled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !now.at.After(s.last.at) {
-		return
+	if !now.at.After(s.counts[len(s.counts)-1].at) {
+		return false
 	}
-	if len(s.rates) == rateParts {
-		s.rates = slices.Delete(s.rates, 0, 1)
-		s.outstanding = slices.Delete(s.outstanding, 0, 1)
+	s.counts = append(s.counts, now)
+	switch parts := len(s.counts) - 1; {
+	case !s.doubles && parts > rateParts:
+		s.counts = slices.Delete(s.counts, 0, 1)
+	case s.doubles && parts == 2*rateParts:
+		for i := range rateParts + 1 {
+			s.counts[i] = s.counts[2*i]
+		}
+		s.counts = s.counts[:rateParts+1]
+		return true
 	}
-	s.rates = append(s.rates, now.perSecondSince(s.last))
-	s.outstanding = append(s.outstanding, now.outstanding)
-	s.total += now.completed - s.last.completed
-	s.last = now
+	return false
+}
+
+// rates returns the rates of all parts, per second.
+func (s *rateSeries) rates() (all []float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, now := range s.counts[1:] {
+		all = append(all, now.perSecondSince(s.counts[i]))
+	}
+	return all
+}
+
+// total returns the cycles in all parts.
+func (s *rateSeries) total() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[len(s.counts)-1].completed - s.counts[0].completed
 }
 
 // watchRates begins in the warm-up; the caller must call stop.
@@ -76,18 +100,21 @@ func watchRates(phases scenario.Phases, counted func() count) *steadiness {
 // part is that of the warm-up.
 func (s *steadiness) part() time.Duration { return max(s.phases.Warmup/rateParts, rateEveryLeast) }
 
-// every samples into a series, up to a number of times, until the function that it returns is called.
+// every samples into a series at the end of each part, up to a number of times, until the function that it returns is called.
 func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (stop func()) {
-	began := time.Now()
 	part = max(part, rateEveryLeast)
+	next := time.Now().Add(part)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for i := 1; i <= times; i++ {
-			timer := time.NewTimer(time.Until(began.Add(time.Duration(i) * part)))
+		for range times {
+			timer := time.NewTimer(time.Until(next))
 			select {
 			case <-timer.C:
-				into.add(s.counted())
+				if into.add(s.counted()) {
+					part *= 2
+				}
+				next = next.Add(part)
 			case <-quit:
 				timer.Stop()
 				return
@@ -114,9 +141,8 @@ func (s *steadiness) settled() bool {
 
 // tail returns the rates of the last parts.
 func (s *rateSeries) tail(n int) []float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.rates[max(0, len(s.rates)-n):])
+	rates := s.rates()
+	return rates[max(0, len(rates)-n):]
 }
 
 func mean(values []float64) float64 {
@@ -134,16 +160,23 @@ func (s *steadiness) windowBegins() {
 	}
 	s.stopWarmup()
 	s.window = startSeriesAt(s.counted())
+	if s.phases.Tasks > 0 {
+		s.window.doubles = true
+		s.stopWindow = s.every(countedPart, s.window, math.MaxInt)
+		return
+	}
 	s.stopWindow = s.every(s.phases.Window/rateParts, s.window, rateParts-1)
 }
 
-// windowEnds comes at the window's end, and takes its last part.
+// windowEnds comes at the window's end, and takes its last part, unless that is shorter than the others.
 func (s *steadiness) windowEnds() {
 	if s == nil {
 		return
 	}
 	s.stopWindow()
-	s.window.add(s.counted())
+	if !s.window.doubles {
+		s.window.add(s.counted())
+	}
 }
 
 // stop ends what is under way; it may be called at any time, and again.
@@ -174,11 +207,15 @@ func steadyLoad(workloads []scenario.Workload) bool {
 
 // judge says whether the rate was steady, or nil where too few cycles tell.
 func (s *steadiness) judge() *result.Warmup {
-	if s == nil || s.window == nil || s.window.total < rateParts*rateCyclesMin {
+	if s == nil || s.window == nil {
 		return nil
 	}
-	trend, err := stat.FindTrend(s.window.rates)
-	if err != nil { // most parts had no cycle at all
+	rates := s.window.rates()
+	if s.window.total() < uint64(len(rates)*rateCyclesMin) {
+		return nil
+	}
+	trend, err := stat.FindTrend(rates)
+	if err != nil { // there are few parts, or most had no cycle at all
 		return nil
 	}
 	w := &result.Warmup{Stationary: true, TrendPercent: trend.Percent, PValue: trend.P, WarmupS: s.took.Seconds()}

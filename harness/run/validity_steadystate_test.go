@@ -50,9 +50,37 @@ func TestSteadyRate(t *testing.T) {
 	assert.InDelta(t, 2, w.WarmupS, 1e-9)
 	require.NotNil(t, w.WarmupTrendPercent)
 	assert.InDelta(t, 0, *w.WarmupTrendPercent, 3)
-	assert.Len(t, s.window.rates, rateParts)
-	assert.Len(t, s.warmup.rates, rateParts, "the last parts of it")
-	assert.EqualValues(t, 10_000, s.window.total)
+	assert.Len(t, s.window.rates(), rateParts)
+	assert.Len(t, s.warmup.rates(), rateParts, "the last parts of it")
+	assert.EqualValues(t, 10_000, s.window.total())
+}
+
+// A window that ends after a number of tasks is looked at over all of its time, however long that is, in 20 to 40 equal parts.
+func TestTrendOfAWindowThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	for _, lasts := range []time.Duration{205 * time.Millisecond, 1234 * time.Millisecond, 7 * time.Second, 10 * time.Minute} {
+		phases := scenario.Phases{Warmup: 2 * time.Second, Window: lasts, Tasks: 1_000_000}
+		_, s := judged(t, phases, at(1000))
+		rates := s.window.rates()
+		assert.GreaterOrEqual(t, len(rates), rateParts, lasts)
+		assert.Less(t, len(rates), 2*rateParts, lasts)
+		parts := s.window.counts
+		length := parts[1].at.Sub(parts[0].at)
+		for i := range parts[1:] {
+			assert.Equal(t, length, parts[i+1].at.Sub(parts[i].at), lasts)
+		}
+		assert.InDelta(t, float64(lasts), float64(parts[len(parts)-1].at.Sub(parts[0].at)), float64(length), "%v: only a part is left out", lasts)
+
+		w, _ := judged(t, phases, func(d time.Duration) uint64 {
+			s := d.Seconds()
+			return uint64(100_000*s + 50_000*max(0, s-2)*max(0, s-2)/lasts.Seconds())
+		})
+		require.NotNil(t, w, lasts)
+		assert.False(t, w.Stationary, lasts)
+		assert.InDelta(t, 67, w.TrendPercent, 8, lasts)
+	}
+	w, _ := judged(t, scenario.Phases{Window: 95 * time.Millisecond, Tasks: 1_000_000}, at(1_000_000))
+	assert.Nil(t, w, "nine parts tell nothing")
 }
 
 // Warming up goes on after the window has begun: the rate rises from 1,000 to 2,000 a second in it.
@@ -180,6 +208,6 @@ func TestRatesOfReports(t *testing.T) {
 	s.add(count{completed: 150, at: at(250)})
 	s.add(count{completed: 250, at: at(500)})
 	assert.Equal(t, []float64{200, 400}, s.tail(rateParts))
-	assert.EqualValues(t, 150, s.total)
+	assert.EqualValues(t, 150, s.total())
 	assert.Zero(t, count{completed: 250, at: at(500)}.perSecondSince(count{completed: 250, at: at(500)}))
 }
