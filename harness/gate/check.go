@@ -176,13 +176,7 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
 	for _, l := range r.Locks {
-		metrics := r.Metrics
-		for _, point := range r.Points {
-			if point.Number == l.Point {
-				metrics = point.Metrics
-			}
-		}
-		if rate := metrics[result.CyclesPerS].Median; l.Kind == "runtime" || l.WaitNsPerCycle*rate < causePartMin*1e9 {
+		if rate := r.MetricsAt(l.Point)[result.CyclesPerS].Median; l.Kind == "runtime" || l.WaitNsPerCycle*rate < causePartMin*1e9 {
 			continue
 		}
 		if name, broken := brokenAt(r, findings, l.Point); broken {

@@ -14,8 +14,8 @@ var marks = map[result.Outcomes]string{
 	result.Worsened: "FAIL", result.Improved: "good", result.Same: "ok", result.Unclear: "?", result.Expected: "ok",
 }
 
-// ComparisonText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and the
-// causes. It ends with a newline.
+// ComparisonText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and
+// the causes. It ends with a newline.
 func ComparisonText(c *result.Comparison) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: %s\n", scenarioName(c.Scenario), c.Verdict, comparedSides(c))

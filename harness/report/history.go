@@ -24,8 +24,8 @@ const (
 // HistoryFolder returns the folder with the records of published results, in that of the pages.
 func HistoryFolder(reportsDir string) string { return filepath.Join(reportsDir, historyDir) }
 
-// RenderHistory writes the page of the records in the folder records into the folder out, and its plots into out/history, where it removes the plots of an earlier
-// rendering. It returns the paths of the files that it wrote, the page first. The same records always have the same page.
+// RenderHistory writes the page of the records in the folder records into the folder out, and its plots into out/history, where it removes the plots
+// of an earlier rendering. It returns the paths of the files that it wrote, the page first. The same records always have the same page.
 func RenderHistory(records, out string) ([]string, error) {
 	all, err := history.ReadAll(records)
 	if err != nil {

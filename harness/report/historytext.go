@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// HistoryText renders series for a terminal: of each series a table of its figures, and a line for each change point. It ends with a newline, and is empty without a
-// series.
+// HistoryText renders series for a terminal: of each series a table of its figures, and a line for each change point. It ends with a newline, and is
+// empty without a series.
 func HistoryText(all []history.Tracked) string {
 	var b strings.Builder
 	for i, t := range all {

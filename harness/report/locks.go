@@ -55,28 +55,63 @@ func causes(all []result.Cause) []string {
 	return list
 }
 
+// lockPartMin is the least part of the time per cycle that goroutines wait for a lock which the page lists.
+const lockPartMin = 0.01
+
+// partOfCycle returns the part of the time per cycle that goroutines wait for a lock, and whether that is known. Several may wait at once, so it may
+// be above 1.
+func partOfCycle(r *result.Result, l result.Lock) (part float64, known bool) {
+	rate := r.MetricsAt(l.Point)[result.CyclesPerS].Median
+	return l.WaitNsPerCycle * rate / 1e9, rate > 0
+}
+
+// listedLocks returns the locks that the page lists, and how many it leaves out.
+func listedLocks(r *result.Result) (listed []result.Lock, left int) {
+	for _, l := range r.Locks {
+		if part, known := partOfCycle(r, l); known && part < lockPartMin {
+			left++
+			continue
+		}
+		listed = append(listed, l)
+	}
+	return listed, left
+}
+
 // locksSection names what goroutines waited for, who held it, and who waited.
 func locksSection(p *page, r *result.Result) {
 	if len(r.Locks) == 0 {
 		return
 	}
+	locks, left := listedLocks(r)
 	p.heading(2, "Locks, durability %s", code(r.Manifest.Durability()))
 	whose := "the server"
-	if slices.ContainsFunc(r.Locks, func(l result.Lock) bool { return l.Node == result.GeneratorNode }) {
+	if slices.ContainsFunc(locks, func(l result.Lock) bool { return l.Node == result.GeneratorNode }) {
 		whose += ", or of the load generator,"
+	}
+	if len(locks) == 0 {
+		p.paragraph("Nothing to list: goroutines waited for none of %s in as much as %s of the time per cycle.", render.Plural(left, "lock"), render.PercentTo(lockPartMin, 0))
+		return
 	}
 	p.paragraph("What goroutines of %s waited for in the profiled rounds: the waiters are those of the block profile, the"+
 		" holders those of the mutex profile, joined by lock. The share is of all waiting for locks; waiting for work, as an idle"+
-		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names.", whose)
-	of := len(r.Points) > 0 || anyNode(r.Locks)
-	header := []string{"lock", "kind", ">share", ">wait per cycle", ">waits", "held by", "waited for by"}
+		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names."+
+		" A part of the time per cycle, which is the reciprocal of the rate, is of all goroutines that waited, and may exceed 100 %%.", whose)
+	if left > 0 {
+		p.paragraph("Left out: %s with less than %s of the time per cycle.", render.Plural(left, "lock"), render.PercentTo(lockPartMin, 0))
+	}
+	of := len(r.Points) > 0 || anyNode(locks)
+	header := []string{"lock", "kind", ">share", ">wait per cycle", ">part of the time per cycle", ">waits", "held by", "waited for by"}
 	if of {
 		header = append([]string{"of"}, header...)
 	}
 	var rows [][]string
-	for _, l := range r.Locks {
+	for _, l := range locks {
+		part := "unknown"
+		if v, known := partOfCycle(r, l); known {
+			part = render.Percent(v)
+		}
 		row := []string{
-			code(l.Name), text(l.Kind), render.Percent(l.Share), render.Amount(l.WaitNsPerCycle, "nanoseconds"), render.Count(l.Waits), sites(l.Holders), sites(l.Waiters),
+			code(l.Name), text(l.Kind), render.Percent(l.Share), render.Amount(l.WaitNsPerCycle, "nanoseconds"), part, render.Count(l.Waits), sites(l.Holders), sites(l.Waiters),
 		}
 		if of {
 			row = append([]string{lockOf(r, l)}, row...)

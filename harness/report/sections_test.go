@@ -84,7 +84,8 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 				{Function: "example.org/engine/shard.(*Inbox).Put[go.shape.int|uint]", WaitNs: 2e9, Share: 0.75}, {Function: "main.run", From: "example.org/lib.Call", WaitNs: 1e9, Share: 0.25},
 			},
 		},
-		{Name: "runtime.unlock", Kind: "runtime", Share: 0.38},
+		{Name: "runtime.unlock", Kind: "runtime", Share: 0.37, WaitNsPerCycle: 10_000},
+		{Name: "runtime.sysmon", Kind: "runtime", Share: 0.01, WaitNsPerCycle: 0.15, Waits: 40},
 	}
 	r.Rounds[2].Traces = []result.Trace{{File: "traces/round-03.trace", AtS: 4.25, LatencyMs: 131, CeilingMs: 100}}
 	r.Profiles[2].Charges = []result.Charge{
@@ -164,12 +165,22 @@ func TestThroughputInMeasuredTerms(t *testing.T) {
 func TestLocksAreNamed(t *testing.T) {
 	r, hists := mixedFixture(t)
 	page := rendered(t, r, hists)["fixture.md"]
-	assert.Contains(t, page, "| `shard.inbox.mu` | mutex | 62.0 % | 18.0 µs | 123,456 | `shard.(*Inbox).Take` 100.0 % |"+
+	assert.Contains(t, page, "| `shard.inbox.mu` | mutex | 62.0 % | 18.0 µs | 269.9 % | 123,456 | `shard.(*Inbox).Take` 100.0 % |"+
 		" `shard.(*Inbox).Put[go.shape.int\\|uint]` 75.0 %, `main.run` from `lib.Call` 25.0 % |")
-	assert.Contains(t, page, "| `runtime.unlock` | runtime | 38.0 % | 0 ns | 0 | unknown | unknown |", "a lock whose sides were not seen")
+	assert.Contains(t, page, "| `runtime.unlock` | runtime | 37.0 % | 10.0 µs | 150.0 % | 0 | unknown | unknown |", "a lock whose sides were not seen")
+	assert.NotContains(t, page, "runtime.sysmon", "0.15 ns are no part of a cycle's 7 µs that matters")
+	assert.Contains(t, page, "Left out: 1 lock with less than 1 % of the time per cycle.")
 	assert.Contains(t, page, "- lock `shard.inbox.mu`: 62 % of lock wait is shard.inbox.mu")
 	r.Locks[0].Node, r.Locks[0].Point = "n2", 7
 	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "| `point 7`, `n2` | `shard.inbox.mu` |")
+
+	r.Locks = r.Locks[2:]
+	of := sections(rendered(t, r, hists)["fixture.md"])["Locks"]
+	assert.Contains(t, of, "Nothing to list: goroutines waited for none of 1 lock in as much as 1 % of the time per cycle.")
+	assert.NotContains(t, of, "|", "there is no table")
+	r.Metrics = nil
+	of = sections(rendered(t, r, hists)["fixture.md"])["Locks"]
+	assert.Contains(t, of, "| `runtime.sysmon` | runtime | 1.0 % | 0.150 ns | unknown | 40 |", "nothing is left out where the time per cycle is not known")
 }
 
 func TestProfilesChargeOurOwnFunctions(t *testing.T) {

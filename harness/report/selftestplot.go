@@ -80,7 +80,8 @@ func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []intervalPoint)
 	return points
 }
 
-// addIntervals draws one series: a dot with its interval for each point, and a line through those of a curve. A series without a name is not in the legend.
+// addIntervals draws one series: a dot with its interval for each point, and a line through those of a curve. A series without a name is not in the
+// legend.
 func addIntervals(p *plot.Plot, name string, points []intervalPoint, c color.Color, glyph draw.GlyphDrawer, curve bool) error {
 	if len(points) == 0 {
 		return nil

@@ -7,10 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is the version of the schema of result.json. Results of all versions up to it are read, but for the histograms of version 1. Version 2 added the
-// points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the
-// nodes of a cluster, in rounds and of profiles, and faults. Version 4 added workloads, stages, signals, the judgement of
-// the warm-up, processes, locks and causes.
+// Version is the version of the schema of result.json. Results of all versions up to it are read, but for the histograms of version 1. Version 2
+// added the points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the nodes of a cluster,
+// in rounds and of profiles, and faults. Version 4 added workloads, stages, signals, the judgement of the warm-up, processes, locks and causes.
 const Version = 4
 
 // Result is one run of one scenario. It is stored as result.json.
@@ -205,6 +204,16 @@ type RoundWorkload struct {
 	OtherReads map[string]Reads `json:"other_reads,omitempty"`
 	// TenantShares is nil unless the workload's tenants send the same load.
 	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
+}
+
+// MetricsAt returns the metrics of the point with a number, or those of the run if it has no such point.
+func (r *Result) MetricsAt(point int) map[string]Metric {
+	for _, p := range r.Points {
+		if p.Number == point {
+			return p.Metrics
+		}
+	}
+	return r.Metrics
 }
 
 // Unsteady reports whether the rate rose or fell within the windows of more than half of the timed rounds. Rounds with too few cycles to tell count

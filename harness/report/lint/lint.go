@@ -1,5 +1,6 @@
 // Package lint finds what documents and pages must not have: praise without a figure beside it, rates that do not say what was measured, links that
-// lead nowhere, published pages without their data, and figures typed by hand into the sources of pages. It warns of pages that are older than the code that they measured.
+// lead nowhere, published pages without their data, and figures typed by hand into the sources of pages. It warns of pages that are older than the
+// code that they measured.
 package lint
 
 import (

@@ -26,9 +26,9 @@ type Measured func(data string) (commit string, err error)
 // Behind returns how many commits have changed what is measured since a commit. It is an error if the repository does not have the commit.
 type Behind func(commit string) (int, error)
 
-// Pages looks at the published pages in a folder. Each page in scenarios/ must have its data, in data/NAME. Each page of the folder itself must
-// have its source, in pages/NAME.md, or a file NAME.hcl or a folder NAME beside it that it was made from. A page of data should not be
-// older than BehindMax commits to what is measured, and of a commit that the repository has: all pages that are not share a warning for each of the two.
+// Pages looks at the published pages in a folder. Each page in scenarios/ must have its data, in data/NAME. Each page of the folder itself must have
+// its source, in pages/NAME.md, or a file NAME.hcl or a folder NAME beside it that it was made from. A page of data should not be older than
+// BehindMax commits to what is measured, and of a commit that the repository has: all pages that are not share a warning for each of the two.
 func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) {
 	all, err := withoutSource(reports, "the page has nothing that it was made from: there is no %s: bring it back, or remove the page", func(name string) []string {
 		return []string{filepath.Join(reports, "pages", name+".md"), filepath.Join(reports, name+".hcl"), filepath.Join(reports, name)}
