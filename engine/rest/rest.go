@@ -1,10 +1,10 @@
 // Package rest answers REST calls with JSON for the queue service and the admin service.
 //
-// The paths are those of the google.api.http rules in engine/proto. A POST, whose body is the whole request message, is decoded here and
-// passed to the service; the code that makes a request message of the path and the query of a GET is generated under gateway/, and the
-// OpenAPI descriptions under openapi/. The bodies of an enqueue, a claim and a completion are decoded and encoded without reflection where
-// that gives the same result as protojson; protojson does all others. A call goes to the service in this process, without a second connection. All is strict: unknown fields
-// and query parameters are refused, a mistake names its field, everything is bounded, and every error is JSON.
+// The paths are those of the google.api.http rules in engine/proto. A POST, whose body is the whole request message, is decoded here and passed to
+// the service; the code that makes a request message of the path and the query of a GET is generated under gateway/, and the OpenAPI descriptions
+// under openapi/. The bodies of an enqueue, a claim and a completion are decoded and encoded without reflection where that gives the same result as
+// protojson; protojson does all others. A call goes to the service in this process, without a second connection. All is strict: unknown fields and
+// query parameters are refused, a mistake names its field, everything is bounded, and every error is JSON.
 package rest
 
 import (

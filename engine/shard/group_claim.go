@@ -152,9 +152,9 @@ type Granted struct {
 	Paused []string
 }
 
-// Claim leases what is ready now: up to c.Credit tasks, with about c.BytesMax bytes of payloads, and fewer only if no
-// more are ready in any shard. If no task is ready and queues are paused, the answer is one Granted without tasks that names them. reply is called once, when the leases are durable; it must not block. Claim returns
-// ErrClosed, and then reply is not called.
+// Claim leases what is ready now: up to c.Credit tasks, with about c.BytesMax bytes of payloads, and fewer only if no more are ready in any shard. If
+// no task is ready and queues are paused, the answer is one Granted without tasks that names them. reply is called once, when the leases are durable;
+// it must not block. Claim returns ErrClosed, and then reply is not called.
 func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	c.Once = true
 	if c.BytesMax == 0 {

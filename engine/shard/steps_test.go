@@ -100,7 +100,8 @@ func TestTheStepsAddUpToWhatTheLogHas(t *testing.T) {
 	})
 }
 
-// One task's cycle is the same work in each store, but a store with its own log holds new tasks and leases in the log only: these are encoded, and not set.
+// One task's cycle is the same work in each store, but a store with its own log holds new tasks and leases in the log only: these are encoded, and
+// not set.
 func TestEachStepOfACycleHasItsOperations(t *testing.T) {
 	cycle := func(f *fixture) (steps map[storage.Step]storage.Operations) {
 		before := f.store.Counters()

@@ -29,10 +29,10 @@
 //
 // # Replicated stores
 //
-// A replicated store is one node's copy of a shard. A batch made by NewReplicatedBatch proposes its bytes to a Log instead of
-// applying them; each node applies the log's entries in their order with Apply. The store has no write-ahead log: entries
-// that a crash lost are applied again, from the Position that is stored with each entry's effects. Tasks and leases that end soon are in the log and in memory
-// only, and Open reads the log for them: youngapply.go says how. replicated.go draws an entry.
+// A replicated store is one node's copy of a shard. A batch made by NewReplicatedBatch proposes its bytes to a Log instead of applying them; each
+// node applies the log's entries in their order with Apply. The store has no write-ahead log: entries that a crash lost are applied again, from the
+// Position that is stored with each entry's effects. Tasks and leases that end soon are in the log and in memory only, and Open reads the log for
+// them: youngapply.go says how. replicated.go draws an entry.
 //
 // # Concurrency
 //

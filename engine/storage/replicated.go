@@ -143,9 +143,9 @@ type Applied struct {
 	Parts stalls.Parts
 }
 
-// Apply applies entries of the log in their order. It ignores entries up to the store's position, which were applied before.
-// The effects survive a crash once Flush returned, while the log has the entries after Kept. The store keeps the entries' bytes. After an error the store must not be used. One goroutine at a time may call
-// Apply.
+// Apply applies entries of the log in their order. It ignores entries up to the store's position, which were applied before. The effects survive a
+// crash once Flush returned, while the log has the entries after Kept. The store keeps the entries' bytes. After an error the store must not be used.
+// One goroutine at a time may call Apply.
 func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	y := s.young
 	y.mu.Lock()

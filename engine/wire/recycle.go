@@ -20,8 +20,8 @@ func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 	return emptied[T](list, n)
 }
 
-// emptied returns n empty messages, and reuses the messages of the list first. A list that was used for fewer messages than before has the others beyond its
-// end, up to its capacity: they stay there, and are used again.
+// emptied returns n empty messages, and reuses the messages of the list first. A list that was used for fewer messages than before has the others
+// beyond its end, up to its capacity: they stay there, and are used again.
 func emptied[T any, P resetter[T]](list []P, n int) []P {
 	list = list[:min(n, cap(list))]
 	for i, m := range list {

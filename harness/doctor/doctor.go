@@ -1,8 +1,8 @@
 // Package doctor examines whether a host is fit for measuring: what the load generator reaches without a server, how late it
 // sends, how long an fsync takes, and which of the host's signals can be read and how they were meanwhile.
 //
-// Examine returns a Report, whose checks are fit, unfit or unknown. For a dedicated host it also judges the settings that DEDICATED.md advises. Examine loads the host for some seconds and sets GOMAXPROCS
-// meanwhile, so nothing else should run in the process.
+// Examine returns a Report, whose checks are fit, unfit or unknown. For a dedicated host it also judges the settings that DEDICATED.md advises.
+// Examine loads the host for some seconds and sets GOMAXPROCS meanwhile, so nothing else should run in the process.
 package doctor
 
 import (

@@ -18,9 +18,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Append adds an experiment at the end of the ledger at path, and creates the file if it does not exist. Earlier
-// experiments and comments keep their text. The file is replaced atomically. Append fails and leaves the file as it was if the ledger is
-// invalid or already has an experiment of that name, or if the new experiment is invalid. Two processes must not append at once: one of the two experiments may be lost.
+// Append adds an experiment at the end of the ledger at path, and creates the file if it does not exist. Earlier experiments and comments keep their
+// text. The file is replaced atomically. Append fails and leaves the file as it was if the ledger is invalid or already has an experiment of that
+// name, or if the new experiment is invalid. Two processes must not append at once: one of the two experiments may be lost.
 func Append(path string, e Experiment) error {
 	src, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

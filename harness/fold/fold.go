@@ -1,7 +1,7 @@
 // Package fold makes one result of what several k6 processes measured, each of which had a part of one load.
 //
-// Read reads the file of an instance. Fold adds the accounts up and merges the histograms: no percentile is averaged. An account that does not balance, in
-// one instance or in all together, makes the verdict incorrect, and parts that are not those of one load are an error.
+// Read reads the file of an instance. Fold adds the accounts up and merges the histograms: no percentile is averaged. An account that does not
+// balance, in one instance or in all together, makes the verdict incorrect, and parts that are not those of one load are an error.
 package fold
 
 import (

@@ -50,8 +50,8 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 // and the rounds could have detected the least effect; otherwise it is inconclusive. With a control the change is compared with both
 // arms of the base: twice the rounds make the ratio steadier.
 //
-// A counter is regressed on the same conditions, with a level of its own, or where its ranges do not overlap and it rose by the least effect at least, and by twice the
-// widest range of any arm: see the method counter.
+// A counter is regressed on the same conditions, with a level of its own, or where its ranges do not overlap and it rose by the least effect at
+// least, and by twice the widest range of any arm: see the method counter.
 //
 // The verdict is that of an arm whose own is incorrect, misconfigured or invalid; else regressed where any metric is; else
 // inconclusive where a required one is, or a metric is missing on one side; else pass. Nothing is judged where the ledger of an arm does not

@@ -27,10 +27,10 @@ type Change struct {
 	Where string
 }
 
-// Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A
-// limit that r has no figure for, or that r breaks, says that instead (unobserved). The limits themselves and all reasons stay. A limit of 0 says
-// nothing, because 0 is all that can be observed under it, and a limit of another host class keeps what it says. Propose fails if src is no valid file, writes several attributes on one line, or has
-// no baseline for the scenario.
+// Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A limit
+// that r has no figure for, or that r breaks, says that instead (unobserved). The limits themselves and all reasons stay. A limit of 0 says nothing,
+// because 0 is all that can be observed under it, and a limit of another host class keeps what it says. Propose fails if src is no valid file, writes
+// several attributes on one line, or has no baseline for the scenario.
 func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte, changes []Change, err error) {
 	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
 	if problems.HasErrors() {

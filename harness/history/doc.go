@@ -3,8 +3,8 @@
 // # Records
 //
 // A Record has the headline figures of one run of one scenario, or of one point of a sweep, with what is needed to compare them: the commit, the
-// host, the durability and a hash of the settings. The records of a scenario are the lines of DIR/SCENARIO.jsonl, in the order in which the runs began: one JSON
-// object of at most LineMax bytes each. A record outlives the result that it is of, which the next published result replaces.
+// host, the durability and a hash of the settings. The records of a scenario are the lines of DIR/SCENARIO.jsonl, in the order in which the runs
+// began: one JSON object of at most LineMax bytes each. A record outlives the result that it is of, which the next published result replaces.
 //
 // Of a sweep the first and the last point have records: the point that others are compared with, and the far end of the range. All points would be
 // many lines that move together.
@@ -12,8 +12,8 @@
 // # Results of older versions
 //
 // FromResult makes records of results of all versions of package result. A rate is cycles whose completion was acknowledged inside the window, and a
-// percentile is that of the merged histograms of the timed rounds, in all of them; durabilities have had their names from the beginning. What does not mean
-// the same is left out, by these rules:
+// percentile is that of the merged histograms of the timed rounds, in all of them; durabilities have had their names from the beginning. What does
+// not mean the same is left out, by these rules:
 //
 //   - Results without Covered (of before 23 November 2026): the CPU clocks and the counters of servers were read up to 95 ms after the begin of the window, so that CPU time
 //     and counts per cycle are too small. Those figures are left out. The others are kept.
@@ -28,6 +28,7 @@
 //
 // # Series
 //
-// Group joins the records that differ in the commit and the time alone, in the order of their commits. The host class, the model of the CPU, the durability and
-// the settings are equal within a Series: a step between hosts is no step of the code. Series.Track finds the change points of a figure by stat.FindChangePoints.
+// Group joins the records that differ in the commit and the time alone, in the order of their commits. The host class, the model of the CPU, the
+// durability and the settings are equal within a Series: a step between hosts is no step of the code. Series.Track finds the change points of a
+// figure by stat.FindChangePoints.
 package history

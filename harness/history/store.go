@@ -27,7 +27,8 @@ func File(dir, scenario string) string {
 	return filepath.Join(dir, result.Slug(scenario)+fileSuffix)
 }
 
-// ReadAll returns the records of all scenarios in the folder dir, by scenario and then by time. It is an error that is fs.ErrNotExist if the folder does not exist.
+// ReadAll returns the records of all scenarios in the folder dir, by scenario and then by time. It is an error that is fs.ErrNotExist if the folder
+// does not exist.
 func ReadAll(dir string) ([]Record, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -47,8 +48,8 @@ func ReadAll(dir string) ([]Record, error) {
 	return all, nil
 }
 
-// Read returns the records in the file at path, by time. The error names the line, what is wrong with it and what to do: an unknown version or field, a record of
-// another scenario, a second record of one run, or a record out of the order of time.
+// Read returns the records in the file at path, by time. The error names the line, what is wrong with it and what to do: an unknown version or field,
+// a record of another scenario, a second record of one run, or a record out of the order of time.
 func Read(path string) ([]Record, error) {
 	_, records, err := readLines(path)
 	return records, err
@@ -98,10 +99,10 @@ const timeForm = "2006-01-02 15:04:05"
 // same reports whether two records are of one point of one run.
 func (r Record) same(other Record) bool { return r.Run == other.Run && r.Point == other.Point }
 
-// Append adds the records of one run of a scenario to its file in the folder dir, and makes both if need be. The lines that are there keep their bytes, and
-// new ones stand where their time is. The file is replaced atomically. Append fails and changes nothing if a record of the run is there
-// already, with ErrRecorded, if the file cannot be read, and if a record is not valid. Two processes must not append at once: the records of one
-// may be lost.
+// Append adds the records of one run of a scenario to its file in the folder dir, and makes both if need be. The lines that are there keep their
+// bytes, and new ones stand where their time is. The file is replaced atomically. Append fails and changes nothing if a record of the run is there
+// already, with ErrRecorded, if the file cannot be read, and if a record is not valid. Two processes must not append at once: the records of one may
+// be lost.
 func Append(dir string, added ...Record) error {
 	if len(added) == 0 {
 		return nil

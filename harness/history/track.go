@@ -101,8 +101,8 @@ func TrackAll(all []Series) ([]Tracked, error) {
 	return tracked, nil
 }
 
-// reference returns the reference that a metric of the series is compared with, or "" if it has none: of CPU time the computing on one core, and of rates the
-// first of scenario.ReferenceNames that a record has.
+// reference returns the reference that a metric of the series is compared with, or "" if it has none: of CPU time the computing on one core, and of
+// rates the first of scenario.ReferenceNames that a record has.
 func (s Series) reference(metric string) string {
 	if _, comparable := new(result.Reference).ReferenceFigure(metric); !comparable {
 		return ""
@@ -119,7 +119,8 @@ func (s Series) reference(metric string) string {
 	return ""
 }
 
-// Track follows a metric over the records that have it, as a ratio to a reference unless that is "". It fails if the statistics do, which names the series.
+// Track follows a metric over the records that have it, as a ratio to a reference unless that is "". It fails if the statistics do, which names the
+// series.
 func (s Series) Track(metric, reference string) (Track, error) {
 	spec, _ := result.Lookup(metric)
 	t := Track{Metric: metric, Unit: spec.Unit, RelativeTo: reference, Samples: []Sample{}, Changes: []Change{}}

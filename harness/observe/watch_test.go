@@ -35,7 +35,8 @@ func (c *fakeClocks) move(wall, monotonic time.Duration) {
 	c.wall, c.monotonic = c.wall+wall, c.monotonic+monotonic
 }
 
-// watched watches a tree for ten seconds, and a little so that the last sample is not at the end, of the bubble's time, in the middle of which change is called.
+// watched watches a tree for ten seconds, and a little so that the last sample is not at the end, of the bubble's time, in the middle of which change
+// is called.
 func watched(t *testing.T, config WatchConfig, change func()) (s result.Signals) {
 	t.Helper()
 	if config.clocks == nil {

@@ -1,9 +1,9 @@
 // Package pages writes the pages that people write, from their sources in reports/pages, into reports/. All figures of such a page come from the
 // stored data, at each generation: the same sources and the same data yield the same bytes.
 //
-// A source is reports/pages/NAME.md: Markdown with actions of text/template. reports/pages/pages.hcl has the names, the titles, the order and
-// the groups of all pages. The actions, in which SCENARIO names a folder of reports/data, METRIC a metric, or WORKLOAD.METRIC that of one of several workloads, and each "NAME=VALUE" the value of a
-// sweep at the point that is meant:
+// A source is reports/pages/NAME.md: Markdown with actions of text/template. reports/pages/pages.hcl has the names, the titles, the order and the
+// groups of all pages. The actions, in which SCENARIO names a folder of reports/data, METRIC a metric, or WORKLOAD.METRIC that of one of several
+// workloads, and each "NAME=VALUE" the value of a sweep at the point that is meant:
 //
 //	{{figure "SCENARIO" "METRIC" "NAME=VALUE"...}}     the figure with its unit and interval, linked to the page of the data
 //	{{at "SCENARIO" "METRIC" "NAME=VALUE"...}}         the figure as an operand of the following; it writes nothing by itself

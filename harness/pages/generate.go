@@ -38,8 +38,8 @@ type Page struct {
 	Text   string
 }
 
-// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error holds everything that is
-// wrong; see Problems.
+// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error
+// holds everything that is wrong; see Problems.
 func Generate(reports string) ([]Page, error) {
 	groups, err := readSet(reports)
 	if err != nil {

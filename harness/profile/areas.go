@@ -20,7 +20,8 @@ const (
 	pebblePath = "github.com/cockroachdb/pebble/v2."
 )
 
-// areaPrefixes name functions by the beginning of their full names. A function that no prefix names belongs to its caller's area: a helper of Pebble to the look-up or the commit that calls the helper, and memmove to the code that copies.
+// areaPrefixes name functions by the beginning of their full names. A function that no prefix names belongs to its caller's area: a helper of Pebble
+// to the look-up or the commit that calls the helper, and memmove to the code that copies.
 var areaPrefixes = map[string][]string{
 	result.AreaRPC: {
 		"google.golang.org/grpc", "golang.org/x/net/http2", "net/http.", "net.", "crypto/tls.",

@@ -50,11 +50,10 @@ func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
 // KindLock is the kind of a difference in what was waited for a lock, as Locks names it.
 const KindLock = "lock"
 
-// Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both
-// have: cpu, mutex, block and allocs, and by how much longer each lock was waited for. CPU time and allocations are charged to
-// the project's own function that they are under, with what it calls in libraries. Diff returns those whose 95 % interval excludes zero
-// and that differ by at least half a percent of the profile's total, the largest difference of each kind first. Every twentieth function that does not differ
-// has an interval that excludes zero by chance.
+// Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both have: cpu, mutex, block and
+// allocs, and by how much longer each lock was waited for. CPU time and allocations are charged to the project's own function that they are under,
+// with what it calls in libraries. Diff returns those whose 95 % interval excludes zero and that differ by at least half a percent of the profile's
+// total, the largest difference of each kind first. Every twentieth function that does not differ has an interval that excludes zero by chance.
 //
 // With fewer than two rounds on a side, or a round without cycles, the error is ErrTooFewRounds.
 func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {

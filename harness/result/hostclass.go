@@ -2,11 +2,11 @@ package result
 
 import "fmt"
 
-// Class returns the name of the host class: hosts of one class share the limits that are figures. It names the CPUs that the process may
-// use and their architecture, whether the machine is virtual, and the file system of the data folder, as in "2-cpus-amd64-virtual-ext4";
-// a quota of the control group that is less than all CPUs stands behind them. All of these stay the same from day to day on one host. The clock rate, the
-// measured latency of fsync and the model of the CPU are not in it: they differ between hosts that a cloud gives out as equal. Class
-// returns "" if any part is not known.
+// Class returns the name of the host class: hosts of one class share the limits that are figures. It names the CPUs that the process may use and
+// their architecture, whether the machine is virtual, and the file system of the data folder, as in "2-cpus-amd64-virtual-ext4"; a quota of the
+// control group that is less than all CPUs stands behind them. All of these stay the same from day to day on one host. The clock rate, the measured
+// latency of fsync and the model of the CPU are not in it: they differ between hosts that a cloud gives out as equal. Class returns "" if any part is
+// not known.
 func (h Host) Class() string {
 	unknown := func(text string) bool { return text == "" || text == "unknown" }
 	quota, known := h.quota()

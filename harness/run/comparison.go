@@ -12,8 +12,9 @@ import (
 // Judge compares arms that were measured in blocks. Package gate implements it: run measures and does not judge.
 type Judge func(arms []result.Arm) *result.Comparison
 
-// Compare measures arms in blocks, judges them, and stores the comparison beside the results of the arms. The verdict is invalid
-// if too many blocks were dropped, unless the change is at fault for that: then it is regressed. Compare returns the comparison and its folder; errors are those of Interleave.
+// Compare measures arms in blocks, judges them, and stores the comparison beside the results of the arms. The verdict is invalid if too many blocks
+// were dropped, unless the change is at fault for that: then it is regressed. Compare returns the comparison and its folder; errors are those of
+// Interleave.
 func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions, judge Judge) (*result.Comparison, string, error) {
 	measured, err := Interleave(ctx, s, arms, o)
 	if err != nil {

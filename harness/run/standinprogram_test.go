@@ -20,8 +20,9 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// programEnv makes the test binary act as a driver program with targets in its memory, which each start a process that does nothing: "good",
-// "loses", which drops a task of each hundred that it has acknowledged, "full", which refuses one instead, "absent", which is not installed, and "refuses", which can't be launched.
+// programEnv makes the test binary act as a driver program with targets in its memory, which each start a process that does nothing: "good", "loses",
+// which drops a task of each hundred that it has acknowledged, "full", which refuses one instead, "absent", which is not installed, and "refuses",
+// which can't be launched.
 const programEnv = "PRONY_RUN_TEST_PROGRAM"
 
 func actProgram() {

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// judgeHost compares the signals of the host, the trend of the rate and the growth of backlogs with the limits of the scenario. Profiled rounds yield no
-// figures, so an unfit host is a warning there.
+// judgeHost compares the signals of the host, the trend of the rate and the growth of backlogs with the limits of the scenario. Profiled rounds yield
+// no figures, so an unfit host is a warning there.
 func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.host == nil || w.host.signals == nil {
 		return

@@ -42,8 +42,8 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 	return 100 * e.generator / share(e.generatorProcs), e.servers < serversSpare*most
 }
 
-// ofTarget is e of a target's servers, which may use all CPUs, however many they are. A driver program is a part of the generator, and is not held to the
-// generator's GOMAXPROCS.
+// ofTarget is e of a target's servers, which may use all CPUs, however many they are. A driver program is a part of the generator, and is not held to
+// the generator's GOMAXPROCS.
 func (e effort) ofTarget() effort {
 	e.serverCount, e.serverProcs, e.generatorProcs = 1, 0, 0
 	return e

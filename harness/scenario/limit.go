@@ -34,8 +34,8 @@ type Limit struct {
 	Where      string  `json:"where"`                // path:line:column of its block
 }
 
-// Name names what is limited: the metric, after the point and the workload and before the reference and the host class if it says them. No two limits of a
-// scenario have the same.
+// Name names what is limited: the metric, after the point and the workload and before the reference and the host class if it says them. No two limits
+// of a scenario have the same.
 func (l Limit) Name() string {
 	name := l.Metric
 	for _, part := range []string{l.Workload, l.Point} {

@@ -57,7 +57,8 @@ var topologyBlock = hclfile.Inner{
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings build }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings
+// build }.
 func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	if s.HasBlock("target") {
 		return readTargetServers(s)

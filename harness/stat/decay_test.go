@@ -24,7 +24,8 @@ func tenMinutes(random *rand.Rand, loss, phi, sd float64) []float64 {
 	return values
 }
 
-// A bound is wrong about as often as its level says, and with strong dependence (the noise of a value lasts for 20 s of ten minutes) not much more often.
+// A bound is wrong about as often as its level says, and with strong dependence (the noise of a value lasts for 20 s of ten minutes) not much more
+// often.
 func TestFindDecayIsWrongAsOftenAsItSays(t *testing.T) {
 	const trials = 600
 	for _, c := range []struct{ phi, most float64 }{{0, 0.07}, {0.5, 0.07}, {0.8, 0.08}, {0.9, 0.1}} {

@@ -38,9 +38,9 @@
 //
 // # Other statistics
 //
-// FindTrend fits the slope of Theil and Sen and tests it as Mann and Kendall do: it judges whether a load is in steady state.
-// FindDrift bounds the rise or fall of a figure over a run by a moving-block bootstrap: it judges whether a soak keeps its memory. FindDecay is
-// the same for the loss of a rate. FindChangePoints finds where the figures of one run after another change: it judges a history of commits.
-// MeanDifference compares sums of sampled events, such as samples of a CPU profile, and
-// ModeratedDifferences compares many such features of a few pairs at once, with intervals that hold together. WilsonInterval is the interval of a probability.
+// FindTrend fits the slope of Theil and Sen and tests it as Mann and Kendall do: it judges whether a load is in steady state. FindDrift bounds the
+// rise or fall of a figure over a run by a moving-block bootstrap: it judges whether a soak keeps its memory. FindDecay is the same for the loss of a
+// rate. FindChangePoints finds where the figures of one run after another change: it judges a history of commits. MeanDifference compares sums of
+// sampled events, such as samples of a CPU profile, and ModeratedDifferences compares many such features of a few pairs at once, with intervals that
+// hold together. WilsonInterval is the interval of a probability.
 package stat

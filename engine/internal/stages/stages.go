@@ -10,9 +10,9 @@ import (
 // Stage is a part of what happens to a batch of commands.
 type Stage uint8
 
-// The stages. Receive is of messages, and comes before the others. Ready is of tasks. Those of a shard that has a log of its own come one after the other:
-// Inbox, Decide, Apply, CommitWait, Commit, Reply, and together they are the time from the oldest command's arrival until all answers are
-// out. Those of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
+// The stages. Receive is of messages, and comes before the others. Ready is of tasks. Those of a shard that has a log of its own come one after the
+// other: Inbox, Decide, Apply, CommitWait, Commit, Reply, and together they are the time from the oldest command's arrival until all answers are out.
+// Those of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
 const (
 	// Receive is from the receipt of a message until its commands wait for their shards: of a stream until the stream reads on, of another
 	// call until its command waits, and of a claim that brings completions until the claim waits.

@@ -22,9 +22,9 @@ const (
 	retryPauseMax = 100 * time.Millisecond
 )
 
-// Retry calls try, and again while try returns ErrRetry, for at most RetryMax after the first call: after a pause, or when the routes change. try forwards a call to the nodes
-// that lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the refusal when it gives up.
-// waits says that the call waits at the nodes: after each try in which the nodes were at work, the time begins again.
+// Retry calls try, and again while try returns ErrRetry, for at most RetryMax after the first call: after a pause, or when the routes change. try
+// forwards a call to the nodes that lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the refusal when it
+// gives up. waits says that the call waits at the nodes: after each try in which the nodes were at work, the time begins again.
 //
 // Retry is the only place in the server that looks for a leader again. It serves callers that reach one node and do not follow a
 // leader: REST clients, the commands of queued, and gRPC clients other than package client.

@@ -14,9 +14,9 @@ var quiet = 2 * time.Second
 // redrawn is the time between two drawings of a terminal's line.
 const redrawn = time.Second
 
-// activity tells a person that work goes on which takes longer than two seconds (quiet). On a terminal it draws one line over and over, with the step that
-// is under way and the time so far. Elsewhere it writes a line for each step that takes as long, and no control characters. What
-// the work writes to the activity goes to the same place, and is not mixed with that line.
+// activity tells a person that work goes on which takes longer than two seconds (quiet). On a terminal it draws one line over and over, with the step
+// that is under way and the time so far. Elsewhere it writes a line for each step that takes as long, and no control characters. What the work writes
+// to the activity goes to the same place, and is not mixed with that line.
 type activity struct {
 	what     string
 	quiet    time.Duration

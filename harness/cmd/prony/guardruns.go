@@ -34,9 +34,9 @@ type guard struct {
 // errTimeOver ends a run that is still going on at the end of guard.within.
 var errTimeOver = errors.New("the time for all scenarios is over")
 
-// all runs and judges each scenario. Scenarios that are not measured to their end within guard.within are invalid. Then it repeats once those
-// that are invalid, and those whose broken limits are in doubt (report.Guarded.Doubt). The second verdict stands. Last it runs those that broke a limit once more with profiles,
-// unless their rounds had profiles already. It returns an error if a run has no result for another reason than the time.
+// all runs and judges each scenario. Scenarios that are not measured to their end within guard.within are invalid. Then it repeats once those that
+// are invalid, and those whose broken limits are in doubt (report.Guarded.Doubt). The second verdict stands. Last it runs those that broke a limit
+// once more with profiles, unless their rounds had profiles already. It returns an error if a run has no result for another reason than the time.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
 	if g.within > 0 {

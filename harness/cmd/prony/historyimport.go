@@ -193,8 +193,8 @@ func commitOf(ctx context.Context, commit string) (of history.Commit) {
 	return of
 }
 
-// publishRun publishes the page of a run, a comparison, a soak or a serial budget, and adds the records of a run to the history. A result without a record
-// is said, and is no error.
+// publishRun publishes the page of a run, a comparison, a soak or a serial budget, and adds the records of a run to the history. A result without a
+// record is said, and is no error.
 func publishRun(ctx context.Context, w io.Writer, run, reports string) ([]string, error) {
 	files, err := report.Publish(run, reports)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// measuredFiles are what can change a figure, as git's pathspecs from the root of the repository. What only judges or shows the figures of a finished run
-// can't.
+// measuredFiles are what can change a figure, as git's pathspecs from the root of the repository. What only judges or shows the figures of a finished
+// run can't.
 var measuredFiles = []string{
 	":/engine", ":/harness", ":/go.work", ":(top,exclude)*_test.go", ":(top,exclude)*.md",
 	":(top,exclude)harness/browser", ":(top,exclude)harness/gate", ":(top,exclude)harness/history", ":(top,exclude)harness/pages", ":(top,exclude)harness/report",

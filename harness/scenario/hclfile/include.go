@@ -18,10 +18,10 @@ const (
 	includeSuffix = ".hcl"
 )
 
-// Include replaces each include "PATH" {} in the block by the blocks of that file, whose path is relative to the
-// file it is written in. Such a file lies in the folder of the block's own file or below it, also behind symbolic links, and its name
-// ends in .hcl: no other file is read, since problems show lines of the files that they are in. kinds are the blocks that such a file may hold besides variable, locals and include: those
-// two are of the whole file that the block is in. It is called before Declare, and once.
+// Include replaces each include "PATH" {} in the block by the blocks of that file, whose path is relative to the file it is written in. Such a file
+// lies in the folder of the block's own file or below it, also behind symbolic links, and its name ends in .hcl: no other file is read, since
+// problems show lines of the files that they are in. kinds are the blocks that such a file may hold besides variable, locals and include: those two
+// are of the whole file that the block is in. It is called before Declare, and once.
 func (b *Block) Include(kinds []string) {
 	inc := inclusion{
 		into: b, folder: filepath.Dir(b.file), seen: map[*source]string{b.r.named[b.file]: ""},
