@@ -54,21 +54,11 @@ func (r *recoveries) add(next recoveries) error {
 		r.Reason = next.Reason
 	}
 	r.MsMax, r.Share = max(r.MsMax, next.MsMax), max(r.Share, next.Share)
-	switch {
-	case next.Times == "":
+	if next.Times == "" {
 		return nil
-	case r.Times == "":
-		r.Times = next.Times
-		return nil
-	}
-	merged := result.NewHistogram()
-	for _, times := range []latencyEncoding{r.Times, next.Times} {
-		if err := times.mergeInto(merged); err != nil {
-			return err
-		}
 	}
 	var err error
-	r.Times, err = encodeLatency(merged)
+	r.Times, err = r.Times.merged(next.Times)
 	return err
 }
 

@@ -183,6 +183,15 @@ func (l latencyEncoding) mergeInto(h *hdrhistogram.Histogram) error {
 	return nil
 }
 
+// merged returns the latencies of both together.
+func (l latencyEncoding) merged(other latencyEncoding) (latencyEncoding, error) {
+	all := result.NewHistogram()
+	if err := errors.Join(l.mergeInto(all), other.mergeInto(all)); err != nil {
+		return "", err
+	}
+	return encodeLatency(all)
+}
+
 // add adds the row of the windows that follow those of r.
 func (r *Row) add(next Row) error {
 	r.Last = next.Last
@@ -240,14 +249,8 @@ func (f *Figures) add(next Figures) error {
 		own.Goroutines += p.Goroutines
 		own.DiskMB += p.DiskMB
 	}
-	merged := result.NewHistogram()
-	for _, latency := range []latencyEncoding{f.Latency, next.Latency} {
-		if err := latency.mergeInto(merged); err != nil {
-			return err
-		}
-	}
 	var err error
-	f.Latency, err = encodeLatency(merged)
+	f.Latency, err = f.Latency.merged(next.Latency)
 	return err
 }
 
