@@ -108,14 +108,14 @@ func (l *load) producer(conn driver.Conn, tenant string, queues []string, batch,
 			return []error{err}
 		}
 		for i, outcome := range outcomes {
-			answer := l.ledger.Refused
-			switch {
+			switch sequence := first + uint64(i); {
 			case outcome == nil:
-				answer = l.ledger.Enqueued
+				l.ledger.Enqueued(number, sequence, 1)
 			case errors.Is(outcome, driver.ErrUnknown):
-				answer = l.ledger.Unknown
+				l.ledger.Unknown(number, sequence, 1)
+			default:
+				l.ledger.Refused(number, sequence, 1)
 			}
-			answer(number, first+uint64(i), 1)
 		}
 		return outcomes
 	}
