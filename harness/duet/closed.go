@@ -177,7 +177,7 @@ func sliceOf(side int, cycles uint64, took time.Duration, before, after *[2]cloc
 	}
 }
 
-// inOrder returns both sides, in an order.
+// inOrder returns both sides, first that one.
 func inOrder(first int) [2]int { return [2]int{first, 1 - first} }
 
 // atOnce calls do for both sides at once, and returns the errors of both.

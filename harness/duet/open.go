@@ -13,8 +13,8 @@ const (
 	// openLength is longer than the slices of the closed phase, since the begin and the end of a slice are not like its middle. Slices of
 	// 250 ms were tried: the sides then alternate so rarely that the median latencies of identical builds differ by 13 % from generation to
 	// generation, against 6 % with these in half of the time.
-	// With ten pairs of slices, the 99th percentile of identical builds differs by 20 % from generation to generation, beside a few in which a stall
-	// of the host makes it several times as long. That is enough for the margins of latencies, and leaves a second for one generation more in five.
+	// With ten pairs of slices, the ratio of the 99th percentiles of identical builds has a standard deviation of 20 % over generations, without the
+	// few in which a stall of the host decides it. That is enough for the margins of latencies; twenty pairs would cost one generation of five.
 	openLength = 50 * time.Millisecond
 	openPairs  = 10
 )

@@ -62,7 +62,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 		p.specs = append(p.specs, generator.Spec{
 			Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
 			Workload: w,
-			Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*(g.Number*len(points)+i)+(side+g.First)%2),
+			Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*(g.Number*len(points)+i)+side),
 		})
 	}
 	if c.swept() { // each point begins a load of its own

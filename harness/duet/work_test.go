@@ -129,7 +129,7 @@ func TestFixedWorkIsMeasuredAgain(t *testing.T) {
 	}
 }
 
-// A duet that is interrupted in its fixed work says nothing of counters that nobody took.
+// If fixed work is interrupted, no line about its counters is printed.
 func TestInterruptedFixedWorkSaysNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -176,7 +176,7 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
 	for _, l := range r.Locks {
-		if rate := r.MetricsAt(l.Point)[result.CyclesPerS].Median; l.Kind == "runtime" || l.WaitNsPerCycle*rate < causePartMin*1e9 {
+		if part, _ := r.PartOfCycle(l); l.Kind == "runtime" || part < causePartMin {
 			continue
 		}
 		if name, broken := brokenAt(r, findings, l.Point); broken {

@@ -11,8 +11,8 @@ import (
 //
 // A primary's figure is taken once per generation and side: CPU time is all that the side's processes used, divided by the cycles
 // that were acknowledged; the rate is cycles by the time of the side's slices; p50 and p99 are those of the merged histogram of the side's
-// open slices. Nothing is judged slice by slice. The ratio of the change to the base in one generation is one value. Fresh processes make the values independent, and
-// their logarithms are judged by Student's t:
+// open slices. Nothing is judged slice by slice. The ratio of the change to the base in one generation is one value. Fresh processes make the
+// values independent, and their logarithms are judged by Student's t:
 //
 //   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's weighted step-down procedure over the
 //     primaries bounds the probability of a false alarm in one look by what the look may spend, and the looks together spend policy.Alpha.

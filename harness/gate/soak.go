@@ -136,7 +136,7 @@ func soakVerdict(s *result.Soak) {
 		say(result.Invalid, "%d of %s without faults are valid, and at least half of them must be: the host was not fit", t.Judged, render.Plural(without, "window"))
 	}
 	if r := t.Recovery; r != nil && float64(r.Decayed) > soakDecayedShare*float64(r.Windows) {
-		say(result.Regressed, "in %d of %s with faults the rate did not come back, and in one of ten it may not; the first is %s",
+		say(result.Regressed, "the rate did not come back in %d of %s with faults, and the limit is one of ten; the first: %s",
 			r.Decayed, render.Plural(r.Windows, "window"), r.DecayedReason)
 	}
 	if t.ServerEnds > 0 {

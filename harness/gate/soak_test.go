@@ -133,7 +133,7 @@ func TestASoakWhoseRateDoesNotComeBack(t *testing.T) {
 		assert.Equal(t, want, s.Verdict, "%d windows", decayed)
 		if want == result.Regressed {
 			assert.Equal(t, []string{
-				"in 2 of 10 windows with faults the rate did not come back, and in one of ten it may not; the first is window 7: the rate did not come back",
+				"the rate did not come back in 2 of 10 windows with faults, and the limit is one of ten; the first: window 7: the rate did not come back",
 			}, s.Reasons)
 		}
 	}

@@ -33,7 +33,8 @@ func doubtful(task uint8) bool {
 	return task&(refused|completed) == 0 && task&(unknown|completionInDoubt) != 0
 }
 
-// over reports whether a task has ended, or may have: its load waits for it no longer.
+// over reports whether a task has ended: it was refused, completed or dead, or the answer to its enqueue or its completion will never come, so
+// that the load does not wait for it.
 func over(task uint8) bool {
 	return task&(refused|completed|unknown|completionInDoubt) != 0
 }
@@ -148,7 +149,7 @@ func (a *account) release(at int) {
 }
 
 // answer notes how the enqueue of n tasks was answered. It returns how many of them were refused though they had been
-// completed, and for how many that is the first end that is known of them. The first answer of a task stands.
+// completed, and how many of them ended now (see over). The first answer of a task stands.
 func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ended int) {
 	if first+n > a.sent {
 		panic(fmt.Sprintf("ledger: answer for tasks %d to %d, but only %d were sent", first, first+n-1, a.sent))
@@ -199,7 +200,7 @@ const (
 	refusedBefore                // the task's enqueue had been refused
 )
 
-// complete notes that a completion of a task was acknowledged, and returns whether it is the first end that is known of the task.
+// complete notes that a completion of a task was acknowledged, and returns whether the task ended now.
 func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
 		return neverSent, false
@@ -228,7 +229,7 @@ func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	return expected, !over(task)
 }
 
-// mark adds a flag that settles nothing to a task, if it is not settled, and returns whether it is the first end that is known of the task.
+// mark adds a flag that settles nothing to a task, if it is not settled, and returns whether the task ended now.
 func (a *account) mark(sequence uint64, flag uint8) (ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
 		return false

@@ -78,8 +78,8 @@ func (l *Ledger) Failing(id Identity, number uint32) {
 	}
 }
 
-// Failed says that the failure of an attempt was acknowledged. It returns whether the task is dead, since it was the last one, and whether it
-// ends with that, as Completed does. Failing was called before. A task that dies after its completion was acknowledged counts as duplicated.
+// Failed says that the failure of an attempt was acknowledged. It returns whether the task is dead, because that was its last attempt, and
+// whether it ended now: see Completed. Failing was called before. A task that dies after its completion was acknowledged counts as duplicated.
 func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	if !l.knows(id) {
 		return false, false
@@ -100,8 +100,7 @@ func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	return dead, ended
 }
 
-// die notes that an outstanding task is dead, and returns whether it is the first end that is known of it. The flag completed stands for
-// both ends of a task.
+// die notes that an outstanding task is dead, and returns whether it ended now. The flag completed stands for both completed and dead tasks.
 func (a *account) die(sequence uint64) (ended bool) {
 	at := a.find(sequence)
 	p := a.live[at]

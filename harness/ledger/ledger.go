@@ -139,7 +139,7 @@ func (l *Ledger) Refused(producer int, first uint64, n int) {
 }
 
 // Unknown says that the enqueue of n tasks from first on will never be answered. They may be completed or not. It returns how many
-// of them end with that: nothing is waited for any more. The others are completed already, or their completion is in doubt.
+// of them ended now: see Completed.
 func (l *Ledger) Unknown(producer int, first uint64, n int) (ended int) {
 	return l.answer(producer, first, n, unknown)
 }
@@ -213,7 +213,7 @@ func (l *Ledger) knows(id Identity) bool {
 // Completed says that the completions of tasks were acknowledged. A task that was completed before counts as
 // duplicated; one that was never sent, or refused, as corrupted. (A task that was refused so long ago that its page
 // is gone counts as duplicated.) Tasks of one producer that follow each other are entered together. Completed returns how many of the tasks
-// end with that: of the others an end is known already, though it may be in doubt.
+// ended now. A task ends once: when it is refused, completed or dead, or when Unknown or CompletionUnknown is called for it.
 func (l *Ledger) Completed(ids ...Identity) (ended int) {
 	for len(ids) > 0 {
 		if !l.knows(ids[0]) {
@@ -288,7 +288,7 @@ func (l *Ledger) CompletionRefused(id Identity) {
 }
 
 // CompletionUnknown says that it will never be known whether a completion of a task took effect. The
-// task may be completed again or not; it is not lost if it is not. It returns whether the task ends with that, as Completed does.
+// task may be completed again or not; it is not lost if it is not. It returns whether the task ended now: see Completed.
 func (l *Ledger) CompletionUnknown(id Identity) (ended bool) {
 	if !l.knows(id) {
 		return false

@@ -48,8 +48,8 @@ func (e *enqueues) account(producer int, first uint64, intended []int64, outcome
 	return acknowledged, unknown
 }
 
-// doubt says of tasks from first on that it will never be known whether they were enqueued, and takes those that nothing was heard of out of
-// flight: they may never be settled, and would count as in flight for ever.
+// doubt notes that the enqueue of tasks from first on will never be answered. Those that have not ended are not in flight any more: they may
+// never be completed, and would take up room for ever.
 func (e *enqueues) doubt(producer int, first uint64, intended []int64) {
 	gone := 0
 	for i, at := range intended {

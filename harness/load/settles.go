@@ -36,8 +36,8 @@ type settles struct {
 	refused  Refusals
 	shown    uint64 // runs of cycles recorded, of which one in liveEvery is shown live
 
-	completed  []ledger.Identity // of a batch, to be entered together, those that take up room
-	beside     []ledger.Identity // the others
+	completed  []ledger.Identity // completed tasks of a batch that take up room in flight, to be entered together
+	beside     []ledger.Identity // completed tasks of a batch that do not
 	claims     sameStart         // of a batch, those completed that were claimed together
 	cycleSink  latencySink
 	settleSink latencySink
@@ -108,8 +108,8 @@ func (s *settles) doubt(claims []claimed, free bool) {
 	}
 }
 
-// unknown says of a delivery that it is not known whether it was completed, and returns how many tasks give their room back with it: one, since
-// it may never come back and would count as in flight for ever, or none where it took up none or has given it back.
+// unknown notes that the completion of a delivery will never be answered. It returns how many tasks give their room in flight back: one, because
+// the task may never be delivered again, or none if the task has no room or ended before.
 func (s *settles) unknown(c *claimed) int {
 	ended := c.verdict == ledger.Unreadable || s.ledger.CompletionUnknown(c.id)
 	if ended && c.placed() {

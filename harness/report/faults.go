@@ -53,8 +53,9 @@ func faultsSection(p *page, r *result.Result) {
 	p.heading(2, "Faults, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("While the load went on, the harness did harm to the cluster. The baseline is the rate before the first fault of"+
 		" a window, and its own dip how far its worst tenth of a second fell below it: a fault's dip that is no deeper says"+
-		" nothing. The first cycle is the first one acknowledged after the outage, which is the longest time of at least a"+
-		" tenth of a second without any, if one begins within a second of the fault; 0 says that there was none."+
+		" nothing. An outage is the longest gap of at least a tenth of a second"+
+		" without a completed cycle that begins within a second of the fault. The time of the first cycle is that from the fault to the first"+
+		" cycle after the outage, and 0 if there was no outage."+
 		" If no cycle came before the next fault or the window's end, the times of the first cycle leave that fault out. The load has recovered"+
 		" from a fault when half a second has %s %% of the rate that stands before the fault in its row. If that did not come before the next"+
 		" fault or the window's end, the fault counts as not recovered, and the times of recovery leave it out. The level is the rate that"+

@@ -29,7 +29,7 @@ func limits(r *result.Result) []string {
 	}
 	if ofScript(r) {
 		list = append(list, "What the server does for a client of less cost. JavaScript makes each call, in one process: the throughput is that of both"+
-			" together, and a generator that spends less on a call may reach more. k6 is not profiled: on what it spends its time is not known.")
+			" together, and a generator that spends less on a call may reach more. k6 is not profiled, so the page does not say where its CPU time goes.")
 	}
 	kinds := s.Swept("topology.kind")
 	if kind := s.Topology.Kind; kind == scenario.Raft && s.Topology.Hosts != nil {

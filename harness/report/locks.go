@@ -55,20 +55,13 @@ func causes(all []result.Cause) []string {
 	return list
 }
 
-// lockPartMin is the least part of the time per cycle that goroutines wait for a lock which the page lists.
+// lockPartMin is the least Result.PartOfCycle of a lock that the page lists.
 const lockPartMin = 0.01
 
-// partOfCycle returns the part of the time per cycle that goroutines wait for a lock, and whether that is known. Several may wait at once, so it may
-// be above 1.
-func partOfCycle(r *result.Result, l result.Lock) (part float64, known bool) {
-	rate := r.MetricsAt(l.Point)[result.CyclesPerS].Median
-	return l.WaitNsPerCycle * rate / 1e9, rate > 0
-}
-
-// listedLocks returns the locks that the page lists, and how many it leaves out.
+// listedLocks returns the locks that the page lists, and how many it leaves out. Without a rate it lists all.
 func listedLocks(r *result.Result) (listed []result.Lock, left int) {
 	for _, l := range r.Locks {
-		if part, known := partOfCycle(r, l); known && part < lockPartMin {
+		if part, known := r.PartOfCycle(l); known && part < lockPartMin {
 			left++
 			continue
 		}
@@ -89,15 +82,15 @@ func locksSection(p *page, r *result.Result) {
 		whose += ", or of the load generator,"
 	}
 	if len(locks) == 0 {
-		p.paragraph("Nothing to list: goroutines waited for none of %s in as much as %s of the time per cycle.", render.Plural(left, "lock"), render.PercentTo(lockPartMin, 0))
+		p.paragraph("No lock is listed: goroutines waited less than %s of the time per cycle for each of %s.", render.PercentTo(lockPartMin, 0), render.Plural(left, "lock"))
 		return
 	}
 	p.paragraph("What goroutines of %s waited for in the profiled rounds: the waiters are those of the block profile, the"+
 		" holders those of the mutex profile, joined by lock. The share is of all waiting for locks; waiting for work, as an idle"+
 		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names."+
-		" A part of the time per cycle, which is the reciprocal of the rate, is of all goroutines that waited, and may exceed 100 %%.", whose)
+		" The time per cycle is the reciprocal of the rate; waits of several goroutines at once add up, so a part of it may exceed 100 %%.", whose)
 	if left > 0 {
-		p.paragraph("Left out: %s with less than %s of the time per cycle.", render.Plural(left, "lock"), render.PercentTo(lockPartMin, 0))
+		p.paragraph("Not listed: %s with less than %s of the time per cycle.", render.Plural(left, "lock"), render.PercentTo(lockPartMin, 0))
 	}
 	of := len(r.Points) > 0 || anyNode(locks)
 	header := []string{"lock", "kind", ">share", ">wait per cycle", ">part of the time per cycle", ">waits", "held by", "waited for by"}
@@ -107,7 +100,7 @@ func locksSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, l := range locks {
 		part := "unknown"
-		if v, known := partOfCycle(r, l); known {
+		if v, known := r.PartOfCycle(l); known {
 			part = render.Percent(v)
 		}
 		row := []string{

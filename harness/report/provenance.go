@@ -81,24 +81,13 @@ func serversSection(p *page, r *result.Result) {
 	for i, server := range servers {
 		name := "first"
 		if i > 0 {
-			name = serverName(r, server)
+			name = server.Server(pointName(r, server.Point))
 		}
 		for _, s := range server.Settings {
 			rows = append(rows, []string{text(name), code(s.Name), code(s.Value), text(s.Origin)})
 		}
 	}
 	p.table([]string{"server", "setting", "value", "from"}, rows)
-}
-
-func serverName(r *result.Result, s result.ServerSettings) string {
-	var parts []string
-	if s.Point > 0 {
-		parts = append(parts, pointName(r, s.Point))
-	}
-	if s.Node != "" {
-		parts = append(parts, s.Node)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // known writes a value of the host, where 0 says that it could not be read.

@@ -169,14 +169,14 @@ func TestLocksAreNamed(t *testing.T) {
 		" `shard.(*Inbox).Put[go.shape.int\\|uint]` 75.0 %, `main.run` from `lib.Call` 25.0 % |")
 	assert.Contains(t, page, "| `runtime.unlock` | runtime | 37.0 % | 10.0 µs | 150.0 % | 0 | unknown | unknown |", "a lock whose sides were not seen")
 	assert.NotContains(t, page, "runtime.sysmon", "0.15 ns are no part of a cycle's 7 µs that matters")
-	assert.Contains(t, page, "Left out: 1 lock with less than 1 % of the time per cycle.")
+	assert.Contains(t, page, "Not listed: 1 lock with less than 1 % of the time per cycle.")
 	assert.Contains(t, page, "- lock `shard.inbox.mu`: 62 % of lock wait is shard.inbox.mu")
 	r.Locks[0].Node, r.Locks[0].Point = "n2", 7
 	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "| `point 7`, `n2` | `shard.inbox.mu` |")
 
 	r.Locks = r.Locks[2:]
 	of := sections(rendered(t, r, hists)["fixture.md"])["Locks"]
-	assert.Contains(t, of, "Nothing to list: goroutines waited for none of 1 lock in as much as 1 % of the time per cycle.")
+	assert.Contains(t, of, "No lock is listed: goroutines waited less than 1 % of the time per cycle for each of 1 lock.")
 	assert.NotContains(t, of, "|", "there is no table")
 	r.Metrics = nil
 	of = sections(rendered(t, r, hists)["fixture.md"])["Locks"]

@@ -214,8 +214,8 @@ func soakRecovery(p *page, s *result.Soak, durability string) {
 	}
 	p.heading(2, "Recovery from faults, durability %s", code(durability))
 	rows := [][]string{
-		{"windows with faults that tell", render.Count(r.Windows)},
-		{"faults in them", render.Count(r.Faults)},
+		{"windows with faults that are scored", render.Count(r.Windows)},
+		{"faults in these", render.Count(r.Faults)},
 		{"faults that the load did not recover from", render.Count(r.NotRecovered)},
 		{"windows after whose last faults the rate did not come back", render.Count(r.Decayed)},
 	}
@@ -223,7 +223,8 @@ func soakRecovery(p *page, s *result.Soak, durability string) {
 		rows = append(rows, []string{"time of recovery, median, ms", render.Number(r.RecoveryMsMedian)}, []string{"time of recovery, largest, ms", render.Number(r.RecoveryMsMax)})
 	}
 	p.table([]string{"what", ">value"}, rows)
-	p.paragraph("The times are of the faults that the load recovered from: it recovered when the rate was back at %s %% of that before the fault, before"+
+	p.paragraph("A window is scored if it was measured to its end and is neither invalid nor incorrect. The times are of the faults that the load"+
+		" recovered from: it recovered when the rate was back at %s %% of that before the fault, before"+
 		" the next fault and the end of the window. The rate came back after the last faults of a window if it was at least %s %% of that before the first one.",
 		render.Number(100*r.RecoveredShare), render.Number(100*result.LevelLeast))
 	if r.DecayedReason != "" {

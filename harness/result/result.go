@@ -206,14 +206,17 @@ type RoundWorkload struct {
 	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
 }
 
-// MetricsAt returns the metrics of the point with a number, or those of the run if it has no such point.
-func (r *Result) MetricsAt(point int) map[string]Metric {
+// PartOfCycle returns the time that goroutines wait for a lock per cycle, as a part of the time per cycle, which is the reciprocal of the rate. It
+// is above 1 if several wait at once. known is false if the run or the lock's point has no rate.
+func (r *Result) PartOfCycle(l Lock) (part float64, known bool) {
+	metrics := r.Metrics
 	for _, p := range r.Points {
-		if p.Number == point {
-			return p.Metrics
+		if p.Number == l.Point {
+			metrics = p.Metrics
 		}
 	}
-	return r.Metrics
+	rate := metrics[CyclesPerS].Median
+	return l.WaitNsPerCycle * rate / 1e9, rate > 0
 }
 
 // Unsteady reports whether the rate rose or fell within the windows of more than half of the timed rounds. Rounds with too few cycles to tell count

@@ -17,7 +17,7 @@ const (
 // SidesSetting is a setting of the servers of both sides of a comparison.
 type SidesSetting struct {
 	Name string `json:"name"`
-	// Server names the server, such as "n2" or "point 1, n2", if another than the first of each side is meant.
+	// Server is "" for the first server of each side. For another one it is the node, or the point and the node: "n2" or "point 1, n2".
 	Server       string `json:"server,omitempty"`
 	Base         string `json:"base"`
 	Change       string `json:"change"`
@@ -27,7 +27,7 @@ type SidesSetting struct {
 	Only string `json:"only,omitempty"`
 }
 
-// Label is the name of the setting, with the server's if another than the first is meant.
+// Label is the name of the setting, followed by the server unless that is the first one.
 func (s SidesSetting) Label() string {
 	if s.Server == "" {
 		return s.Name
@@ -51,9 +51,9 @@ func (s SidesSetting) IsDefault() bool {
 	return s.BaseOrigin == DefaultOrigin && s.ChangeOrigin == DefaultOrigin && s.Base == s.Change
 }
 
-// BesideSettings puts the settings of base and change beside each other: all those of the first server of each, in the order of the base
-// and then those that only the change has, and of each other server those that it has otherwise than the first of its side, on either side.
-// A server that only one side has is left out. It returns nil if a side did not record its settings.
+// BesideSettings pairs the settings of the servers of base and change. First come all settings of the first servers, in the order of the base
+// and then those that only the change has. For each further server that both sides have, BesideSettings adds the settings in which the server
+// differs, on either side, from the first server of that side. It returns nil if a side did not record its settings.
 func BesideSettings(base, change []ServerSettings) (all []SidesSetting) {
 	if len(base) == 0 || len(change) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func BesideSettings(base, change []ServerSettings) (all []SidesSetting) {
 		}
 		other := change[1+i]
 		for _, s := range beside(of.whole(base[0]), other.whole(change[0])) {
-			if s.Server = of.server(); of.at(s.Name) >= 0 || other.at(s.Name) >= 0 {
+			if s.Server = of.Server(fmt.Sprintf("point %d", of.Point)); of.at(s.Name) >= 0 || other.at(s.Name) >= 0 {
 				all = append(all, s)
 			}
 		}
@@ -78,11 +78,11 @@ func (s ServerSettings) sameServer(other ServerSettings) bool {
 	return s.Point == other.Point && s.Node == other.Node
 }
 
-// server names the server.
-func (s ServerSettings) server() string {
+// Server returns the name of the server: the node, after the name of its point if it has one; "" for a single server without a point.
+func (s ServerSettings) Server(point string) string {
 	var parts []string
 	if s.Point > 0 {
-		parts = append(parts, fmt.Sprintf("point %d", s.Point))
+		parts = append(parts, point)
 	}
 	if s.Node != "" {
 		parts = append(parts, s.Node)
@@ -95,7 +95,7 @@ func (s ServerSettings) at(name string) int {
 	return slices.IndexFunc(s.Settings, func(of ServerSetting) bool { return of.Name == name })
 }
 
-// whole returns all settings of a server: those that it has otherwise than the first, and the others of the first.
+// whole returns all settings of a server, of which only those that differ from the first server's are stored.
 func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
 	for _, of := range first.Settings {
 		if i := s.at(of.Name); i >= 0 {
@@ -111,7 +111,7 @@ func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
 	return all
 }
 
-// beside puts the settings of a server of the base and of one of the change beside each other.
+// beside pairs the settings of a server of the base with those of one of the change.
 func beside(base, change []ServerSetting) (all []SidesSetting) {
 	at := map[string]int{}
 	for _, s := range base {

@@ -60,15 +60,15 @@ type SoakTotals struct {
 	IncorrectReasons []string `json:"incorrect_reasons,omitempty"`
 	// Metrics are of the judged windows together: rate, percentiles of their merged cycle latency, and CPU time for each cycle.
 	Metrics map[string]float64 `json:"metrics"`
-	// Recovery is how the load came back from the faults; nil without a window that tells.
+	// Recovery is how the load recovered from the faults; nil if no window was scored.
 	Recovery *SoakRecovery `json:"recovery,omitempty"`
 	// DeletedWindows and DeletedBytes count the results of single windows that were deleted, since they were old or too large together.
 	DeletedWindows int   `json:"deleted_windows,omitempty"`
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
 }
 
-// SoakRecovery is how the load came back from the faults of those windows of a soak that were measured to their end and that the host was fit
-// for.
+// SoakRecovery is how the load recovered from the faults of the scored windows of a soak: those with faults that were measured to their end and
+// are neither invalid nor incorrect.
 type SoakRecovery struct {
 	Windows int `json:"windows"`
 	Faults  int `json:"faults"`

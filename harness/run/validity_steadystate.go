@@ -21,7 +21,7 @@ const (
 	rateCyclesMin = 10
 	// rateEveryLeast bounds how often the accounts are asked.
 	rateEveryLeast = time.Millisecond
-	// countedPart is the length of the first parts of a window that ends after a number of tasks, of which nobody knows how long it will be.
+	// countedPart is the length of the first parts of a window that ends after a number of tasks. The length of such a window is not known before.
 	countedPart = 10 * time.Millisecond
 	// settledParts are those of the warm-up's end that are looked at to tell whether it has done its work. The parts before them
 	// have the launch in them, in which producers begin one after the other.
@@ -39,10 +39,10 @@ type steadiness struct {
 	warmup, window         *rateSeries
 }
 
-// rateSeries are the counts at the begin and at the end of each part of a time: of its last rateParts parts, or of all parts if these
-// become longer with the time.
+// rateSeries samples counts at equal intervals, the parts. It keeps the last rateParts parts. With doubles it keeps the whole time instead:
+// whenever there are 2*rateParts parts, each two become one, and later parts are as long as that.
 type rateSeries struct {
-	doubles bool // parts become twice as long when there are 2 rateParts of them
+	doubles bool
 
 	mu     sync.Mutex // guards counts while samples are taken
 	counts []count    // the first is the begin
@@ -50,8 +50,7 @@ type rateSeries struct {
 
 func startSeriesAt(from count) *rateSeries { return &rateSeries{counts: []count{from}} }
 
-// add enters the count at the end of a part, unless it is of no later time than the last one. It returns whether the parts are twice as
-// long from now on: then each two of those so far have become one.
+// add enters the count at the end of a part, unless it is not later than the last one. It returns whether the parts have doubled.
 func (s *rateSeries) add(now count) (doubled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ var (
 	cyclesDesc    = metric("cycles_total", "Cycles of all windows that were measured to their end.")
 	tasksDesc     = metric("tasks_total", "Tasks of the ledger of all windows, by state.", "state")
 	atFaultDesc   = metric("tasks_at_fault_total", "Tasks that the ledger of all windows found at fault, by fault.", "fault")
-	faultsDesc    = metric("faults_total", "Faults of the windows that tell how the load came back, by whether it recovered.", "recovered")
+	faultsDesc    = metric("faults_total", "Faults in scored windows, by whether the load recovered from them.", "recovered")
 	endsDesc      = metric("server_ends_total", "Servers that ended by themselves.")
 	startsDesc    = metric("harness_starts_total", "Starts of the harness on this soak.")
 	measuredDesc  = metric("measured_seconds_total", "Measured time of all windows that were measured to their end.")

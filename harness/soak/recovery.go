@@ -7,20 +7,20 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// recoveries are sums over the faults of windows that are measured to their end and that the host was fit for.
+// recoveries are sums over the scored windows: those with faults that were measured to their end and are not invalid.
 type recoveries struct {
 	Windows      int             `json:"windows"`
 	Faults       int             `json:"faults"`
 	NotRecovered int             `json:"not_recovered"`
-	Decayed      int             `json:"decayed"`                  // windows
-	Reason       string          `json:"reason,omitempty"`         // why the first of these is one
-	Times        latencyEncoding `json:"times,omitempty"`          // of recovery, of the faults that the load recovered from
-	MsMax        float64         `json:"recovery_ms_max,omitzero"` // of these
-	Share        float64         `json:"recovered_share"`          // of the rate before a fault, at which the load has recovered
+	Decayed      int             `json:"decayed"`                  // windows after whose last faults the rate stayed low
+	Reason       string          `json:"reason,omitempty"`         // what Faults.Decay says of the first of them
+	Times        latencyEncoding `json:"times,omitempty"`          // recovery times of the faults that the load recovered from
+	MsMax        float64         `json:"recovery_ms_max,omitzero"` // the largest of them
+	Share        float64         `json:"recovered_share"`          // Faults.RecoveredShare
 }
 
-// recoveriesOf returns what the faults of a window did to its load, and says whether the window tells.
-func recoveriesOf(w *Window) (r recoveries, tells bool, err error) {
+// recoveriesOf returns the sums of one window, and whether it is scored.
+func recoveriesOf(w *Window) (r recoveries, scored bool, err error) {
 	f := w.Round.Faults
 	if !w.Faults || w.Cut || f == nil || len(f.Events) == 0 || w.Round.Verdict != result.Pass && w.Round.Verdict != result.Regressed {
 		return r, false, nil
@@ -62,7 +62,7 @@ func (r *recoveries) add(next recoveries) error {
 	return err
 }
 
-// account returns the sums for the result; nil without a window.
+// account returns the sums for the result; nil if no window was scored.
 func (r *recoveries) account() (*result.SoakRecovery, error) {
 	if r.Windows == 0 {
 		return nil, nil

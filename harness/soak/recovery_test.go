@@ -35,9 +35,9 @@ func TestRecoveryIsThatOfAllWindows(t *testing.T) {
 		faultWindow(4, 990, 5000),
 		madeWindow(5, rand.New(rand.NewPCG(1, 2))),
 	}
-	unfit, cut := faultWindow(6, 300, -1), faultWindow(7, 300, -1)
-	unfit.Round.Verdict, cut.Cut = result.Invalid, true
-	windows = append(windows, unfit, cut)
+	unfit, cut, incorrect := faultWindow(6, 300, -1), faultWindow(7, 300, -1), faultWindow(8, 990, 10)
+	unfit.Round.Verdict, cut.Cut, incorrect.Round.Ledger.Lost = result.Invalid, true, 1
+	windows = append(windows, unfit, cut, incorrect)
 	var rows []Row
 	for _, w := range windows {
 		rows = append(rows, rowOf(t, w))

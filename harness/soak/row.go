@@ -104,11 +104,11 @@ func newRow(w *Window) (Row, error) {
 		return row, nil
 	}
 	row.MeasuredS, row.Cycles = w.Round.WindowSeconds, w.Round.Cycles
-	recovered, tells, err := recoveriesOf(w)
+	recovered, scored, err := recoveriesOf(w)
 	if err != nil {
 		return row, err
 	}
-	if tells {
+	if scored && row.Incorrect == 0 {
 		row.Recoveries = recovered
 		return row, nil
 	}

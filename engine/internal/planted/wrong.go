@@ -47,9 +47,9 @@ const takersMax = 4
 
 var others takers
 
-// Another returns, once in as many calls as the amount of the fault says, one of those that a delivery went to before: for Twice another one of the
-// same tenant, or itself if there is none, for Stranger one of another tenant. It returns nil if the fault is not planted or nobody fits. It is safe
-// for concurrent use.
+// Another returns an earlier receiver of deliveries that is to get this delivery wrongly: for Twice another receiver of the same tenant, or who itself
+// if there is none; for Stranger a receiver of another tenant. It does so once in N calls, where N is the amount of the fault. Otherwise, and if the
+// fault is not planted or no receiver fits, it returns nil. It is safe for concurrent use.
 func Another(fault string, who any, tenant string) any {
 	if !is(fault) {
 		return nil
