@@ -50,6 +50,7 @@ var Waits = []Wait{
 	{Function: "google.golang.org/grpc/internal/transport.(*controlBuffer).get", For: ForWork, Why: "no frame is to be sent"},
 	{Function: "google.golang.org/grpc/internal/transport.(*ClientStream).waitOnHeader", For: ForAnswer, Why: "another node executes the call"},
 	{Function: "google.golang.org/grpc/internal/grpcsync.*", For: ForWork, Why: "nothing changed"},
+	{Function: "google.golang.org/grpc/test/bufconn.(*pipe).Read", For: ForWork, Why: "no byte came from the other end of a pipe in memory"},
 	{Function: "net/http.*", For: ForWork, Why: "a connection has no request"},
 	{Function: "golang.org/x/net/http2.*", For: ForWork, Why: "a connection has no frame"},
 }

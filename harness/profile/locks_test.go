@@ -156,6 +156,8 @@ func TestWaitsForWork(t *testing.T) {
 		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.(*inFlight).acquire", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/shard.AwaitReply[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
 		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, symbols.ForWork},
+		{[]string{"sync.(*Cond).Wait", "google.golang.org/grpc/test/bufconn.(*pipe).Read", "a/b.loop"}, symbols.ForWork},
+		{[]string{"sync.(*Cond).Wait", "google.golang.org/grpc/test/bufconn.(*pipe).Write", "a/b.loop"}, symbols.ForLock}, // the pipe is full
 		{[]string{"runtime.selectgo", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.chanrecv1", symbols.Module + "engine/memory.(*Gate).measureLocked", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, symbols.ForLock},
