@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,7 +31,9 @@ type madeUp struct {
 	deaf   bool // the server knows of no planted faults
 	duets  []string
 	fail   error // of the next duet
-	ended  func()
+	// programs are the paths of all servers of all duets.
+	programs []string
+	ended    func()
 }
 
 // steps is how many steps an environment plants.
@@ -59,7 +62,7 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 		d := &result.Duet{Version: result.DuetVersion, Scenario: s.Name, Started: h.at, Finished: h.at.Add(o.Within), Manifest: result.Manifest{Scenario: *s}}
 		h.at = h.at.Add(o.Within)
 		for i, side := range sides {
-			d.Sides[i] = result.DuetSide{Name: side.Name, Commit: side.Build.Commit, Servers: side.Servers, Env: append(side.Env, side.GeneratorEnv...)}
+			d.Sides[i] = result.DuetSide{Name: side.Name, Commit: side.Build.Commit, Servers: h.run(t, side.Servers), Env: append(side.Env, side.GeneratorEnv...)}
 		}
 		generations := o.Generations
 		if generations == 0 {
@@ -92,6 +95,20 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 }
 
 // arms runs servers on that host.
+// run returns what the servers say.
+func (h *madeUp) run(t *testing.T, servers []string) (said []string) {
+	for _, path := range servers {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode(), "it can be started")
+		said = append(said, string(data))
+	}
+	h.programs = append(h.programs, servers...)
+	return said
+}
+
 func (h *madeUp) arms(t *testing.T) func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error) {
 	return func(_ context.Context, s *scenario.Scenario, arms []run.Arm, _ run.ArmsOptions) (*run.Arms, error) {
 		measured := &run.Arms{}
@@ -117,9 +134,15 @@ func newMadeUp() *madeUp {
 
 func selfTesting(t *testing.T, host *madeUp, bank string, kinds ...string) *selfTestMeasuring {
 	t.Helper()
+	programs := t.TempDir()
+	program := func(name string) string {
+		path := filepath.Join(programs, "queued-"+name)
+		require.NoError(t, os.WriteFile(path, []byte(name), 0o600))
+		return path
+	}
 	return &selfTestMeasuring{
 		bank: bank, scenario: &scenario.Scenario{Name: "made-up"}, smoke: &scenario.Scenario{Name: "smoke"}, within: 90 * time.Second, kinds: kinds,
-		built:  selfTestBuilt{base: []string{"a", "b"}, layout: []string{"c", "d"}, generator: "g", build: result.Build{Commit: "0123456789"}},
+		built:  selfTestBuilt{base: []string{program("a"), program("b")}, layout: []string{program("c"), program("d")}, generator: "g", build: result.Build{Commit: "0123456789"}},
 		stderr: &bytes.Buffer{}, now: func() time.Time { return host.at }, conditions: duet.Conditions{OpenPairs: 10}, duet: host.duet(t), arms: host.arms(t),
 	}
 }
@@ -290,6 +313,11 @@ func TestSelfTestPlantsAllKinds(t *testing.T) {
 	}
 	assert.Equal(t, []string{"c", "d"}, stored.Pieces[1].Duet.Sides[1].Servers, "the layouts of the change differ from those of the base")
 	assert.Equal(t, []string{"a", "b"}, stored.Pieces[0].Duet.Sides[1].Servers)
+	slices.Sort(host.programs)
+	assert.Len(t, slices.Compact(slices.Clone(host.programs)), len(host.programs), "no side runs from a file that was there before, or that the other side has")
+	for _, path := range host.programs {
+		assert.NoFileExists(t, path)
+	}
 	for fault := range faultUnits {
 		assert.NotEmpty(t, gate.CalibrationMetrics(fault), fault)
 	}
