@@ -111,19 +111,19 @@ type SelfTestCalibration struct {
 	Generations int     `json:"generations"`
 }
 
-// SelfTestPiece is one look's worth of generations of a base beside one kind of change.
+// SelfTestPiece is one look's worth of generations of a base beside one kind of change, or the fixed work of some pairs of the same binary.
 type SelfTestPiece struct {
 	Folder string // for errors
 	Kind   string
 	// Amount is what was planted for each task, in the fault's unit; 0 if both sides are builds of the same source.
 	Amount float64
-	Duet   *result.Duet
+	Duet   *result.Duet        // nil of CountersKind
+	Works  []*result.FixedWork // of CountersKind
 }
 
 // SelfTestBank is everything that was measured for a self-test.
 type SelfTestBank struct {
-	Pieces       []SelfTestPiece     // in the order in which they were measured
-	Works        []*result.FixedWork // of pairs of builds of the same source, beside those of Pieces
+	Pieces       []SelfTestPiece // in the order in which they were measured
 	Checks       []CheckPiece
 	Calibrations []SelfTestCalibration
 }
@@ -139,13 +139,13 @@ type SelfTestPlan struct {
 
 // RunSelfTest judges what a bank has.
 func RunSelfTest(bank SelfTestBank, plan SelfTestPlan) (*SelfTest, error) {
-	if len(bank.Pieces)+len(bank.Works)+len(bank.Checks) == 0 {
+	if len(bank.Pieces)+len(bank.Checks) == 0 {
 		return nil, errors.New("the bank has no piece: measure some with --for")
 	}
 	test := &SelfTest{
 		Version: SelfTestVersion, Within: plan.Within, Looks: plan.Policy.Looks, Alpha: plan.Policy.Alpha, Calibrations: bank.Calibrations,
 	}
-	known := map[string]bool{}
+	known := map[string]bool{CountersKind: true}
 	for at, kind := range SelfTestKinds() {
 		known[kind.Name] = true
 		if pieces := ofKind(bank.Pieces, kind.Name); len(pieces) > 0 {
@@ -161,7 +161,7 @@ func RunSelfTest(bank SelfTestBank, plan SelfTestPlan) (*SelfTest, error) {
 			return nil, fmt.Errorf("%s: its kind %q is unknown: move it out of the bank", p.Folder, p.Kind)
 		}
 	}
-	test.Counters = judgeCounters(bank)
+	test.Counters = judgeCounters(bank.Pieces)
 	checks, err := judgeChecks(bank.Checks, plan.Baselines)
 	if err != nil {
 		return nil, err
@@ -205,6 +205,9 @@ func (t *SelfTest) provenance(bank SelfTestBank) {
 		c.Pieces++
 	}
 	for _, p := range bank.Pieces {
+		if p.Duet == nil {
+			continue
+		}
 		t.Scenario, t.Durability = p.Duet.Scenario, p.Duet.Manifest.Durability()
 		t.SliceMs, t.Together, t.CPUs = p.Duet.SliceMs, p.Duet.Together, p.Duet.CPUs
 		note(p.Duet.Manifest, p.Duet.Sides[0].Commit, p.Duet.Sides[0].Dirty, p.Duet.Started, p.Duet.Finished)

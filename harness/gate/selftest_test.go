@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -289,10 +290,10 @@ func TestCalibrate(t *testing.T) {
 	assert.Equal(t, []string{result.CyclesPerS}, gate.CalibrationMetrics("wait"))
 }
 
-// Counters are judged for pairs of the same source only: as they are, and with one percent more.
+// Counters are judged as they are, and with one percent more: those of all pairs whose builds differ in nothing that the counter counts.
 func TestSelfTestOfCounters(t *testing.T) {
 	same, slow := pieces("identical", 2, losses{}), pieces("alloc-5", 2, losses{})
-	works := []*result.FixedWork{withWork(seeded(1), 80_000).Work, {Warnings: []string{"it failed"}}}
+	alone := gate.SelfTestPiece{Kind: gate.CountersKind, Works: []*result.FixedWork{withWork(seeded(1), 80_000).Work, {Warnings: []string{"it failed"}}}}
 	for i := range same {
 		same[i].Duet.Work = withWork(seeded(1), 80_000).Work
 		slow[i].Duet.Work = withWork(seeded(1), 80_000).Work
@@ -300,20 +301,25 @@ func TestSelfTestOfCounters(t *testing.T) {
 		same[i].Duet.Work.Counters[result.WorkRaftEntries] = [2]float64{}
 	}
 	same[1].Duet.Work.Counters[result.WorkCalls] = [2]float64{80_000, 80_001}
-	test, err := gate.RunSelfTest(gate.SelfTestBank{Pieces: append(same, slow...), Works: works}, selfTestPlan())
+	slow[0].Duet.Work.Counters[result.WorkStorageSets] = [2]float64{80_000, 80_001}
+	test, err := gate.RunSelfTest(gate.SelfTestBank{Pieces: slices.Concat(same, slow, []gate.SelfTestPiece{alone})}, selfTestPlan())
 	require.NoError(t, err)
 	require.Len(t, test.Counters, len(result.WorkCounters()))
 	for _, c := range test.Counters {
-		want := gate.SelfTestCounter{Metric: c.Metric, Pairs: 3, Called: 3, FalseMost: c.FalseMost, CalledLeast: c.CalledLeast}
+		want := gate.SelfTestCounter{Metric: c.Metric, Pairs: 5, Since: 5, Called: 5, FalseMost: c.FalseMost, CalledLeast: c.CalledLeast}
 		switch c.Metric {
-		case result.WorkRaftEntries + "_per_cycle":
-			want.Pairs, want.Called = 1, 1
+		case result.WorkRaftEntries + "_per_cycle": // two pairs counted none
+			want.Pairs, want.Since, want.Called = 3, 3, 3
+		case result.WorkAllocs + "_per_cycle", result.WorkAllocBytes + "_per_cycle": // the fault of two pairs changes them
+			want.Pairs, want.Since, want.Called = 3, 3, 3
 		case result.WorkCalls + "_per_cycle":
-			want.False = 1
+			want.False, want.Since = 1, 3
+		case result.WorkStorageSets + "_per_cycle":
+			want.False, want.Since = 1, 2
 		}
 		assert.Equal(t, want, c)
-		assert.Greater(t, c.FalseMost, 0.5, "three pairs prove little")
-		assert.Less(t, c.CalledLeast, 0.5)
+		assert.Greater(t, c.FalseMost, 0.4, "five pairs prove little")
+		assert.Less(t, c.CalledLeast, 0.6)
 	}
 	alloc := trialOf(t, kindOf(t, test, "alloc-5"), 1, true)
 	assert.Equal(t, 2, alloc.Red())

@@ -11,12 +11,13 @@ import (
 // CounterShift is what is added to a counter of identical builds, to see whether the gate calls it.
 const CounterShift = 0.01
 
-// SelfTestCounter is what the gate said of one counter from fixed work, of pairs of builds of the same source: as the pairs are, and with
-// the change's figure larger by CounterShift.
+// SelfTestCounter is what the gate said of one counter from fixed work, of pairs whose builds do the same as far as the counter counts: as
+// the pairs are, and with the change's figure larger by CounterShift.
 type SelfTestCounter struct {
 	Metric string `json:"metric"` // of a WorkCounter
 	Pairs  int    `json:"pairs"`
 	False  int    `json:"false"`   // of the pairs, called as they are
+	Since  int    `json:"since"`   // pairs measured after the last one that was called as it is; all of them if none was
 	Called int    `json:"shifted"` // of the pairs, called with the figure shifted
 	// FalseMost is the upper bound of the false-alarm rate, and CalledLeast the lower bound of the share that is called, each of 95 %
 	// confidence.
@@ -27,28 +28,21 @@ type SelfTestCounter struct {
 // boundAlpha is the probability with which a one-sided bound of a share is wrong.
 const boundAlpha = 0.05
 
-// judgeCounters judges the counters of the fixed work of pairs of builds of the same source.
-func judgeCounters(bank SelfTestBank) (all []SelfTestCounter) {
-	pairs := slices.Clone(bank.Works)
+// judgeCounters judges the counters of the fixed work of pieces, which are in the order in which they were measured. A fault that changes a
+// counter says nothing of it.
+func judgeCounters(pieces []SelfTestPiece) (all []SelfTestCounter) {
+	changes := map[string][]string{}
 	for _, k := range SelfTestKinds() {
-		if k.Same() {
-			for _, p := range ofKind(bank.Pieces, k.Name) {
-				pairs = append(pairs, p.Duet.Work)
-			}
-		}
+		changes[k.Name] = k.Changes
 	}
 	for _, counter := range result.WorkCounters() {
 		c := SelfTestCounter{Metric: counter.Metric()}
-		for _, work := range pairs {
-			if work == nil || work.Cycles == 0 || work.Counters[counter.Name] == [2]float64{} { // 1 % of nothing is nothing
+		for _, p := range pieces {
+			if slices.Contains(changes[p.Kind], counter.Name) {
 				continue
 			}
-			c.Pairs++
-			if worsened(work, counter.Metric()) {
-				c.False++
-			}
-			if worsened(shifted(work, counter.Name), counter.Metric()) {
-				c.Called++
+			for _, work := range p.fixedWorks() {
+				c.add(work, counter.Name)
 			}
 		}
 		if c.Pairs > 0 {
@@ -57,6 +51,30 @@ func judgeCounters(bank SelfTestBank) (all []SelfTestCounter) {
 		}
 	}
 	return all
+}
+
+// fixedWorks returns the fixed work of all pairs of a piece. Some may have failed.
+func (p SelfTestPiece) fixedWorks() []*result.FixedWork {
+	if p.Duet == nil {
+		return p.Works
+	}
+	return []*result.FixedWork{p.Duet.Work}
+}
+
+// add judges the counter of one more pair. A pair that did not count it, or counted none, is left out: 1 % of nothing is nothing.
+func (c *SelfTestCounter) add(work *result.FixedWork, counter string) {
+	if work == nil || work.Cycles == 0 || work.Counters[counter] == [2]float64{} {
+		return
+	}
+	c.Pairs++
+	c.Since++
+	if worsened(work, c.Metric) {
+		c.False++
+		c.Since = 0
+	}
+	if worsened(shifted(work, counter), c.Metric) {
+		c.Called++
+	}
 }
 
 // worsened reports whether the gate calls a counter of fixed work, by the rule for counters alone.

@@ -13,6 +13,8 @@ type SelfTestKind struct {
 	// Fault is the fault of a build with planted faults that the change has, or "" if both sides are builds of the same source.
 	Fault  string `json:"fault,omitempty"`
 	Client bool   `json:"client,omitempty"` // the fault is the client's: the generator has it
+	// Changes names the counters of fixed work that the fault changes. A call of another counter is a false alarm.
+	Changes []string `json:"changes,omitempty"`
 	// Layout says that the change is linked in other layouts than the base. Without it both sides are the same binaries.
 	Layout bool `json:"layout,omitempty"`
 	// Metric is the figure that the fault is calibrated by, and Loss what the change is to lose of it, as a part of 1.
@@ -73,7 +75,7 @@ func SelfTestKinds() []SelfTestKind {
 			Metric: result.CyclesPerS, Loss: 0.05, Wanted: wantedEffect,
 		},
 		SelfTestKind{
-			Name: "alloc-5", Does: "memory is allocated for each task", Fault: "alloc",
+			Name: "alloc-5", Does: "memory is allocated for each task", Fault: "alloc", Changes: []string{result.WorkAllocs, result.WorkAllocBytes},
 			Metric: result.ServerCPUUsPerCycle, Loss: 0.05, Wanted: wantedEffect,
 		},
 		SelfTestKind{

@@ -167,17 +167,30 @@ func selfTestCounters(p *page, t *gate.SelfTest) {
 		return
 	}
 	p.heading(2, "Counters from fixed work")
-	p.paragraph("Both sides are builds of the same source and do the same seeded sequence of operations. Each pair is judged as it is, where a call"+
-		" is a false alarm, and with the change's figure multiplied by %.2f, where it must be called. The bounds have 95 %% confidence each.", 1+gate.CounterShift)
+	p.paragraph("Both sides do the same seeded sequence of operations. Each pair is judged as it is, where a call is a false alarm, and with the"+
+		" change's figure multiplied by %.2f, where it must be called. The bounds have 95 %% confidence each. Pairs of all kinds count, but not for"+
+		" a counter that the kind's fault changes (%s).", 1+gate.CounterShift, changedCounters())
 	p.paragraph("What the work does not determine is shown by a comparison and not judged: context switches, read and write calls, and fsyncs of" +
 		" flushes and compactions, which run beside the work.")
 	var rows [][]string
 	for _, c := range t.Counters {
 		rows = append(rows, []string{
-			c.Metric, fmt.Sprint(c.Pairs), fmt.Sprint(c.False), render.Percent(c.FalseMost), fmt.Sprint(c.Called), render.Percent(c.CalledLeast),
+			c.Metric, fmt.Sprint(c.Pairs), fmt.Sprint(c.False), render.Percent(c.FalseMost), fmt.Sprint(c.Since),
+			fmt.Sprint(c.Called), render.Percent(c.CalledLeast),
 		})
 	}
-	p.table([]string{"counter", ">pairs", ">false alarms", ">at most", ">called", ">at least"}, rows)
+	p.table([]string{"counter", ">pairs", ">false alarms", ">at most", ">pairs since the last", ">+1 % called", ">at least"}, rows)
+}
+
+// changedCounters lists the counters that a fault changes, by the kind of change.
+func changedCounters() string {
+	var all []string
+	for _, k := range gate.SelfTestKinds() {
+		if len(k.Changes) > 0 {
+			all = append(all, k.Name+": "+strings.Join(k.Changes, ", "))
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // selfTestChecks shows what the baselines of the smoke scenario call and miss.

@@ -28,8 +28,8 @@ func selfTestFixture() *gate.SelfTest {
 			{Commit: "9876543210", Dirty: true, Host: "another CPU, 4 CPUs", First: at.Add(49 * time.Hour), Last: at.Add(50 * time.Hour), Pieces: 20},
 		},
 		Counters: []gate.SelfTestCounter{
-			{Metric: result.ServerAllocsPerCycle, Pairs: 40, False: 1, Called: 39, FalseMost: 0.114, CalledLeast: 0.887},
-			{Metric: result.StorageSetsPerCycle, Pairs: 40, Called: 40, FalseMost: 0.072, CalledLeast: 0.928},
+			{Metric: result.ServerAllocsPerCycle, Pairs: 40, False: 1, Since: 31, Called: 39, FalseMost: 0.114, CalledLeast: 0.887},
+			{Metric: result.StorageSetsPerCycle, Pairs: 40, Since: 40, Called: 40, FalseMost: 0.072, CalledLeast: 0.928},
 		},
 		Checks: []gate.SelfTestCheck{
 			{Scenario: "smoke", Runs: 3},
@@ -64,6 +64,9 @@ func selfTestFixture() *gate.SelfTest {
 			of.Trials = append(of.Trials, gate.Trial{
 				Looks: 3, Disjoint: true, Trials: 13, Verdicts: map[result.Verdict]int{result.Regressed: min(13, red), result.Pass: 13 - min(13, red)}, High: 0.2,
 			})
+		}
+		if kind.Fault == "fsync" {
+			of.Trials[0].Timings -= 3 // trials in which a counter alone was called, which is no hit
 		}
 		t.Kinds = append(t.Kinds, of)
 	}

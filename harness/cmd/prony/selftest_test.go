@@ -218,7 +218,7 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	}
 	require.Len(t, test.Counters, 2)
 	assert.Equal(t, gate.SelfTestCounter{
-		Metric: result.WorkStorageSets + "_per_cycle", Pairs: 30, Called: 30, FalseMost: test.Counters[0].FalseMost, CalledLeast: test.Counters[0].CalledLeast,
+		Metric: result.WorkStorageSets + "_per_cycle", Pairs: 30, Since: 30, Called: 30, FalseMost: test.Counters[0].FalseMost, CalledLeast: test.Counters[0].CalledLeast,
 	}, test.Counters[0])
 	require.Len(t, test.Checks, len(gate.CheckLosses))
 	from, ok := gate.CheckCallsFrom(test.Checks)

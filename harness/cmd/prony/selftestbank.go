@@ -120,11 +120,11 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 			piece.Folder = folder
 			bank.Checks = append(bank.Checks, piece)
 		case d.Kind == gate.CountersKind:
-			var works []*result.FixedWork
-			if err := readJSONFile(filepath.Join(folder, workFile), &works); err != nil {
+			piece := gate.SelfTestPiece{Folder: folder, Kind: d.Kind}
+			if err := readJSONFile(filepath.Join(folder, workFile), &piece.Works); err != nil {
 				return bank, 0, err
 			}
-			bank.Works = append(bank.Works, works...)
+			bank.Pieces = append(bank.Pieces, piece)
 		default:
 			piece, err := readDuetPiece(folder, d)
 			if err != nil {
