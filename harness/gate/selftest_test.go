@@ -290,7 +290,7 @@ func TestCalibrate(t *testing.T) {
 	assert.Equal(t, []string{result.CyclesPerS}, gate.CalibrationMetrics("wait"))
 }
 
-// Counters are judged as they are, and with one percent more: those of all pairs whose builds differ in nothing that the counter counts.
+// Each counter is judged in all pairs whose planted fault does not change it, as it is and raised by one percent.
 func TestSelfTestOfCounters(t *testing.T) {
 	same, slow := pieces("identical", 2, losses{}), pieces("alloc-5", 2, losses{})
 	alone := gate.SelfTestPiece{Kind: gate.CountersKind, Works: []*result.FixedWork{withWork(seeded(1), 80_000).Work, {Warnings: []string{"it failed"}}}}

@@ -11,8 +11,8 @@ import (
 // CounterShift is what is added to a counter of identical builds, to see whether the gate calls it.
 const CounterShift = 0.01
 
-// SelfTestCounter is what the gate said of one counter from fixed work, of pairs whose builds do the same as far as the counter counts: as
-// the pairs are, and with the change's figure larger by CounterShift.
+// SelfTestCounter is what the gate said of one counter from fixed work, in all pairs whose change has no planted fault that changes the
+// counter: as the pairs are, and with the change's figure larger by CounterShift.
 type SelfTestCounter struct {
 	Metric string `json:"metric"` // of a WorkCounter
 	Pairs  int    `json:"pairs"`
@@ -28,8 +28,8 @@ type SelfTestCounter struct {
 // boundAlpha is the probability with which a one-sided bound of a share is wrong.
 const boundAlpha = 0.05
 
-// judgeCounters judges the counters of the fixed work of pieces, which are in the order in which they were measured. A fault that changes a
-// counter says nothing of it.
+// judgeCounters judges the counters from the fixed work of pieces, which are in the order in which they were measured. For each counter it
+// leaves out the pieces whose planted fault changes that counter.
 func judgeCounters(pieces []SelfTestPiece) (all []SelfTestCounter) {
 	changes := map[string][]string{}
 	for _, k := range SelfTestKinds() {
@@ -61,7 +61,8 @@ func (p SelfTestPiece) fixedWorks() []*result.FixedWork {
 	return []*result.FixedWork{p.Duet.Work}
 }
 
-// add judges the counter of one more pair. A pair that did not count it, or counted none, is left out: 1 % of nothing is nothing.
+// add judges the counter in one more pair. It leaves out a pair in which the counter was not measured or is 0 on both sides, because a zero
+// cannot be raised by CounterShift.
 func (c *SelfTestCounter) add(work *result.FixedWork, counter string) {
 	if work == nil || work.Cycles == 0 || work.Counters[counter] == [2]float64{} {
 		return

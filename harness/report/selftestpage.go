@@ -168,8 +168,8 @@ func selfTestCounters(p *page, t *gate.SelfTest) {
 	}
 	p.heading(2, "Counters from fixed work")
 	p.paragraph("Both sides do the same seeded sequence of operations. Each pair is judged as it is, where a call is a false alarm, and with the"+
-		" change's figure multiplied by %.2f, where it must be called. The bounds have 95 %% confidence each. Pairs of all kinds count, but not for"+
-		" a counter that the kind's fault changes (%s).", 1+gate.CounterShift, changedCounters())
+		" change's figure multiplied by %.2f, where it must be called. The bounds have 95 %% confidence each. Each counter is judged in the pairs of"+
+		" all kinds except those whose planted fault changes it (%s).", 1+gate.CounterShift, changedCounters())
 	p.paragraph("What the work does not determine is shown by a comparison and not judged: context switches, read and write calls, and fsyncs of" +
 		" flushes and compactions, which run beside the work.")
 	var rows [][]string
@@ -182,7 +182,7 @@ func selfTestCounters(p *page, t *gate.SelfTest) {
 	p.table([]string{"counter", ">pairs", ">false alarms", ">at most", ">pairs since the last", ">+1 % called", ">at least"}, rows)
 }
 
-// changedCounters lists the counters that a fault changes, by the kind of change.
+// changedCounters lists the counters that planted faults change, by the kind of change.
 func changedCounters() string {
 	var all []string
 	for _, k := range gate.SelfTestKinds() {

@@ -66,7 +66,7 @@ func selfTestFixture() *gate.SelfTest {
 			})
 		}
 		if kind.Fault == "fsync" {
-			of.Trials[0].Timings -= 3 // trials in which a counter alone was called, which is no hit
+			of.Trials[0].Timings -= 3 // in three trials a counter alone regressed, which does not count as a hit
 		}
 		t.Kinds = append(t.Kinds, of)
 	}

@@ -21,7 +21,7 @@ type target struct {
 	looks int      // 1, or 0 for all
 	// passed counts trials that passed, in place of those that were called.
 	passed bool
-	// timings counts trials that were called by their timings, whatever the counters say: a false alarm of a counter finds no loss.
+	// timings counts only trials in which a timing regressed, so that the false alarm of a counter does not count as a loss that was found.
 	timings bool
 	atMost  bool // the bound is an upper one
 }

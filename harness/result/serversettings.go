@@ -95,7 +95,7 @@ func (s ServerSettings) at(name string) int {
 	return slices.IndexFunc(s.Settings, func(of ServerSetting) bool { return of.Name == name })
 }
 
-// whole returns all settings of a server, of which only those that differ from the first server's are stored.
+// whole returns all settings of the server s. s.Settings has only those that differ from the first server's; the others are taken from first.
 func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
 	for _, of := range first.Settings {
 		if i := s.at(of.Name); i >= 0 {

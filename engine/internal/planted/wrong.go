@@ -47,9 +47,9 @@ const takersMax = 4
 
 var others takers
 
-// Another returns an earlier receiver of deliveries that is to get this delivery wrongly: for Twice another receiver of the same tenant, or who itself
-// if there is none; for Stranger a receiver of another tenant. It does so once in N calls, where N is the amount of the fault. Otherwise, and if the
-// fault is not planted or no receiver fits, it returns nil. It is safe for concurrent use.
+// Another chooses a receiver that wrongly gets a copy of a delivery to who. For the fault Twice it is a receiver of the same tenant, or who if
+// there is no other. For Stranger it is a receiver of another tenant. Another returns nil if the fault is not planted, if no receiver fits, and in
+// all but every Nth call, where N is the amount of the fault. It is safe for concurrent use.
 func Another(fault string, who any, tenant string) any {
 	if !is(fault) {
 		return nil

@@ -31,7 +31,7 @@ type madeUp struct {
 	deaf   bool // the server knows of no planted faults
 	duets  []string
 	fail   error // of the next duet
-	// programs are the paths of all servers of all duets.
+	// programs are the paths of the servers of all duets that have generations.
 	programs []string
 	ended    func()
 }
@@ -62,7 +62,12 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 		d := &result.Duet{Version: result.DuetVersion, Scenario: s.Name, Started: h.at, Finished: h.at.Add(o.Within), Manifest: result.Manifest{Scenario: *s}}
 		h.at = h.at.Add(o.Within)
 		for i, side := range sides {
-			d.Sides[i] = result.DuetSide{Name: side.Name, Commit: side.Build.Commit, Servers: h.run(t, side.Servers), Env: append(side.Env, side.GeneratorEnv...)}
+			d.Sides[i] = result.DuetSide{Name: side.Name, Commit: side.Build.Commit, Env: append(side.Env, side.GeneratorEnv...)}
+		}
+		if !o.WorkOnly {
+			for i, side := range sides {
+				d.Sides[i].Servers = h.contents(t, side.Servers)
+			}
 		}
 		generations := o.Generations
 		if generations == 0 {
@@ -94,21 +99,21 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 	}
 }
 
-// arms runs servers on that host.
-// run returns what the servers say.
-func (h *madeUp) run(t *testing.T, servers []string) (said []string) {
+// contents returns what the files of the servers contain. The files are programs.
+func (h *madeUp) contents(t *testing.T, servers []string) (all []string) {
 	for _, path := range servers {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o700), info.Mode(), "it can be started")
-		said = append(said, string(data))
+		require.Equal(t, os.FileMode(0o700), info.Mode(), "the file is executable")
+		all = append(all, string(data))
 	}
 	h.programs = append(h.programs, servers...)
-	return said
+	return all
 }
 
+// arms runs servers on that host.
 func (h *madeUp) arms(t *testing.T) func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error) {
 	return func(_ context.Context, s *scenario.Scenario, arms []run.Arm, _ run.ArmsOptions) (*run.Arms, error) {
 		measured := &run.Arms{}
@@ -314,7 +319,7 @@ func TestSelfTestPlantsAllKinds(t *testing.T) {
 	assert.Equal(t, []string{"c", "d"}, stored.Pieces[1].Duet.Sides[1].Servers, "the layouts of the change differ from those of the base")
 	assert.Equal(t, []string{"a", "b"}, stored.Pieces[0].Duet.Sides[1].Servers)
 	slices.Sort(host.programs)
-	assert.Len(t, slices.Compact(slices.Clone(host.programs)), len(host.programs), "no side runs from a file that was there before, or that the other side has")
+	assert.Len(t, slices.Compact(slices.Clone(host.programs)), len(host.programs), "each side of each duet has files of its own")
 	for _, path := range host.programs {
 		assert.NoFileExists(t, path)
 	}
@@ -380,4 +385,16 @@ func TestSelfTestCommandLine(t *testing.T) {
 		assert.Equal(t, 2, got.code)
 		assert.Contains(t, got.stderr, says)
 	}
+}
+
+// A server that cannot be copied is named, and a copy does not replace a file.
+func TestNewCopiesFail(t *testing.T) {
+	folder := t.TempDir()
+	_, err := newCopies(folder, []string{filepath.Join(folder, "none")})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "copy a server: open "+filepath.Join(folder, "none"))
+	there := filepath.Join(folder, "queued")
+	require.NoError(t, os.WriteFile(there, []byte("there"), 0o600))
+	_, err = newCopies(folder, []string{there})
+	require.ErrorIs(t, err, os.ErrExist)
 }

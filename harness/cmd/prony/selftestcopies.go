@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// newCopies copies servers into a folder that it makes, and returns the paths of the copies. They are on the disk when it returns, so that
-// nothing is written beside a measurement.
+// newCopies copies servers into a folder that it makes, and returns the paths of the copies. The copies are synced to the disk when it
+// returns, so that they are not written back during a measurement.
 //
-// A new file is in memory as a few large pages. One that was not read for a while comes back in small ones, and a server that
-// runs from it takes 2 % more CPU time. Two sides are alike only if their files were written together and are read equally often.
+// The kernel caches a file that was just written in large pages. If it drops the file from memory and reads it again, the pages are small, and
+// the server takes more CPU time. Both sides therefore run from files that were written together and are used equally often.
 func newCopies(folder string, servers []string) (copies []string, err error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("make a folder for copies of the servers: %w", err)
@@ -26,7 +26,7 @@ func newCopies(folder string, servers []string) (copies []string, err error) {
 	return copies, nil
 }
 
-// newCopy writes the whole file at once: the kernel chooses the size of its pages by that of the write.
+// newCopy copies a program. It writes the file in one call, because the kernel chooses the size of cached pages by the size of the write.
 func newCopy(from, to string) (err error) {
 	data, err := os.ReadFile(from)
 	if err != nil {
