@@ -50,7 +50,8 @@ type Finding struct {
 	// HostClass is the only host class that the limit is judged on; "" is every one.
 	HostClass string `json:"host_class,omitempty"`
 	// Judged is false where the ledger does not balance, so that the figure means nothing, on another host class than the limit's, where other
-	// processes used more of the host than the limit is for, and where the reference was faster than it is for.
+	// processes used more of the host than the limit is for, where the reference was faster than it is for, and where the figure keeps the same
+	// limit relative to another reference.
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
 	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept: of a metric with bounds.
@@ -235,6 +236,7 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 			findings = append(findings, judge(l, l.Point, nil, r))
 		}
 	}
+	takeAlternatives(findings)
 	return findings
 }
 

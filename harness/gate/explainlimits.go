@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -40,6 +41,8 @@ type ExplainedLimit struct {
 	HostClass string `json:"host_class,omitempty"`
 	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
 	RelativeTo string `json:"relative_to,omitempty"`
+	// Alternatives are the references of other limits of which one that is kept is enough.
+	Alternatives []string `json:"alternatives,omitempty"`
 	// ReferencePerSMax is the fastest that the reference may be for the limit to be judged, in operations per second; 0: however fast.
 	ReferencePerSMax float64 `json:"reference_per_s_max,omitempty"`
 	// ForeignCPUPercentMax is how much of the CPUs other processes may have used for the limit to be judged; 0: whatever they used.
@@ -87,6 +90,7 @@ func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
 	for _, l := range withImplied(all, s != nil && scenarioReads(s)) {
 		where, written := places[l.name()]
 		x := explainLimit(l)
+		x.Alternatives = l.alternatives(all)
 		x.Where, x.Implied = where, !written
 		e.Limits = append(e.Limits, x)
 	}
@@ -135,6 +139,9 @@ func (x ExplainedLimit) Bound() string {
 	}
 	if x.ReferencePerSMax > 0 {
 		unless += fmt.Sprintf("; not judged where the reference makes more than %s a second", render.Digits(x.ReferencePerSMax, 4))
+	}
+	if len(x.Alternatives) > 0 {
+		unless += "; enough if it is kept relative to " + strings.Join(x.Alternatives, " or ")
 	}
 	figure := render.Digits(x.Limit, 4)
 	switch spec, _ := result.Lookup(x.Metric); {
