@@ -65,7 +65,7 @@ func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, er
 				c.Called++
 			}
 			for _, f := range judged.Findings {
-				if !f.OK && !slices.Contains(c.Broken, f.Metric) {
+				if !f.OK && f.Judged && !slices.Contains(c.Broken, f.Metric) {
 					c.Broken = append(c.Broken, f.Metric)
 				}
 			}
