@@ -34,6 +34,9 @@ type fakeHost struct {
 	signals result.Signals
 	// unread is why no party's counters can be read.
 	unread error
+	// code is how the program code of each side is mapped, and uncoded why that cannot be read.
+	code    [2]code
+	uncoded error
 	// settings are what the servers of each side say.
 	settings [2][]result.ServerSettings
 	// read are the generations and sides whose CPU clocks and whose counters were read, in order.
@@ -77,6 +80,8 @@ func (p *fakeParty) counters(context.Context) ([]observe.Metrics, error) {
 		Histograms: map[string]observe.Buckets{key: {{Upper: 1e-6}, {Upper: math.Inf(1), Count: uint64(n)}}},
 	}}, nil
 }
+
+func (p *fakeParty) code() (code, error) { return p.host.code[p.side], p.host.uncoded }
 
 func (p *fakeParty) begin(_ context.Context, point int) error {
 	p.begun = append(p.begun, point)

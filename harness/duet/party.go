@@ -19,6 +19,8 @@ type party interface {
 	cpu() (clocks, error)
 	// counters reads over HTTP what each server has counted so far.
 	counters(ctx context.Context) ([]observe.Metrics, error)
+	// code reads how the kernel maps the program code of all processes.
+	code() (code, error)
 	// begin opens the load of a point of the scenario, counted from 0; without a sweep it is that of point 0. The load before it was
 	// finished.
 	begin(ctx context.Context, point int) error

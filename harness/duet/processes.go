@@ -111,6 +111,27 @@ func (p *processes) counters(ctx context.Context) (all []observe.Metrics, err er
 	return all, nil
 }
 
+func (p *processes) code() (of code, err error) {
+	for _, pid := range p.servers {
+		pages, err := observe.ReadCodePages(pid)
+		if err != nil {
+			return of, err
+		}
+		if pages == nil {
+			return code{}, nil
+		}
+		if of.servers == nil {
+			of.servers = &observe.CodePages{}
+		}
+		of.servers.Resident += pages.Resident
+		of.servers.Large += pages.Large
+	}
+	if p.load != nil { // a sweep has none between its points
+		of.generator, err = observe.ReadCodePages(p.load.PID())
+	}
+	return of, err
+}
+
 func (p *processes) slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error) {
 	s, err := p.load.Slice(ctx, length)
 	return s.Cycles, s.Took, err

@@ -52,6 +52,15 @@ func TestProcessesOfASide(t *testing.T) {
 		cycles, _, err := p.slice(t.Context(), 5*time.Millisecond)
 		require.NoError(t, err)
 		assert.Positive(t, cycles)
+		before, err := observe.ReadCodePages(p.servers[0])
+		require.NoError(t, err)
+		pages, err := p.code()
+		require.NoError(t, err)
+		if before != nil {
+			assert.GreaterOrEqual(t, pages.servers.Resident, before.Resident)
+			assert.GreaterOrEqual(t, pages.servers.Large, before.Large)
+			assert.Positive(t, pages.generator.Resident)
+		}
 		_, err = p.counters(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, i == 1, !p.cluster.CA.IsZero())

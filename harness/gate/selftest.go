@@ -62,6 +62,9 @@ type SelfTestOf struct {
 	// Figures are the measured differences over all generations of the bank.
 	Figures []SelfTestFigure `json:"figures"`
 	Trials  []Trial          `json:"trials"`
+	// Checked are disjoint trials of those pieces alone whose generations all say how the kernel maps the program code of both sides, so that one
+	// with a difference does not count. Only of builds of the same source.
+	Checked []Trial `json:"checked,omitempty"`
 }
 
 // Figure returns the measured difference of a metric; ok is false if it was not measured.
@@ -75,11 +78,20 @@ func (o SelfTestOf) Figure(metric string) (f SelfTestFigure, ok bool) {
 
 // Trial returns the trials that end within so many looks; ok is false if there are no such trials.
 func (o SelfTestOf) Trial(looks int, disjoint bool) (t Trial, ok bool) {
-	i := slices.IndexFunc(o.Trials, func(t Trial) bool { return t.Looks == looks && t.Disjoint == disjoint })
+	return trialOf(o.Trials, looks, disjoint)
+}
+
+// CheckedTrial returns the trials of Checked that end within so many looks; ok is false if there are no such trials.
+func (o SelfTestOf) CheckedTrial(looks int) (t Trial, ok bool) {
+	return trialOf(o.Checked, looks, true)
+}
+
+func trialOf(all []Trial, looks int, disjoint bool) (t Trial, ok bool) {
+	i := slices.IndexFunc(all, func(t Trial) bool { return t.Looks == looks && t.Disjoint == disjoint })
 	if i < 0 {
 		return t, false
 	}
-	return o.Trials[i], true
+	return all[i], true
 }
 
 // SelfTestFigure is the loss of one metric with its 95 % confidence interval, as a part of 1, and the standard deviation of the
@@ -236,6 +248,9 @@ func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, see
 		}
 	}
 	of.Trials = trials(pieces, plan, seed)
+	if checked := withCode(pieces); kind.Same() && len(checked) > 0 {
+		of.Checked = slices.DeleteFunc(trials(checked, SelfTestPlan{Policy: plan.Policy}, seed), func(t Trial) bool { return !t.Disjoint })
+	}
 	return of, nil
 }
 

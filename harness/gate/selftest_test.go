@@ -104,6 +104,39 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 }
 
 // Each host has a row of its commits, from the first of their pieces to the last, whatever their kind.
+// Trials of pieces that know how program code was mapped are counted apart too, of builds of the same source.
+func TestSelfTestCountsCheckedPieces(t *testing.T) {
+	bank := gate.SelfTestBank{Pieces: append(pieces("identical", 6, losses{}), pieces("cpu-10", 2, losses{server: 0.10, rate: 0.06})...)}
+	know := func(piece int) {
+		for i := range bank.Pieces[piece].Duet.Generations {
+			for side := range bank.Pieces[piece].Duet.Generations[i].Sides {
+				bank.Pieces[piece].Duet.Generations[i].Sides[side].ServerCode = &result.CodePages{ResidentMB: 12, LargeMB: 12}
+			}
+		}
+	}
+	for _, piece := range []int{1, 2, 3, 4, 6, 7} {
+		know(piece)
+	}
+	bank.Pieces[4].Duet.Generations[7].Sides[1].ServerCode = nil
+	bank.Pieces[3].Duet.Generations[0].Sides[0].ServerCode = nil
+	bank.Pieces[3].Duet.Generations[0].Verdict = result.Invalid // it does not count
+	for i := range bank.Pieces[5].Duet.Generations {
+		bank.Pieces[5].Duet.Generations[i].Verdict = result.Invalid
+	}
+	test, err := gate.RunSelfTest(bank, selfTestPlan())
+	require.NoError(t, err)
+	same := kindOf(t, test, "identical")
+	require.Len(t, same.Checked, 2)
+	one, ok := same.CheckedTrial(1)
+	require.True(t, ok)
+	assert.Equal(t, 3, one.Trials, "the first piece knows nothing, the fifth one not of all generations, and of the last none counts")
+	three, ok := same.CheckedTrial(3)
+	require.True(t, ok)
+	assert.Equal(t, 1, three.Trials)
+	assert.Equal(t, 6, trialOf(t, same, 1, true).Trials, "all pieces count where they did")
+	assert.Empty(t, kindOf(t, test, "cpu-10").Checked)
+}
+
 func TestSelfTestNamesCommitsAndHosts(t *testing.T) {
 	bank := gate.SelfTestBank{Pieces: pieces("identical", 3, losses{})}
 	bank.Pieces[1].Duet.Manifest.Host = result.Host{CPUModel: "a CPU", CPUs: 4}
@@ -233,6 +266,11 @@ baseline "smoke" {
   floor "cycles_per_s" {
     min     = 60000
     because = "it is a test"
+  }
+  ceiling "cycle_latency_ms_p99" {
+    max        = 1
+    host_class = "another-host"
+    because    = "it is not judged here, so that nothing breaks it"
   }
 }`), 0o600))
 	baselines, err := gate.LoadBaselines(dir)

@@ -53,6 +53,25 @@ func trials(pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (all []Trial
 	return all
 }
 
+// withCode returns the pieces of which each generation that counts says how the kernel maps the program code of both sides.
+func withCode(pieces []SelfTestPiece) (with []SelfTestPiece) {
+	for _, p := range pieces {
+		count, say := 0, 0
+		for _, g := range p.Duet.Generations {
+			if g.Verdict == result.Pass {
+				count++
+				if g.Sides[0].ServerCode != nil && g.Sides[1].ServerCode != nil {
+					say++
+				}
+			}
+		}
+		if count > 0 && say == count {
+			with = append(with, p)
+		}
+	}
+	return with
+}
+
 // decide judges a duet after each of its looks, until the gate has decided.
 func decide(looks []SelfTestPiece, policy DuetPolicy) (c *result.Comparison) {
 	for i := range looks {

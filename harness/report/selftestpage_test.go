@@ -53,6 +53,9 @@ func selfTestFixture() *gate.SelfTest {
 		if !kind.Same() {
 			of.Planted = []string{"PRONY_PLANTED=" + kind.Fault + ":1"}
 		}
+		if kind.Same() {
+			of.Checked = []gate.Trial{{Looks: 1, Disjoint: true, Trials: 12 + i, Verdicts: map[result.Verdict]int{result.Regressed: i, result.Pass: 12}}}
+		}
 		of.Trials = []gate.Trial{
 			{
 				Looks: 1, Disjoint: true, Trials: 40, Verdicts: map[result.Verdict]int{result.Regressed: red, result.Pass: (40 - red) / 2, result.Inconclusive: 40 - red - (40-red)/2},

@@ -23,6 +23,7 @@ type target struct {
 	passed bool
 	// timings counts only trials in which a timing regressed, so that the false alarm of a counter does not count as a loss that was found.
 	timings bool
+	checked bool // only of pieces that know how program code was mapped
 	atMost  bool // the bound is an upper one
 }
 
@@ -32,6 +33,7 @@ func targets() []target {
 	all := []target{
 		{of: "false red, same source, in one look", wants: "≤ 1 of 200", kinds: same, looks: 1, atMost: true},
 		{of: "false red, same source", wants: "≤ 1 of 200", kinds: same, atMost: true},
+		{of: "false red, same source, in one look, checked pieces", wants: "≤ 1 of 200", kinds: same, looks: 1, checked: true, atMost: true},
 		{of: "same source that ends `pass`", wants: "≥ 90 of 100", kinds: same, passed: true},
 		{of: "same source that ends `pass` in one look", wants: "-", kinds: same, passed: true, looks: 1},
 		{of: "10 % loss called in one look", wants: "100 of 100", kinds: []string{"cpu-10"}, timings: true, looks: 1},
@@ -73,6 +75,9 @@ func selfTestTargets(p *page, t *gate.SelfTest) {
 	}
 	rows = append(rows, counterTargets(t)...)
 	p.table([]string{"figure", ">to reach", ">independent trials", ">bound", ">drawn trials"}, rows)
+	p.paragraph("Checked pieces know of each generation how the kernel maps the program code of both sides, and a generation in which it maps them" +
+		" differently does not count. The same program takes more CPU time in small pages than in large ones. Older pieces do not know it, and" +
+		" count in all other rows.")
 }
 
 // countTrials returns the number of independent trials of one look.
@@ -94,6 +99,10 @@ func (g target) count(t *gate.SelfTest, disjoint bool) (hits, n int) {
 	for _, k := range t.Kinds {
 		for _, name := range g.kinds {
 			trial, ok := k.Trial(looks, disjoint)
+			if g.checked {
+				trial, ok = k.CheckedTrial(looks)
+				ok = ok && disjoint // no others are checked
+			}
 			if !ok || k.Name != name {
 				continue
 			}

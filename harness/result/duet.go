@@ -97,6 +97,10 @@ type GenerationSide struct {
 	PerCycle map[string]float64 `json:"per_cycle,omitempty"`
 	// RSSMB is the largest resident memory of all processes of the side's servers together; 0 if it was not taken.
 	RSSMB float64 `json:"rss_mb,omitempty"`
+	// ServerCode and ClientCode say how the kernel mapped the program code of the servers, all together, and of the generator. Both are nil
+	// if it does not say, and ClientCode is nil in a sweep.
+	ServerCode *CodePages `json:"server_code,omitempty"`
+	ClientCode *CodePages `json:"client_code,omitempty"`
 	// Open is the cycle latency of the open-loop phase; nil without one.
 	Open *DuetLatency `json:"open,omitempty"`
 	// Ledger is the balance of all the side's tasks.
@@ -104,6 +108,20 @@ type GenerationSide struct {
 	// Faults say why the generation does not count, where the reason is of this side alone: a process that ended, calls that failed, a
 	// rate of 0. The gate tests whether the change has more of such generations than the base.
 	Faults []string `json:"faults,omitempty"`
+}
+
+// CodePages says how the kernel mapped program code at the end of a generation. The same code runs faster in large pages.
+type CodePages struct {
+	ResidentMB float64 `json:"resident_mb"`    // code that was in memory
+	LargeMB    float64 `json:"large_pages_mb"` // the part of it that was mapped by large pages, of 2 MiB on amd64
+}
+
+// LargeShare is the part of the code in memory that was mapped by large pages, from 0 to 1; 0 if there was none.
+func (c CodePages) LargeShare() float64 {
+	if c.ResidentMB <= 0 {
+		return 0
+	}
+	return c.LargeMB / c.ResidentMB
 }
 
 // DuetLatency is the response time of a cycle from its intended start. Arrivals that were not finished at the end of their slice count with
