@@ -99,3 +99,20 @@ func TestADecayIsNoMultiple(t *testing.T) {
 	_, err := baselines(t, "baseline \"a\" {\n  ceiling \"decay_percent\" {\n    max = 2\n    point = \"a=1\"\n    relative_to_point = \"a=2\"\n    because = \"x\"\n  }\n}\n")
 	assert.ErrorContains(t, err, "judged by its bounds")
 }
+
+// A rate that rose for certain has an upper bound of its fall below 0. What is observed of it is 0, and the file that says so can be read.
+func TestADecayOfNothingIsObserved(t *testing.T) {
+	const baseline = "baseline \"steady\" {\n  ceiling \"decay_percent\" {\n    max     = 2\n    because = \"the rate holds\"\n  }\n}\n"
+	b, err := baselines(t, baseline)
+	require.NoError(t, err)
+	steady, _ := b.For("steady")
+	text, changes, err := Propose([]byte(baseline), "one.hcl", steady, decaying(-31, -19, -8))
+	require.NoError(t, err)
+	require.Len(t, changes, 1)
+	assert.Contains(t, string(text), "observed = 0\n")
+	b, err = baselines(t, string(text))
+	require.NoError(t, err)
+	steady, _ = b.For("steady")
+	assert.Zero(t, steady.Limits[0].Observed)
+	assert.NotEmpty(t, steady.Limits[0].On)
+}

@@ -39,7 +39,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 			"remove the "+b.Type()+", which is judged without being written")
 	}
 	l.Value, l.Because = value, readBecause(b)
-	l.Observed, l.On = readObserved(b, l, given, spec.Zero)
+	l.Observed, l.On = readObserved(b, l, given, spec.Zero || spec.Bounded)
 	l.Unobserved = b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"})
 	if l.Unobserved != "" && l.On != "" {
 		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
