@@ -2,13 +2,15 @@ package duet
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // codeDifferenceMax is by how much the parts of both sides' program code that are in large pages may differ. Identical servers with all code and
-// with no code in large pages differ by 1 to 2 % of CPU time, so that a quarter of that is less than what a duet can tell.
+// with no code in large pages differ by 1 to 2 % of CPU time, so that a quarter of that is less than what a duet can tell. A large page is about
+// an eighth of the server's code, and another layout of the same code may have one page more or less.
 const codeDifferenceMax = 0.25
 
 // code is how the kernel maps the program code of a side's processes. Nil: it does not say, or there is no such process.
@@ -35,13 +37,13 @@ func (c *conductor) compareCode(g *result.Generation, of string, base, change *r
 	if base == nil || change == nil {
 		return
 	}
-	b, a := base.LargeShare(), change.LargeShare()
-	if max(b-a, a-b) <= codeDifferenceMax {
+	ofBase, ofChange := base.LargeShare(), change.LargeShare()
+	if math.Abs(ofBase-ofChange) <= codeDifferenceMax {
 		return
 	}
-	fault(g, result.Invalid, fmt.Sprintf("the kernel maps the program code of the %s differently: %.0f %% of it by large pages for %s, and %.0f %% for %s, which alone changes CPU time. "+
-		"The kernel dropped a file from memory and read it again, or the files were not written alike: write both anew",
-		of, 100*b, c.sides[Base].Name, 100*a, c.sides[Change].Name))
+	fault(g, result.Invalid, fmt.Sprintf("the kernel maps the program code of the %s differently, and that alone changes CPU time: %.0f %% of it by large pages for %s, "+
+		"and %.0f %% for %s. It dropped a file from memory and read it again, or the files were not written alike: measure again, which writes both anew",
+		of, 100*ofBase, c.sides[Base].Name, 100*ofChange, c.sides[Change].Name))
 }
 
 func stored(p *observe.CodePages) *result.CodePages {

@@ -26,8 +26,8 @@ func TestProgramCodeThatIsMappedDifferently(t *testing.T) {
 	}{
 		{"alike", code{pages(12), pages(6)}, code{pages(10), pages(8)}, ""},
 		{"a quarter", code{servers: pages(12)}, code{servers: pages(9)}, ""},
-		{"servers", code{pages(12), pages(6)}, code{pages(0), pages(6)}, "the program code of the servers differently: 100 % of it by large pages for base, and 0 % for change"},
-		{"generators", code{pages(12), pages(3)}, code{pages(12), pages(9)}, "the program code of the generators differently: 25 % of it by large pages for base, and 75 % for change"},
+		{"servers", code{pages(12), pages(6)}, code{pages(0), pages(6)}, "the program code of the servers differently, and that alone changes CPU time: 100 % of it by large pages for base, and 0 % for change"},
+		{"generators", code{pages(12), pages(3)}, code{pages(12), pages(9)}, "the program code of the generators differently, and that alone changes CPU time: 25 % of it by large pages for base, and 75 % for change"},
 		{"unknown", code{servers: pages(12)}, code{}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestProgramCodeInASweep(t *testing.T) {
 	measured(t, c)
 	g := c.duet.Generations[0]
 	assert.Equal(t, result.Invalid, g.Verdict)
-	assert.Contains(t, g.Reasons[0], "differently: 100 % of it by large pages for base")
+	assert.Contains(t, g.Reasons[0], "100 % of it by large pages for base")
 }
 
 // A host that refuses to say how it maps program code is measured all the same, and the result says that this was not judged.
