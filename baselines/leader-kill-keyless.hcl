@@ -4,14 +4,14 @@ baseline "leader-kill-keyless" {
   ceiling "fault_first_ack_ms_median" {
     max      = 1500
     observed = 0
-    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-23"
+    on       = "AMD EPYC, 2 CPUs, 2026-11-28"
     because  = "the target of a leader kill with default timeouts: an election, and the clients behind it"
   }
 
   ceiling "fault_first_ack_ms_max" {
     max      = 3000
-    observed = 537
-    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-23"
+    observed = 1088
+    on       = "AMD EPYC, 2 CPUs, 2026-11-28"
     because  = "the target of a leader kill with default timeouts: an election, and the clients behind it"
   }
 
@@ -21,15 +21,15 @@ baseline "leader-kill-keyless" {
   }
 
   floor "back_at_95_percent_in_1s" {
-    min      = 48
-    observed = 50
-    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-23"
-    because  = "within a second of 48 of the 50 kills the rate is back at 95 % of what it was before"
+    min        = 48
+    unobserved = "the published run of 2026-11-28 has 47, which breaks this limit"
+    because    = "within a second of 48 of the 50 kills the rate is back at 95 % of what it was before"
   }
 
   floor "fault_last_to_first_ratio" {
-    min        = 0.9
-    unobserved = "the published run of 2026-11-23 has 0.8589, which breaks this limit"
-    because    = "the rate after the last kills is within a tenth of that after the first: no kill leaves anything behind that slows the next"
+    min      = 0.9
+    observed = 1.004
+    on       = "AMD EPYC, 2 CPUs, 2026-11-28"
+    because  = "the rate after the last kills is within a tenth of that after the first: no kill leaves anything behind that slows the next"
   }
 }

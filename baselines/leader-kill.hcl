@@ -4,14 +4,14 @@ baseline "leader-kill" {
   ceiling "fault_first_ack_ms_median" {
     max      = 1500
     observed = 0
-    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-23"
+    on       = "AMD EPYC, 2 CPUs, 2026-11-28"
     because  = "the target of a leader kill with default timeouts: an election, and the clients behind it"
   }
 
   ceiling "fault_first_ack_ms_max" {
     max      = 3000
-    observed = 2210
-    on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-23"
+    observed = 2204
+    on       = "AMD EPYC, 2 CPUs, 2026-11-28"
     because  = "the target of a leader kill with default timeouts: an election, and the clients behind it"
   }
 
@@ -22,14 +22,15 @@ baseline "leader-kill" {
 
   floor "back_at_95_percent_in_1s" {
     min        = 48
-    unobserved = "the published run of 2026-11-23 has 42, which breaks this limit"
+    unobserved = "the published run of 2026-11-28 has 43, which breaks this limit"
     because    = "within a second of 48 of the 50 kills the rate is back at 95 % of what it was before"
   }
 
   floor "fault_last_to_first_ratio" {
-    min        = 0.9
-    unobserved = "the published run of 2026-11-23 has 0.831, which breaks this limit"
-    because    = "the rate after the last kills is within a tenth of that after the first: no kill leaves anything behind that slows the next"
+    min      = 0.9
+    observed = 0.924
+    on       = "AMD EPYC, 2 CPUs, 2026-11-28"
+    because  = "the rate after the last kills is within a tenth of that after the first: no kill leaves anything behind that slows the next"
   }
 
   ceiling "failed_calls" {
