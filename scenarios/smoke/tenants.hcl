@@ -9,7 +9,7 @@ scenario "smoke-tenants" {
   tags   = ["smoke", "single-node", "isolation"]
   rounds = 3
 
-  references = ["cpu"]
+  references = ["echo", "cpu"]
 
   include "shared/short.hcl" {}
 
@@ -78,11 +78,26 @@ scenario "smoke-tenants" {
     because     = "46 when nothing else ran. A server that loses a quarter of its rate to CPU time costs a third more"
   }
 
+  # The CPU loop does not notice that other guests of a host take its caches, and the server and the echo do. One of the two limits is enough.
+  limit "server_cpu_us_per_cycle" {
+    point       = "arrivals=rate(\"250/s\")"
+    relative_to = "echo"
+    max         = 16.5
+    because     = "4 runs on an AMD EPYC had 13.2 to 15.7, 2 beside a process that loads a core 16.6 and 17.1, and 4 of a build that costs 28 % more at least 17.8"
+  }
+
   limit "server_cpu_us_per_cycle" {
     point       = "arrivals=rate(\"2.5k/s\")"
     relative_to = "cpu"
     max         = 57
     because     = "44 when nothing else ran. A server that loses a quarter of its rate to CPU time costs a third more"
+  }
+
+  limit "server_cpu_us_per_cycle" {
+    point       = "arrivals=rate(\"2.5k/s\")"
+    relative_to = "echo"
+    max         = 15
+    because     = "4 runs on an AMD EPYC had 12.1 to 13.7, 2 beside a process that loads a core 14.4 and 15.1"
   }
 
   limit "dropped" {
