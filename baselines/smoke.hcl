@@ -23,7 +23,7 @@ baseline "smoke" {
   floor "cycles_per_s" {
     relative_to = "echo"
     min         = 0.4
-    because     = "on an AMD EPYC where 20 runs had 0.146 to 0.199 of the CPU loop, they had 0.409 to 0.544 of the echo, four beside a process that loads a core, and 24 runs of six builds that lose 13 to 75 % at most 0.393"
+    because     = "on an AMD EPYC where 20 runs had 0.146 to 0.199 of the CPU loop, they had 0.409 to 0.544 of the echo, four beside a process that loads a core, and 24 runs of the six builds of ci/smoke-trials that slow this scenario at most 0.393"
   }
 
   ceiling "server_cpu_us_per_cycle" {

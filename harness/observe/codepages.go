@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// CodePages says how the kernel maps the program code of a process. Code in large pages (2 MiB on amd64) takes fewer entries of the
-// processor's address caches, so that the same program runs faster.
+// CodePages says how the kernel maps the program code of a process. Code in large pages (2 MiB on amd64) needs fewer entries of the
+// TLB, so that the same program runs faster.
 type CodePages struct {
 	Resident uint64 // bytes of code that are in memory
 	Large    uint64 // the part of Resident that is mapped by large pages, in bytes

@@ -116,7 +116,7 @@ type CodePages struct {
 	LargeMB    float64 `json:"large_pages_mb"` // the part of it that was mapped by large pages, of 2 MiB on amd64
 }
 
-// LargeShare is the part of the code in memory that was mapped by large pages, from 0 to 1; 0 if there was none.
+// LargeShare returns LargeMB divided by ResidentMB. It returns 0 if no code was in memory.
 func (c CodePages) LargeShare() float64 {
 	if c.ResidentMB <= 0 {
 		return 0
