@@ -107,7 +107,7 @@ pages: build ## Render the pages under reports/ again from the data and the sour
 baselines: build ## Write into baselines/ what the published runs observed, and which configurations the limits are for
 	bin/prony baseline propose --write reports/data/* scenarios/*.hcl scenarios/faults/*.hcl
 
-perf-smoke: build ## Measure the smoke set, judge it by its limits, say what broke
+perf-smoke: build ## Measure the smoke set beside the baseline build, say what broke
 	ci/perf-smoke
 
 vuln: ## Look for known vulnerabilities with govulncheck

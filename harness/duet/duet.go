@@ -43,7 +43,9 @@ type Side struct {
 	Name      string   // "base" or "change"; names its folder and logs
 	Servers   []string // the queued binary in one or more linker layouts; both sides have equally many
 	Generator string   // the load generator binary
-	OwnClient bool     // the generator was built with the side's own client package
+	// GeneratorArgs are the arguments of the generator.
+	GeneratorArgs []string
+	OwnClient     bool // the generator was built with the side's own client package
 	// Env and GeneratorEnv are added to the environments of the servers and of the generator: "NAME=value".
 	Env, GeneratorEnv []string
 	Build             result.Build
@@ -63,6 +65,11 @@ type Options struct {
 	Admit func(base, change []result.ServerSettings) error
 	// Generations bounds the generations, dropped ones included; 0 means that time alone does.
 	Generations int
+	// PerLook ends a look after so many generations, whatever their time; 0 means that a look takes Within.
+	PerLook int
+	// Closed is the length of a generation's closed phase, and OpenPairs the number of pairs of slices of its open phase. 0 means 3 s and 10.
+	Closed    time.Duration
+	OpenPairs int
 	// Seed decides the order of the slices and the arrivals of the open phase. The same seed gives the same order.
 	Seed uint64
 	// Progress is where people read how far the duet is; nil discards that.
@@ -71,12 +78,14 @@ type Options struct {
 	Warnings []string
 	// WorkCycles is the length of the fixed work; 0 means 60,000 cycles, or 15,000 of a cluster.
 	WorkCycles uint64
-	// WorkOnly measures the fixed work and no generation.
-	WorkOnly bool
+	// WorkOnly measures the fixed work and no generation, and NoWork no fixed work.
+	WorkOnly, NoWork bool
 	// Profiled returns how many profiled generations the duet needs to have causes, and 0 if it needs none; it is called once, after the last
 	// look. A duet has as many as its scenario has profiled rounds at least, and none if the scenario captures nothing. Those that are
 	// needed for causes are longer than others. Nil needs none.
 	Profiled func(d *result.Duet) int
+	// ProfileLosses takes as many profiled generations as Profiled says, and none for the scenario's own sake.
+	ProfileLosses bool
 	// Expected are the counters of fixed work that the change declares to differ, each with the reason.
 	Expected map[string]string
 }
@@ -167,6 +176,12 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 	if o.Looks <= 0 {
 		o.Looks = looksDefault
 	}
+	if o.Closed <= 0 {
+		o.Closed = closedLength
+	}
+	if o.OpenPairs <= 0 {
+		o.OpenPairs = openPairs
+	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
@@ -220,10 +235,12 @@ func (c *conductor) line(format string, args ...any) {
 
 // measure measures looks until one decides, and then the profiled generations.
 func (c *conductor) measure(ctx context.Context) error {
-	c.line("%s: durability %s, slices of %v, at most %d looks of %v", c.scenario.Name, c.scenario.Topology.Durability, sliceLength, c.options.Looks, c.options.Within)
+	c.line("%s: durability %s, slices of %v, at most %d looks of %s", c.scenario.Name, c.scenario.Topology.Durability, sliceLength, c.options.Looks, c.lookLength())
 	c.line("%s: comparison folder %s", c.scenario.Name, c.folder.Path())
 	began := c.now()
-	c.duet.Work = c.work(ctx)
+	if !c.options.NoWork {
+		c.duet.Work = c.work(ctx)
+	}
 	if c.options.WorkOnly {
 		return ctx.Err()
 	}
@@ -245,16 +262,30 @@ func (c *conductor) measure(ctx context.Context) error {
 	return c.profile(ctx)
 }
 
+// lookLength says how long a look is.
+func (c *conductor) lookLength() string {
+	if c.options.PerLook > 0 {
+		return fmt.Sprintf("%d generations", c.options.PerLook)
+	}
+	return c.options.Within.String()
+}
+
 // full reports whether there are as many generations as there may be.
 func (c *conductor) full() bool {
 	return c.options.Generations > 0 && len(c.duet.Generations) >= c.options.Generations
 }
 
-// look measures generations until the next one would end later than the deadline. It says whether to go on: a side that failed ends
-// the duet.
+// look measures generations: as many as a look has, or until the next one would end later than the deadline. It says whether to go on: a side that
+// failed ends the duet.
 func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, err error) {
+	first := len(c.duet.Generations)
 	for !c.full() {
-		if len(c.duet.Generations) >= generationsMin && c.now().Add(c.nextTakes()).After(deadline) {
+		measured := len(c.duet.Generations)
+		if perLook := c.options.PerLook; perLook > 0 {
+			if measured-first == perLook {
+				break
+			}
+		} else if measured >= generationsMin && c.now().Add(c.nextTakes()).After(deadline) {
 			break
 		}
 		g := c.plan(len(c.duet.Generations) + 1)

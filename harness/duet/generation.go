@@ -72,7 +72,7 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 	}
 	before := c.readCounters(ctx, g, parties)
 	stop := c.signals(parties)
-	slices, sides, err := p.measure(ctx, closedLength)
+	slices, sides, err := p.measure(ctx, c.options.Closed)
 	if err == nil {
 		g.Slices, g.Sides = slices, sides
 		c.countersBetween(g, before, c.readCounters(ctx, g, parties))
@@ -80,7 +80,7 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 			c.duet.OpenPerS = openShare * float64(sides[Base].Cycles) / sides[Base].ActiveS
 		}
 		if c.duet.OpenPerS > 0 {
-			err = p.open(ctx, c.duet.OpenPerS, openPairs)
+			err = p.open(ctx, c.duet.OpenPerS, c.options.OpenPairs)
 		}
 	}
 	signals := stop()
@@ -196,7 +196,7 @@ func (c *conductor) show(g *result.Generation) {
 		}
 	}
 	c.line("%s", line)
-	for _, mark := range g.Marks {
-		c.line("    %s", mark)
+	if n := len(g.Marks); n > 0 {
+		c.line("    %d disturbances, which the page lists", n)
 	}
 }

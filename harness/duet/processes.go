@@ -55,7 +55,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 		p.conserved = p.conserved || i.Kind == scenario.Conserved
 	}
 	address, http := cluster.Addresses()
-	p.command = generator.Command{Binary: s.Generator, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
+	p.command = generator.Command{Binary: s.Generator, Args: s.GeneratorArgs, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
 	points := c.scenario.Plan()
 	for i, point := range points {
 		w := point.Workloads[0]

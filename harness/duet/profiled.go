@@ -31,14 +31,17 @@ type profiles struct {
 // the duet's last one.
 func (c *conductor) profile(ctx context.Context) error {
 	wanted := c.scenario.Profiles()
-	if wanted == 0 {
-		return nil
+	if c.options.ProfileLosses {
+		wanted = 0
 	}
 	length := closedLength
-	if c.options.Profiled != nil {
+	if c.options.Profiled != nil && len(c.scenario.Captures) > 0 {
 		if needed := c.options.Profiled(c.duet); needed > 0 {
 			wanted, length = max(wanted, needed), causesLength
 		}
+	}
+	if wanted == 0 {
+		return nil
 	}
 	p, err := c.newProfiles()
 	if err != nil {

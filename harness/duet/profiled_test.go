@@ -48,6 +48,7 @@ func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		needed, captures, want int
+		losses                 bool          // profiles are for losses only
 		slow                   time.Duration // that each slice of a profiled generation takes longer
 		warning                string
 	}{
@@ -55,6 +56,8 @@ func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 		"fewer than the scenario's":        {needed: 1, captures: 1, want: 2},
 		"none":                             {captures: 1, want: 2},
 		"none without captures":            {needed: 6},
+		"none without a loss":              {captures: 1, losses: true},
+		"as many as a loss needs":          {needed: 2, captures: 1, losses: true, want: 2},
 		"as many as fit into their time":   {needed: 6, captures: 1, want: 3, slow: 800 * time.Millisecond, warning: "3 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
 		"two, even if those take too long": {needed: 6, captures: 1, want: 2, slow: time.Minute, warning: "2 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
 	} {
@@ -68,7 +71,7 @@ func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 				return test.slow
 			}
 			asked := 0
-			c := h.conductor(t, Options{Generations: 3, Profiled: func(d *result.Duet) int {
+			c := h.conductor(t, Options{Generations: 3, ProfileLosses: test.losses, Profiled: func(d *result.Duet) int {
 				asked++
 				assert.Len(t, d.Generations, 3)
 				return test.needed

@@ -47,9 +47,11 @@ func (c *conductor) countersBetween(g *result.Generation, before, after readings
 	}
 }
 
-// allocations adds what the servers' runtimes allocated between two readings, for each cycle. Servers that do not count it have none.
+// allocations adds what the servers' runtimes allocated between two readings, for each cycle, and how many goroutines they had. Servers that do
+// not count it have none.
 func allocations(s *result.GenerationSide, before, after []observe.Metrics) {
 	var objects, size uint64
+	goroutines := 0
 	for i := range after {
 		earlier, err := observe.RuntimeOf(before[i])
 		if err != nil {
@@ -63,8 +65,9 @@ func allocations(s *result.GenerationSide, before, after []observe.Metrics) {
 		if err != nil {
 			return
 		}
-		objects, size = objects+rose.AllocatedObjects, size+rose.AllocatedBytes
+		objects, size, goroutines = objects+rose.AllocatedObjects, size+rose.AllocatedBytes, goroutines+rose.Goroutines
 	}
+	s.Goroutines = goroutines
 	s.PerCycle[result.ServerAllocsPerCycle] = float64(objects) / float64(s.Cycles)
 	s.PerCycle[result.ServerAllocBytesPerCycle] = float64(size) / float64(s.Cycles)
 }

@@ -53,7 +53,7 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	}
 	defer func() { err = errors.Join(err, cluster.Stop(context.WithoutCancel(ctx))) }()
 	load, err := generator.StartIdle(generator.Command{
-		Binary: s.Generator, Env: append(slices.Clone(s.GeneratorEnv), "GOMAXPROCS=1"), LogPath: log("generator"),
+		Binary: s.Generator, Args: s.GeneratorArgs, Env: append(slices.Clone(s.GeneratorEnv), "GOMAXPROCS=1"), LogPath: log("generator"),
 	})
 	if err != nil {
 		return counts, err
@@ -134,3 +134,6 @@ func (w *workRun) read(ctx context.Context) (r workReading, err error) {
 	}
 	return r, nil
 }
+
+// WorkKey tells apart the fixed work of scenarios: those with equal keys do the same work on the same servers.
+func WorkKey(s *scenario.Scenario) string { return fmt.Sprintf("%+v", workTopology(s.Topology)) }

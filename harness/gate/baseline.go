@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -28,14 +29,8 @@ type Limit struct {
 	Point  string  // which point of a sweep it holds for; "" is each that has no limit of its own
 	// RelativeToPoint is the point whose figure Value is a multiple of; "" if Value is the limit itself.
 	RelativeToPoint string
-	// RelativeTo is the reference that Value is a ratio to: what the host was worth in the run; "" if Value is the limit itself.
-	RelativeTo string
-	// ReferencePerSMax is the fastest that the reference may be for the limit to be judged, in operations per second; 0: however fast.
-	ReferencePerSMax float64
-	// HostClass is result.Host.Class of the hosts that it is judged on; "" is every host.
-	HostClass string
-	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.
-	ForeignCPUPercentMax float64
+	// OfBaseline says that Value is a ratio to the figure of the baseline build, which was measured beside the run.
+	OfBaseline bool
 	// Workload is which of several workloads it holds for; "" is all of them together.
 	Workload string
 	Because  string // why the limit is what it is, never empty
@@ -71,7 +66,7 @@ func (b *Baselines) For(scenario string) (Baseline, bool) {
 	return baseline, ok
 }
 
-// LoadBaselines reads every .hcl file directly in dir. When anything is wrong with any of them the error is a
+// LoadBaselines reads every .hcl file directly in dir, but for the one that names the baseline build. When anything is wrong with any of them the error is a
 // *hclfile.Diagnostics that holds everything that is.
 func LoadBaselines(dir string) (*Baselines, error) {
 	entries, err := os.ReadDir(dir)
@@ -84,7 +79,7 @@ func LoadBaselines(dir string) (*Baselines, error) {
 	}
 	files := 0
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".hcl") {
+		if strings.HasSuffix(e.Name(), ".hcl") && e.Name() != baselinebuild.FileName {
 			files++
 			path := filepath.Join(dir, e.Name())
 			l.file(path, l.reader.File(path, baselineFileNames))

@@ -20,7 +20,10 @@ var (
 // CheckLimit notes what is wrong with a limit block of a scenario: all that would be with a floor or a ceiling of a baseline. It is a
 // scenario.LimitCheck.
 func CheckLimit(b *hclfile.Block) {
+	spec, known := result.Lookup(b.Label())
 	switch {
+	case b.Has(ofBaselineName) && known:
+		readLimit(b, kindOf(spec))
 	case b.Has("min") == b.Has("max"):
 		readMetric(b, "") // which side of it is meant is not known
 	case b.Has("min"):
@@ -53,14 +56,18 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 // limitOf returns a limit of a scenario as one of a baseline, or says why it is none.
 func limitOf(l scenario.Limit) (limit Limit, why string) {
 	limit = Limit{
-		Metric: l.Metric, Kind: Floor, RelativeTo: l.RelativeTo, ReferencePerSMax: l.ReferencePerSMax, HostClass: l.HostClass, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
-		ForeignCPUPercentMax: l.ForeignCPUPercentMax, Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
+		Metric: l.Metric, Kind: Floor, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
+		Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
+	}
+	spec, known := result.Lookup(l.Metric)
+	if l.OfBaseline != nil && known {
+		limit.Kind, limit.Value, limit.OfBaseline = kindOf(spec), *l.OfBaseline, true
+		return limit, unfitRatio(limit, spec)
 	}
 	value, wrong := l.Min, result.Lower
 	if l.Max != nil {
 		limit.Kind, value, wrong = Ceiling, l.Max, result.Higher
 	}
-	spec, known := result.Lookup(l.Metric)
 	switch {
 	case !known:
 		return limit, "this program has no such metric"
@@ -70,8 +77,6 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 		return limit, fmt.Sprintf("the metric is better when %s", spec.Better)
 	case spec.OfLedger() && *value > 0:
 		return limit, "nothing may loosen the ceiling of 0"
-	case spec.OfLedger() && l.HostClass != "":
-		return limit, "it is judged on every host"
 	case !finite(*value) || *value < 0 || *value == 0 && !spec.Zero:
 		return limit, "its bound is no measurement"
 	}

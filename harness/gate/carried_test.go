@@ -42,19 +42,11 @@ func TestCheckByCarriedLimits(t *testing.T) {
 	report = Check(nil, carrying(floorAt(rate+1, "s.hcl:1:1")))
 	assert.Equal(t, result.Regressed, report.Verdict)
 
-	quiet := floorAt(rate+1, "s.hcl:1:1")
-	quiet.ForeignCPUPercentMax = 10
-	busy := carrying(quiet)
-	for i := range busy.Rounds {
-		busy.Rounds[i].Signals = &result.Signals{ForeignCPUPercent: new(33.0)}
-	}
-	assert.Equal(t, result.Pass, Check(b, busy).Verdict, "it is for a quiet host")
-
-	slowDisk := floorAt(rate+1, "s.hcl:1:1")
-	*slowDisk.Min, slowDisk.RelativeTo, slowDisk.ReferencePerSMax = 1, "fsync", rate+1
-	fastDisk := carrying(slowDisk)
-	fastDisk.References = []result.Reference{{Name: "fsync", PerS: result.Metric{Median: rate + 2, N: 4}}}
-	assert.Equal(t, result.Pass, Check(b, fastDisk).Verdict, "it is for a slow disk")
+	ratio := carrying(scenario.Limit{Metric: "cycles_per_s", OfBaseline: new(0.9), Because: "x"})
+	report = Check(b, ratio)
+	assert.Equal(t, result.Pass, report.Verdict, "no baseline build was measured")
+	assert.False(t, report.Findings[0].Judged)
+	assert.Contains(t, strings.Join(report.Warnings, "\n"), "its speed was not compared with one")
 
 	none := carrying(floorAt(rate, "s.hcl:1:1"))
 	none.Rounds, none.Metrics = nil, nil

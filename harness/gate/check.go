@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -33,12 +32,9 @@ type Finding struct {
 	Workload string  `json:"workload,omitempty"` // of a scenario with several
 	Kind     Kind    `json:"kind"`
 	Limit    float64 `json:"limit"`
-	// RelativeTo is the reference that Limit is Ratio times, and Reference what that measured in the run: operations per second, or
-	// CPU time of one in microseconds. Empty and 0 if the limit is not relative to one.
-	RelativeTo string  `json:"relative_to,omitempty"`
-	Ratio      float64 `json:"ratio,omitempty"`
-	Reference  float64 `json:"reference,omitempty"`
-	// Margin is by how large a part of the limit the value keeps it, and below 0 by how large a part it breaks it; nil without a
+	// OfBaseline is the ratio to the baseline build that Limit is on; nil if Limit is a figure, and where no baseline build was measured.
+	OfBaseline *result.BaselineRatio `json:"of_baseline,omitempty"`
+	// Margin is the relative distance of the value, or of the ratio, from the limit, negative if the limit is violated; nil without a
 	// value, and of a limit of 0.
 	Margin *float64 `json:"margin,omitempty"`
 	// Value is the median over rounds, for a count of tasks at fault the sum, and for a metric with bounds the upper one; nil if the result has
@@ -47,21 +43,21 @@ type Finding struct {
 	Observed float64  `json:"observed,omitempty"`
 	On       string   `json:"on,omitempty"`
 	Because  string   `json:"because"`
-	// HostClass is the only host class that the limit is judged on; "" is every one.
-	HostClass string `json:"host_class,omitempty"`
-	// Judged is false where the ledger does not balance, so that the figure means nothing, on another host class than the limit's, where other
-	// processes used more of the host than the limit is for, where the reference was faster than it is for, and where the figure keeps the same
-	// limit relative to another reference.
+	// Judged is false where the ledger does not balance, so that the figure means nothing, and of a ratio where no baseline build was measured.
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
-	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept: of a metric with bounds.
-	Inconclusive bool `json:"inconclusive,omitempty"`
-	// Misconfigured says that the limit is relative to a reference that the run did not measure.
-	Misconfigured bool   `json:"misconfigured,omitempty"`
-	Sentence      string `json:"sentence"`
+	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept.
+	Inconclusive bool   `json:"inconclusive,omitempty"`
+	Sentence     string `json:"sentence"`
 
-	elsewhereOnly bool // not judged because of its host class
+	noBaseline bool // not judged because no baseline build was measured
+	undecided  bool // more pairs may decide
+	ofWork     bool // of a counter of fixed work
+	unmeasured bool // the fixed work failed
 }
+
+// OfWork reports whether the finding is of a counter of fixed work.
+func (f *Finding) OfWork() bool { return f.ofWork }
 
 // Check judges r by the baseline of its scenario, by the limits that its scenario carried when it ran, and by the implied ceilings: no task
 // is lost, duplicated or corrupted, and no read is answered wrongly. With neither of the first two it judges the implied ceilings alone, and
@@ -77,7 +73,11 @@ type Finding struct {
 // mean nothing then. A result of another version or with an unknown verdict is misconfigured. So is a result whose configuration is not
 // the one that the baseline is for; all limits but those of the baseline are still judged then. So is a result whose scenario carries a limit
 // that the baseline has too, or one on a metric that this program does not know.
-func Check(b *Baselines, r *result.Result) Report {
+func Check(b *Baselines, r *result.Result) Report { return CheckBeside(b, r, nil) }
+
+// CheckBeside is Check of a result beside which the baseline build was measured. Limits of_baseline are judged by the pairs of both, and counters by
+// the fixed work of both. Without beside, such limits are not judged, and a warning says so.
+func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
 	}
@@ -119,20 +119,25 @@ func Check(b *Baselines, r *result.Result) Report {
 	unfit = append(unfit, twice...)
 	report.Reasons = append(report.Reasons, unfit...)
 	report.Verdict = r.Verdict
-	for _, f := range judgeAll(limitsOf(limits, r), r) {
+	findings := judgeAll(limitsOf(limits, r), r, beside)
+	ofWork, workWarnings := judgeWork(beside)
+	report.Warnings = append(report.Warnings, workWarnings...)
+	for _, f := range append(findings, ofWork...) {
 		report.Findings = append(report.Findings, f)
 		if f.OK || !f.Judged {
 			continue
 		}
 		report.Reasons = append(report.Reasons, f.Sentence)
-		if r.Verdict == result.Pass || f.Misconfigured {
+		if r.Verdict == result.Pass {
 			report.Verdict = result.Worst(report.Verdict, f.verdict())
 		}
 		if ofLedger(f.Metric) && f.Value != nil && *f.Value > 0 {
 			report.Verdict = result.Incorrect
 		}
 	}
-	report.Warnings = append(report.Warnings, onlyImplied(report.Findings, r)...)
+	if slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.noBaseline }) {
+		report.Warnings = append(report.Warnings, "no baseline build was measured beside this run, so that its speed was not compared with one")
+	}
 	if misfit != "" || len(unfit) > 0 {
 		report.Verdict = result.Worst(result.Misconfigured, report.Verdict)
 	}
@@ -151,10 +156,10 @@ func (r *Report) whereOf(run *result.Result) []string {
 
 // verdict returns the verdict of a limit that does not hold.
 func (f *Finding) verdict() result.Verdict {
-	if f.Misconfigured {
-		return result.Misconfigured
-	}
-	if f.Inconclusive {
+	switch {
+	case f.unmeasured:
+		return result.Invalid
+	case f.Inconclusive:
 		return result.Inconclusive
 	}
 	return result.Regressed
@@ -218,9 +223,13 @@ func judged(l Limit, r *result.Result) bool {
 }
 
 // judgeAll compares each limit with the metric that it is set on, at each point that it holds for.
-func judgeAll(limits []Limit, r *result.Result) []Finding {
+func judgeAll(limits []Limit, r *result.Result, beside *Beside) []Finding {
 	var findings []Finding
 	for _, l := range limits {
+		if l.OfBaseline && judged(l, r) {
+			findings = append(findings, judgeRatio(l, beside))
+			continue
+		}
 		if len(r.Points) == 0 && l.Point == "" || ofLedger(l.Metric) {
 			findings = append(findings, judge(l, "", of(l, r.Metrics, r.Workloads), r))
 			continue
@@ -236,7 +245,6 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 			findings = append(findings, judge(l, l.Point, nil, r))
 		}
 	}
-	takeAlternatives(findings)
 	return findings
 }
 
@@ -244,7 +252,7 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 // does.
 func (l Limit) holdsAt(point string, limits []Limit) bool {
 	own := func(o Limit) bool {
-		return o.Metric == l.Metric && o.Kind == l.Kind && o.HostClass == l.HostClass && o.RelativeTo == l.RelativeTo && o.Workload == l.Workload && o.Point == point
+		return o.Metric == l.Metric && o.Kind == l.Kind && o.OfBaseline == l.OfBaseline && o.Workload == l.Workload && o.Point == point
 	}
 	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }
@@ -277,18 +285,10 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	spec, _ := result.Lookup(l.Metric)
 	f := Finding{
 		Metric: l.Metric, Point: point, Workload: l.Workload, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
-		HostClass: l.HostClass, Judged: judged(l, r),
-	}
-	if f.elsewhere(l, name, r) {
-		return f
+		Judged: judged(l, r),
 	}
 	if !f.Judged {
 		f.Sentence = name + " is not judged: the ledger does not balance, so it means nothing"
-		return f
-	}
-	if why := cmp.Or(l.disturbed(r), l.outrun(r)); why != "" {
-		f.Judged = false
-		f.Sentence = name + " is not judged: " + why
 		return f
 	}
 	if l.RelativeToPoint != "" {
@@ -299,13 +299,6 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		}
 		l.Value *= reference
 		f.Limit = l.Value
-	}
-	if l.RelativeTo != "" {
-		if err := f.relate(&l, r); err != nil {
-			f.Misconfigured = true
-			f.Sentence = fmt.Sprintf("%s can't be judged: %v: %s", name, err, l.Because)
-			return f
-		}
 	}
 	m, found := metrics[l.Metric]
 	value := m.Median
@@ -337,14 +330,14 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	case value == 0 && !spec.Zero:
 		fault = name + " is 0, which is not a measurement, where " + bound(l) + " is set"
 	case l.Kind == Floor && value < l.Value:
-		fault = fmt.Sprintf("%s %s is below the floor %s", name, shown, limit+f.ofReference())
+		fault = fmt.Sprintf("%s %s is below the floor %s", name, shown, limit)
 	case l.Kind == Ceiling && value > l.Value:
-		fault = fmt.Sprintf("%s %s is above the ceiling %s", name, shown, limit+f.ofReference())
+		fault = fmt.Sprintf("%s %s is above the ceiling %s", name, shown, limit)
 	case l.Kind == Floor:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit+f.ofReference())
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit)
 		return f
 	default:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit+f.ofReference())
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit)
 		return f
 	}
 	if l.On != "" {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -61,11 +60,8 @@ func (b Baseline) misfit(s *scenario.Scenario) string {
 }
 
 // ProposeConfiguration returns the text of a file of baselines in which the baseline b is for the configuration of s, and what has changed
-// in it. It fails as Propose does, and if s does not ask for a reference that a limit is relative to.
+// in it. It fails as Propose does.
 func ProposeConfiguration(src []byte, file string, b Baseline, s *scenario.Scenario) (text []byte, changes []Change, err error) {
-	if wrong := b.unreferenced(s); len(wrong) > 0 {
-		return nil, nil, errors.New(strings.Join(wrong, "\n"))
-	}
 	hash := s.Configuration()
 	if b.Configuration == hash {
 		return src, nil, nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -27,28 +26,19 @@ type ExplainedLimits struct {
 
 // ExplainedLimit is one limit with what a reader needs to judge it.
 type ExplainedLimit struct {
-	Metric   string        `json:"metric"`
-	Kind     Kind          `json:"kind"`
-	Point    string        `json:"point,omitempty"`
-	Workload string        `json:"workload,omitempty"`
-	Limit    float64       `json:"limit"` // in Unit, or if Relative a multiple
-	Unit     string        `json:"unit"`
-	Better   result.Better `json:"better"`
-	Meaning  string        `json:"meaning"`
-	Relative bool          `json:"relative"`
-	Of       string        `json:"of,omitempty"` // what a relative limit is a multiple of
-	// HostClass is the only host class that the limit is judged on; "" is every one.
-	HostClass string `json:"host_class,omitempty"`
-	// RelativeTo is the reference that the limit is a multiple of, if it is one of a reference.
-	RelativeTo string `json:"relative_to,omitempty"`
-	// Alternatives are the references of other limits of which one that is kept is enough.
-	Alternatives []string `json:"alternatives,omitempty"`
-	// ReferencePerSMax is the fastest that the reference may be for the limit to be judged, in operations per second; 0: however fast.
-	ReferencePerSMax float64 `json:"reference_per_s_max,omitempty"`
-	// ForeignCPUPercentMax is how much of the CPUs other processes may have used for the limit to be judged; 0: whatever they used.
-	ForeignCPUPercentMax float64  `json:"foreign_cpu_percent_max,omitempty"`
-	Observed             *float64 `json:"observed,omitempty"`
-	On                   string   `json:"on,omitempty"`
+	Metric     string        `json:"metric"`
+	Kind       Kind          `json:"kind"`
+	Point      string        `json:"point,omitempty"`
+	Workload   string        `json:"workload,omitempty"`
+	Limit      float64       `json:"limit"` // in Unit, or if Relative a multiple
+	Unit       string        `json:"unit"`
+	Better     result.Better `json:"better"`
+	Meaning    string        `json:"meaning"`
+	Relative   bool          `json:"relative"`
+	Of         string        `json:"of,omitempty"`          // what a relative limit is a multiple of
+	OfBaseline bool          `json:"of_baseline,omitempty"` // it is a multiple of the baseline build's figure
+	Observed   *float64      `json:"observed,omitempty"`
+	On         string        `json:"on,omitempty"`
 	// Unobserved says why there is no observed figure, if the file says why.
 	Unobserved string `json:"unobserved,omitempty"`
 	// MarginPercent is by how much of the observed figure it must get worse to reach the limit; nil without one, and if that is 0.
@@ -76,9 +66,6 @@ func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
 	places := maps.Clone(b.where)
 	all, twice := joined(b, own)
 	e.Problems = append(e.Problems, twice...)
-	if s != nil {
-		e.Problems = append(e.Problems, b.unreferenced(s)...)
-	}
 	for _, l := range own {
 		if places == nil {
 			places = map[string]string{}
@@ -90,7 +77,6 @@ func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
 	for _, l := range withImplied(all, s != nil && scenarioReads(s)) {
 		where, written := places[l.name()]
 		x := explainLimit(l)
-		x.Alternatives = l.alternatives(all)
 		x.Where, x.Implied = where, !written
 		e.Limits = append(e.Limits, x)
 	}
@@ -101,12 +87,10 @@ func explainLimit(l Limit) ExplainedLimit {
 	spec, _ := result.Lookup(l.Metric)
 	x := ExplainedLimit{
 		Metric: l.Metric, Kind: l.Kind, Point: l.Point, Workload: l.Workload, Limit: l.Value, Unit: spec.Unit, Better: spec.Better,
-		Meaning: spec.Meaning(), ForeignCPUPercentMax: l.ForeignCPUPercentMax, Because: l.Because, On: l.On, Unobserved: l.Unobserved,
-		HostClass: l.HostClass,
+		Meaning: spec.Meaning(), Because: l.Because, On: l.On, Unobserved: l.Unobserved,
 	}
-	if l.RelativeTo != "" {
-		x.Relative, x.RelativeTo, x.Of = true, l.RelativeTo, "the reference "+l.RelativeTo+" of the same run"
-		x.ReferencePerSMax = l.ReferencePerSMax
+	if l.OfBaseline {
+		x.Relative, x.OfBaseline, x.Of = true, true, "the figure of the baseline build, which prony guard measures beside this one"
 	}
 	if l.RelativeToPoint != "" {
 		x.Relative, x.Of = true, "the figure at the point "+l.RelativeToPoint+" of the same run"
@@ -127,30 +111,24 @@ func explainLimit(l Limit) ExplainedLimit {
 
 // Name names what is limited as judgements do.
 func (x ExplainedLimit) Name() string {
-	return at(x.Point) + at(x.Workload) + x.Metric + relativeTo(x.RelativeTo) + onHosts(x.HostClass)
+	name := at(x.Point) + at(x.Workload) + x.Metric
+	if x.OfBaseline {
+		name += " of the baseline build"
+	}
+	return name
 }
 
 // Bound says what the limit asks for, in one sentence.
 func (x ExplainedLimit) Bound() string {
 	side := map[Kind]string{Floor: "at least", Ceiling: "at most"}[x.Kind]
-	unless := ""
-	if x.ForeignCPUPercentMax > 0 {
-		unless = fmt.Sprintf("; not judged where other processes used more than %s %% of the CPUs", render.Digits(x.ForeignCPUPercentMax, 3))
-	}
-	if x.ReferencePerSMax > 0 {
-		unless += fmt.Sprintf("; not judged where the reference makes more than %s a second", render.Digits(x.ReferencePerSMax, 4))
-	}
-	if len(x.Alternatives) > 0 {
-		unless += "; enough if it is kept relative to " + strings.Join(x.Alternatives, " or ")
-	}
 	figure := render.Digits(x.Limit, 4)
 	switch spec, _ := result.Lookup(x.Metric); {
 	case x.Relative:
-		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed%s", side, figure, x.Of, unless)
+		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed", side, figure, x.Of)
 	case spec.OfLedger():
 		return fmt.Sprintf("%s %s: a sum over all rounds", side, figure)
 	default:
-		return fmt.Sprintf("%s %s %s: absolute%s", side, figure, x.Unit, unless)
+		return fmt.Sprintf("%s %s %s: absolute", side, figure, x.Unit)
 	}
 }
 

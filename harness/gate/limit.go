@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "relative_to", "reference_per_s_max", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"min", ofBaselineName, "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "relative_to", "reference_per_s_max", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: []string{"max", ofBaselineName, "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -24,6 +24,9 @@ var (
 func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	spec, ok := readMetric(b, kind)
 	l = Limit{Metric: spec.Name, Kind: kind}
+	if b.Has(ofBaselineName) {
+		return readOfBaseline(b, l, spec), ok
+	}
 	bound, example := "min", "20000"
 	if kind == Ceiling {
 		bound, example = "max", "250"
@@ -43,13 +46,6 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	l.Unobserved = b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"})
 	if l.Unobserved != "" && l.On != "" {
 		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
-	}
-	l.RelativeTo = readRelativeTo(b, l.Metric, spec)
-	l.ReferencePerSMax = readReferencePerSMax(b)
-	l.HostClass = readHostClass(b, l, spec)
-	l.ForeignCPUPercentMax = readForeignCPU(b)
-	if l.ForeignCPUPercentMax > 0 && spec.OfLedger() {
-		b.AttrProblem("foreign_cpu_percent_max", l.Metric+" does not depend on other processes", "remove foreign_cpu_percent_max")
 	}
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
@@ -72,30 +68,17 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	return l, ok
 }
 
-// name names what is limited: the metric, after the point and the workload, and before the reference that the limit is relative to and the
-// host class. No two limits of a baseline and its scenario have the same. A metric that servers promise can have a floor besides its ceiling.
+// name names what is limited: the metric, after the point and the workload. A ratio to the baseline build has a name of its own. No two limits of a
+// baseline and its scenario have the same. A metric that servers promise can have a floor besides its ceiling.
 func (l Limit) name() string {
-	name := at(l.Point) + at(l.Workload) + l.Metric + relativeTo(l.RelativeTo) + onHosts(l.HostClass)
+	name := at(l.Point) + at(l.Workload) + l.Metric
+	if l.OfBaseline {
+		return name + " of the baseline build"
+	}
 	if spec, _ := result.Lookup(l.Metric); spec.Promised && l.Kind == Floor {
 		name += ", its floor"
 	}
 	return name
-}
-
-// onHosts names a host class behind what is limited there.
-func onHosts(class string) string {
-	if class == "" {
-		return ""
-	}
-	return " on " + class
-}
-
-// relativeTo names a reference behind what is limited relative to it.
-func relativeTo(reference string) string {
-	if reference == "" {
-		return ""
-	}
-	return " relative to " + reference
 }
 
 // metricsRenamed are former names of metrics, with what they are called now.

@@ -29,7 +29,7 @@ type Change struct {
 
 // Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A limit
 // that r has no figure for, or that r breaks, says that instead (unobserved). The limits themselves and all reasons stay. A limit of 0 says nothing,
-// because 0 is all that can be observed under it, and a limit of another host class keeps what it says. Propose fails if src is no valid file, writes
+// because 0 is all that can be observed under it, and neither does a ratio to the baseline build. Propose fails if src is no valid file, writes
 // several attributes on one line, or has no baseline for the scenario.
 func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte, changes []Change, err error) {
 	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
@@ -51,7 +51,7 @@ func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte
 		if i >= len(blocks[l.Kind]) {
 			return nil, nil, fmt.Errorf("%s has fewer limits than were read from it: it has changed meanwhile", file)
 		}
-		if l.Value == 0 || !l.holdsOn(r) {
+		if l.Value == 0 || l.OfBaseline {
 			continue
 		}
 		if change, changed := observe(blocks[l.Kind][i].Body(), l, b.Limits, r); changed {
@@ -141,14 +141,6 @@ func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidenc
 		}
 	}
 	value, evidence = nearest.value, nearest.evidence(len(found))
-	if l.RelativeTo != "" {
-		reference, err := l.reference(r)
-		if err != nil {
-			return 0, "", fmt.Errorf("no reference %s", l.RelativeTo)
-		}
-		value /= reference
-		evidence += fmt.Sprintf(", divided by %s of the reference %s", digits(roundTo(reference)), l.RelativeTo)
-	}
 	if l.RelativeToPoint != "" {
 		reference, err := l.relativeTo(r)
 		if err != nil {

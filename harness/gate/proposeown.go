@@ -24,7 +24,7 @@ func ProposeCarried(r *result.Result) (changes []Change) {
 	}
 	for _, l := range own {
 		change, _, _ := proposal(l.Limit, limits, r)
-		if change.Where = l.where; l.Value != 0 && l.holdsOn(r) && change.From != change.To {
+		if change.Where = l.where; l.Value != 0 && !l.OfBaseline && change.From != change.To {
 			changes = append(changes, change)
 		}
 	}
@@ -49,7 +49,7 @@ func ProposeOwn(src []byte, s *scenario.Scenario, r *result.Result) (text []byte
 			next++
 		}
 		switch {
-		case l.Value == 0 || !l.holdsOn(r) || change.From == change.To:
+		case l.Value == 0 || l.OfBaseline || change.From == change.To:
 			continue
 		case nth < 0:
 			change.Where = s.Limits[i].Where

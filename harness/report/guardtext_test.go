@@ -13,49 +13,46 @@ import (
 
 func TestGuardText(t *testing.T) {
 	t.Parallel()
-	margin := func(m float64) *float64 { return &m }
-	ok := func(metric string, m *float64) gate.Finding {
-		return gate.Finding{Metric: metric, Judged: true, OK: true, Margin: m}
+	ok := func(metric string) gate.Finding { return gate.Finding{Metric: metric, Judged: true, OK: true} }
+	ratio := func(r float64, kept bool) gate.Finding {
+		return gate.Finding{Metric: result.CyclesPerS, Judged: true, OK: kept, OfBaseline: &result.BaselineRatio{Commit: "0123456789", Ratio: r}}
 	}
-	relative := ok(result.CyclesPerS, margin(0.17))
-	relative.RelativeTo = "cpu"
-	fsyncs := ok(result.StorageFsyncsPerCycle, margin(1.2))
-	fsyncs.Kind = gate.Floor
-	broken := gate.Finding{Metric: result.CyclesPerS, Point: "batch=64", Workload: "main", Judged: true, Margin: margin(-0.31)}
-	text := report.GuardText([]report.Guarded{
+	unclear := ratio(0.91, false)
+	unclear.Inconclusive = true
+	text := report.GuardText("Speed was judged beside baseline build 0123456 of 2026-11-28; xN is the ratio to it:", []report.Guarded{
 		{
-			Report: gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{relative, fsyncs, ok(result.Lost, nil), ok(result.Duplicated, nil)}},
-			First:  &report.Guarded{Report: gate.Report{Verdict: result.Invalid, Reasons: []string{"round 1: the host slept", "round 2: too"}}},
+			Report:       gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{ratio(1.012, true), ok(result.ServerRSSMBMax), ok(result.Lost), ok(result.Duplicated)}},
+			Disturbances: 12,
 		},
 		{
 			Report: gate.Report{
 				Scenario: "smoke-batch", Verdict: result.Regressed,
-				Findings: []gate.Finding{broken, {Metric: result.CPUUsPerCycle, Judged: true}, {Metric: result.CyclesPerS}, ok(result.Dropped, nil)},
-				Reasons:  []string{"cycles_per_s 69 is below the floor 100: why\nnot"}, Where: []string{"cpu: 30 % of 2 s spent in f"},
+				Findings: []gate.Finding{ratio(0.811, false), {Metric: result.CPUUsPerCycle, Judged: true}, {Metric: result.CyclesPerS}, ok(result.Dropped)},
+				Reasons:  []string{"cycles_per_s is 0.811 of baseline 0123456: why\nnot"}, Where: []string{"cpu: 30 % of 2 s spent in f"},
 			},
-			Folder: "runs/2", Profiles: "runs/3", Alone: "prony guard batch.hcl",
+			Loss: "smoke-batch: this build completes 0.811 of the cycles of baseline 0123456", Folder: "runs/2", Profiles: "runs/3", Alone: "prony guard batch.hcl",
 		},
 		{
-			Report: gate.Report{Scenario: "smoke-open", Verdict: result.Regressed, Reasons: []string{"slow"}},
-			Folder: "runs/4", NoProfiles: "there was no time left", Alone: "prony guard open.hcl",
+			Report: gate.Report{Scenario: "smoke-rest", Verdict: result.Inconclusive, Findings: []gate.Finding{unclear}, Reasons: []string{"slow"}},
+			Folder: "runs/4", NoProfiles: "there was no time left", Alone: "prony guard rest.hcl",
 		},
 		{
 			Report: gate.Report{
 				Scenario: "smoke-sync", Verdict: result.Incorrect,
-				Findings: []gate.Finding{{Metric: result.Lost, Judged: true}, ok(result.Duplicated, nil)}, Reasons: []string{"one is lost"},
+				Findings: []gate.Finding{{Metric: result.Lost, Judged: true}, ok(result.Duplicated)}, Reasons: []string{"one is lost"},
 			},
 			Folder: "runs/5", Alone: "prony guard sync.hcl",
 		},
 	}, 131*time.Second)
-	assert.Equal(t, `How far each figure is from its limit, in per cent of the limit:
-  smoke        pass       cycles_per_s/cpu 17, storage_fsyncs_per_cycle (floor) 120, no task at fault
-  smoke-batch  regressed  batch=64 main cycles_per_s -31 BROKEN, cpu_us_per_cycle BROKEN, cycles_per_s not judged, dropped kept
-  smoke-open   regressed
-  smoke-sync   incorrect  lost BROKEN
-smoke was run twice, because the first run was invalid: round 1: the host slept; round 2: too
+	assert.Equal(t, `Speed was judged beside baseline build 0123456 of 2026-11-28; xN is the ratio to it:
+  smoke        pass          cycles_per_s x1.01, 1 other limits kept, 12 slices disturbed, no task at fault
+  smoke-batch  regressed     cycles_per_s x0.811 BROKEN, cpu_us_per_cycle BROKEN, 1 other limits kept, 1 not judged
+  smoke-rest   inconclusive  cycles_per_s x0.91 UNDECIDED
+  smoke-sync   incorrect     lost BROKEN
 
 smoke-batch: regressed
-  cycles_per_s 69 is below the floor 100: why
+  smoke-batch: this build completes 0.811 of the cycles of baseline 0123456
+  cycles_per_s is 0.811 of baseline 0123456: why
   not
   where to look:
     cpu: 30 % of 2 s spent in f
@@ -63,11 +60,11 @@ smoke-batch: regressed
   run with profiles: runs/3
   again: prony guard batch.hcl
 
-smoke-open: regressed
+smoke-rest: inconclusive
   slow
   where to look: there was no time left
   run: runs/4
-  again: prony guard open.hcl
+  again: prony guard rest.hcl
 
 smoke-sync: incorrect
   one is lost

@@ -62,19 +62,26 @@ type Outcome struct {
 
 // JudgedLimit is a floor or a ceiling and what a run measured there.
 type JudgedLimit struct {
-	Metric     string   `json:"metric"`
-	Point      string   `json:"point,omitempty"`
-	Workload   string   `json:"workload,omitempty"`
-	Kind       string   `json:"kind"`                  // "floor" or "ceiling"
-	Limit      float64  `json:"limit"`                 // in the metric's unit
-	RelativeTo string   `json:"relative_to,omitempty"` // the reference that the limit is a ratio to
-	Ratio      float64  `json:"ratio,omitempty"`
-	Reference  float64  `json:"reference,omitempty"`  // its figure in the run: 1/s, or us of CPU time
-	Value      *float64 `json:"value"`                // null if the run has none
-	Margin     *float64 `json:"margin,omitempty"`     // the part of the limit by which the value keeps it; below 0 where it does not
-	HostClass  string   `json:"host_class,omitempty"` // the only host class that the limit is judged on
-	Judged     bool     `json:"judged"`               // false on another host class, and where the ledger does not balance
-	OK         bool     `json:"ok"`                   // false if it was not judged
+	Metric     string         `json:"metric"`
+	Point      string         `json:"point,omitempty"`
+	Workload   string         `json:"workload,omitempty"`
+	Kind       string         `json:"kind"`                  // "floor" or "ceiling"
+	Limit      float64        `json:"limit"`                 // in the metric's unit, or a ratio if OfBaseline is there
+	OfBaseline *BaselineRatio `json:"of_baseline,omitempty"` // what the ratio is, of a limit on one
+	Value      *float64       `json:"value"`                 // null if the run has none
+	Margin     *float64       `json:"margin,omitempty"`      // relative distance from the limit; negative if it is violated
+	Judged     bool           `json:"judged"`                // false where the ledger does not balance, and of a ratio without a baseline build
+	OK         bool           `json:"ok"`                    // false if it was not judged
+}
+
+// BaselineRatio is a figure of the build under test as a share of the baseline build's, which was measured beside it in pairs.
+type BaselineRatio struct {
+	Commit string  `json:"commit"` // of the baseline build
+	Base   float64 `json:"base"`   // the baseline build's figure: the median over pairs
+	Ratio  float64 `json:"ratio"`  // the geometric mean of the pairs' ratios
+	Low    float64 `json:"low"`    // Low and High are its 95 % interval
+	High   float64 `json:"high"`
+	Pairs  int     `json:"pairs"`
 }
 
 // NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes

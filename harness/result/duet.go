@@ -97,6 +97,9 @@ type GenerationSide struct {
 	PerCycle map[string]float64 `json:"per_cycle,omitempty"`
 	// RSSMB is the largest resident memory of all processes of the side's servers together; 0 if it was not taken.
 	RSSMB float64 `json:"rss_mb,omitempty"`
+	// Goroutines is the number of goroutines of all servers of the side together at the begin or the end of the closed phase, whichever is
+	// larger; 0 if it was not read.
+	Goroutines int `json:"goroutines,omitempty"`
 	// ServerCode and ClientCode say how the kernel mapped the program code of the servers, all together, and of the generator. Both are nil
 	// if it does not say, and ClientCode is nil in a sweep.
 	ServerCode *CodePages `json:"server_code,omitempty"`

@@ -1,6 +1,10 @@
 package result
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
 
 // Rounds returns what a side did in the generations that count, as rounds of a run.
 func (d *Duet) Rounds(side int) (rounds []Round) {
@@ -27,5 +31,53 @@ func (g *Generation) Round(side int) Round {
 		},
 	}
 	maps.Copy(r.Metrics, s.PerCycle)
+	if s.RSSMB > 0 {
+		r.Metrics[ServerRSSMBMax] = s.RSSMB
+	}
+	if s.Goroutines > 0 {
+		r.Metrics[ServerGoroutinesMax] = float64(s.Goroutines)
+	}
+	return r
+}
+
+// Result returns what a side did as the result of a run whose rounds are the generations that count. The run is the duet's folder, by its id. A
+// generation in which a task was at fault, or that was misconfigured, decides the verdict; with fewer than two that count it is invalid.
+func (d *Duet) Result(side int, run string) *Result {
+	r := &Result{
+		Version: Version, Run: run, Scenario: d.Scenario, Title: d.Manifest.Scenario.Title, Started: d.Started, Finished: d.Finished,
+		Manifest: d.Manifest, Verdict: Pass, Rounds: d.Rounds(side), Metrics: map[string]Metric{}, Warnings: d.Warnings,
+	}
+	r.Manifest.Servers = d.Sides[side].Settings
+	var unfit []string
+	for i := range d.Generations {
+		switch g := &d.Generations[i]; g.Verdict {
+		case Pass:
+		case Incorrect, Misconfigured:
+			r.Verdict = Worst(r.Verdict, g.Verdict)
+			for _, reason := range g.Reasons {
+				r.Reasons = append(r.Reasons, fmt.Sprintf("generation %d: %s", g.Number, reason))
+			}
+		default:
+			unfit = append(unfit, fmt.Sprintf("generation %d: %s", g.Number, strings.Join(g.Reasons, "; ")))
+		}
+	}
+	if r.Verdict == Pass && len(r.Rounds) < 2 {
+		r.Verdict, r.Reasons = Invalid, append(unfit, fmt.Sprintf("%d generations count, and a verdict needs two", len(r.Rounds)))
+	}
+	maps.Copy(r.Metrics, SummariseLedger(r.Rounds))
+	for _, spec := range specs {
+		var values []float64
+		for _, round := range r.Rounds {
+			if v, has := round.Metrics[spec.Name]; has {
+				values = append(values, v)
+			}
+		}
+		if len(values) == 0 || len(values) < len(r.Rounds) || spec.OfLedger() {
+			continue
+		}
+		if m, err := MedianOf(values, spec); err == nil {
+			r.Metrics[spec.Name] = m
+		}
+	}
 	return r
 }

@@ -219,23 +219,6 @@ func (r *Result) PartOfCycle(l Lock) (part float64, known bool) {
 	return l.WaitNsPerCycle * rate / 1e9, rate > 0
 }
 
-// Unsteady reports whether the rate rose or fell within the windows of more than half of the timed rounds. Rounds with too few cycles to tell count
-// as steady.
-func (r *Result) Unsteady() bool {
-	timed, unsteady := 0, 0
-	for i := range r.Rounds {
-		round := &r.Rounds[i]
-		if !round.Timed() {
-			continue
-		}
-		timed++
-		if round.Warmup != nil && !round.Warmup.Stationary {
-			unsteady++
-		}
-	}
-	return 2*unsteady > timed
-}
-
 // Timed reports whether the round's figures count: not if it was profiled, or only found the peak.
 func (r *Round) Timed() bool { return !r.Profiled && !r.Calibration }
 

@@ -12,21 +12,16 @@ import (
 // know the metrics: LoadChecked has a caller check them. Limits are no settings: they do not change what is measured.
 type Limit struct {
 	Metric string `json:"metric"`
-	// Min is a floor and Max a ceiling: exactly one of them is set, finite and not negative.
-	Min *float64 `json:"min,omitempty"`
-	Max *float64 `json:"max,omitempty"`
-	// RelativeTo is the reference that the bound is a ratio to, one of Scenario.References; "" if the bound is the limit itself.
-	RelativeTo string `json:"relative_to,omitempty"`
-	HostClass  string `json:"host_class,omitempty"` // the only host class that it is judged on; "" is every one
-	Point      string `json:"point,omitempty"`      // a name of Scenario.Points; "" is each that has no limit of its own
+	// Min is a floor, Max a ceiling, and OfBaseline a ratio to the figure of the baseline build, which is measured beside this one: a floor
+	// of a metric that is better when higher, else a ceiling. Exactly one of the three is set, finite and not negative.
+	Min        *float64 `json:"min,omitempty"`
+	Max        *float64 `json:"max,omitempty"`
+	OfBaseline *float64 `json:"of_baseline,omitempty"`
+	Point      string   `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
 	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the limit itself.
 	RelativeToPoint string `json:"relative_to_point,omitempty"`
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
-	// ForeignCPUPercentMax is how much of all CPUs' time other processes may have used for the limit to be judged; 0: whatever they used.
-	ForeignCPUPercentMax float64 `json:"foreign_cpu_percent_max,omitempty"`
-	// ReferencePerSMax is the fastest that the reference of RelativeTo may be for the limit to be judged, in operations per second; 0: however fast.
-	ReferencePerSMax float64 `json:"reference_per_s_max,omitempty"`
-	Because          string  `json:"because"` // never empty
+	Because         string `json:"because"`            // never empty
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed   float64 `json:"observed,omitempty"`
 	On         string  `json:"on,omitempty"`
@@ -34,8 +29,8 @@ type Limit struct {
 	Where      string  `json:"where"`                // path:line:column of its block
 }
 
-// Name names what is limited: the metric, after the point and the workload and before the reference and the host class if it says them. No two limits
-// of a scenario have the same.
+// Name names what is limited: the metric, after the point and the workload. A ratio to the baseline build has a name of its own. No two limits of a
+// scenario have the same.
 func (l Limit) Name() string {
 	name := l.Metric
 	for _, part := range []string{l.Workload, l.Point} {
@@ -43,17 +38,17 @@ func (l Limit) Name() string {
 			name = part + ": " + name
 		}
 	}
-	if l.RelativeTo != "" {
-		name += " relative to " + l.RelativeTo
-	}
-	if l.HostClass != "" {
-		name += " on " + l.HostClass
+	if l.OfBaseline != nil {
+		name += " of the baseline build"
 	}
 	return name
 }
 
 // Bound returns the bound in words: "at least 20000", or "at most 1.5 times that of shards=1".
 func (l Limit) Bound() string {
+	if l.OfBaseline != nil {
+		return strconv.FormatFloat(*l.OfBaseline, 'f', -1, 64) + " times that of the baseline build"
+	}
 	words, value := "at least ", l.Min
 	if l.Max != nil {
 		words, value = "at most ", l.Max
@@ -62,9 +57,6 @@ func (l Limit) Bound() string {
 		return "no bound"
 	}
 	words += strconv.FormatFloat(*value, 'f', -1, 64)
-	if l.RelativeTo != "" {
-		words += " times the reference " + l.RelativeTo
-	}
 	if l.RelativeToPoint != "" {
 		words += " times that of " + l.RelativeToPoint
 	}
@@ -77,8 +69,7 @@ type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"min", "max", "relative_to", "reference_per_s_max", "host_class", "foreign_cpu_percent_max", "point", "relative_to_point", "workload", "observed", "on",
-		"unobserved", "because",
+		"min", "max", "of_baseline", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
 	}},
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
@@ -110,8 +101,6 @@ func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 func readLimit(b *hclfile.Block) Limit {
 	l := Limit{
 		Metric:          b.Label(),
-		RelativeTo:      b.Text("relative_to", hclfile.TextSpec{MaxBytes: 64, Example: ReferenceCPU}),
-		HostClass:       b.Text("host_class", hclfile.TextSpec{MaxBytes: 100, Example: "2-cpus-amd64-virtual-ext4"}),
 		Point:           b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"}),
 		RelativeToPoint: b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"}),
 		Workload:        b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"}),
@@ -121,9 +110,7 @@ func readLimit(b *hclfile.Block) Limit {
 		Where:           b.Where(),
 	}
 	l.Observed, _ = b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: true})
-	l.ForeignCPUPercentMax, _ = b.Number("foreign_cpu_percent_max", hclfile.NumberSpec{Example: "10"})
-	l.ReferencePerSMax, _ = b.Number("reference_per_s_max", hclfile.NumberSpec{Example: "6500"})
-	for name, into := range map[string]**float64{"min": &l.Min, "max": &l.Max} {
+	for name, into := range map[string]**float64{"min": &l.Min, "max": &l.Max, "of_baseline": &l.OfBaseline} {
 		if value, ok := b.Number(name, hclfile.NumberSpec{AllowZero: true}); ok {
 			*into = &value
 		}
@@ -131,18 +118,16 @@ func readLimit(b *hclfile.Block) Limit {
 	switch {
 	case b.Has("min") && b.Has("max"):
 		b.AttrProblem("max", fmt.Sprintf("%s has both min and max, and no metric has a good side on both", b), "keep one of the two")
-	case !b.Has("min") && !b.Has("max"):
-		b.Problem(fmt.Sprintf("%s has neither min nor max", b), "add min for a metric that is better when higher, max for one that is better when lower")
+	case b.Has("of_baseline") && (b.Has("min") || b.Has("max")):
+		b.AttrProblem("of_baseline", fmt.Sprintf("%s has of_baseline beside min or max", b), "write two blocks, one for each bound")
+	case !b.Has("min") && !b.Has("max") && !b.Has("of_baseline"):
+		b.Problem(fmt.Sprintf("%s has neither min nor max nor of_baseline", b), "add min for a metric that is better when higher, max for one that is better when lower, of_baseline for a ratio")
 	}
 	return l
 }
 
-// checkNames refuses references, points and a workload that the scenario does not have.
+// checkNames refuses points and a workload that the scenario does not have.
 func checkNames(b *hclfile.Block, l Limit, s *Scenario) {
-	if slices.Contains(ReferenceNames(), l.RelativeTo) && !slices.Contains(s.References, l.RelativeTo) { // another name has its own problem
-		b.AttrProblem("relative_to", fmt.Sprintf("the scenario does not ask for the reference %q, so no run measures it", l.RelativeTo),
-			fmt.Sprintf("add %q to the references of the scenario", l.RelativeTo))
-	}
 	var points, workloads []string
 	for _, p := range s.Points {
 		points = append(points, p.Name)

@@ -11,19 +11,16 @@ import (
 )
 
 const limits = valid + `
-  references = ["fsync"]
   sweep "workload.main.workers" { values = [1, 2] }
   limit "cycles_per_s" {
     min      = 2
     observed = 3
     on       = "a host"
     because  = "slow"
-
-    foreign_cpu_percent_max = 10
   }
   limit "cycles_per_s" { min = 1.5  point = "workers=2"  relative_to_point = "workers=1"  because = "scales" }
   limit "dropped" { max = 0  because = "none"  unobserved = "was not measured" }
-  limit "enqueues_per_s" { min = 50  relative_to = "fsync"  reference_per_s_max = 6500  because = "waits for it" }
+  limit "enqueues_per_s" { of_baseline = 0.9  because = "noise" }
 }
 `
 
@@ -31,18 +28,18 @@ func TestLimits(t *testing.T) {
 	all, err := parse("a.hcl", []byte(limits), nil)
 	require.NoError(t, err)
 	want := []Limit{
-		{Metric: "cycles_per_s", Min: new(2.0), Observed: 3, On: "a host", ForeignCPUPercentMax: 10, Because: "slow", Where: "a.hcl:13:3"},
-		{Metric: "cycles_per_s", Min: new(1.5), Point: "workers=2", RelativeToPoint: "workers=1", Because: "scales", Where: "a.hcl:21:3"},
-		{Metric: "dropped", Max: new(0.0), Because: "none", Unobserved: "was not measured", Where: "a.hcl:22:3"},
-		{Metric: "enqueues_per_s", Min: new(50.0), RelativeTo: "fsync", ReferencePerSMax: 6500, Because: "waits for it", Where: "a.hcl:23:3"},
+		{Metric: "cycles_per_s", Min: new(2.0), Observed: 3, On: "a host", Because: "slow", Where: "a.hcl:12:3"},
+		{Metric: "cycles_per_s", Min: new(1.5), Point: "workers=2", RelativeToPoint: "workers=1", Because: "scales", Where: "a.hcl:18:3"},
+		{Metric: "dropped", Max: new(0.0), Because: "none", Unobserved: "was not measured", Where: "a.hcl:19:3"},
+		{Metric: "enqueues_per_s", OfBaseline: new(0.9), Because: "noise", Where: "a.hcl:20:3"},
 	}
 	assert.Equal(t, want, all[0].Limits)
 	var names, bounds []string
 	for _, l := range all[0].Limits {
 		names, bounds = append(names, l.Name()), append(bounds, l.Bound())
 	}
-	assert.Equal(t, []string{"cycles_per_s", "workers=2: cycles_per_s", "dropped", "enqueues_per_s relative to fsync"}, names)
-	assert.Equal(t, []string{"at least 2", "at least 1.5 times that of workers=1", "at most 0", "at least 50 times the reference fsync"}, bounds)
+	assert.Equal(t, []string{"cycles_per_s", "workers=2: cycles_per_s", "dropped", "enqueues_per_s of the baseline build"}, names)
+	assert.Equal(t, []string{"at least 2", "at least 1.5 times that of workers=1", "at most 0", "0.9 times that of the baseline build"}, bounds)
 
 	encoded, err := json.Marshal(all[0])
 	require.NoError(t, err)
@@ -77,5 +74,5 @@ func TestCheckOfLimits(t *testing.T) {
 	_, err := l.finish()
 	assert.Equal(t, []string{"cycles_per_s", "cycles_per_s", "dropped", "enqueues_per_s"}, checked)
 	require.ErrorContains(t, err, "dropped is out of fashion")
-	assert.Contains(t, err.Error(), "a.hcl line 22")
+	assert.Contains(t, err.Error(), "a.hcl line 19")
 }

@@ -55,16 +55,3 @@ func TestReferences(t *testing.T) {
 	_, err = referring(t, `["cpu"]`, "none\" {}", "null")
 	require.NoError(t, err)
 }
-
-// A limit may be relative to a reference that its scenario asks for, and to no other.
-func TestALimitRelativeToAReference(t *testing.T) {
-	const single = "single\" {\n durability = \"none\"\n }\n limit \"cycles_per_s\" {\n min = 0.2\n relative_to = \"cpu\"\n because = \"x\"\n }"
-	all, err := referring(t, `["echo", "cpu"]`, single, "stream")
-	require.NoError(t, err)
-	require.Len(t, all[0].Limits, 1)
-	assert.Equal(t, "cpu", all[0].Limits[0].RelativeTo)
-	assert.Equal(t, "cycles_per_s relative to cpu", all[0].Limits[0].Name())
-	assert.Equal(t, "at least 0.2 times the reference cpu", all[0].Limits[0].Bound())
-	_, err = referring(t, `["echo"]`, single, "stream")
-	require.ErrorContains(t, err, `the scenario does not ask for the reference "cpu"`)
-}

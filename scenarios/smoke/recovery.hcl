@@ -5,7 +5,7 @@ variable "window" { default = "2s" }
 variable "durability" { default = "sync" }
 
 scenario "smoke-recovery" {
-  title = "A server killed with 1,500,000 tasks waiting, and started again"
+  title = "A server killed with 600,000 tasks waiting, and started again"
   tags  = ["smoke", "single-node", "faults"]
 
   include "shared/short.hcl" {}
@@ -21,38 +21,28 @@ scenario "smoke-recovery" {
     payload   = fixed(64)
   }
 
-  rounds = 1
-
-  references = ["cpu"]
+  rounds = 2 # of each build, in turn
 
   backlog {
-    tasks   = 1500000 # the drain then lasts for seconds: one stall of the host is a small part of it
+    tasks   = 600000
     restart = "kill"
     fill    = "30s"
     drain   = "30s"
   }
 
   limit "drain_cycles_per_s" {
-    relative_to             = "cpu"
-    min                     = 0.6
-    foreign_cpu_percent_max = 10
-    because                 = "0.73 to 0.84 in six runs when nothing else ran, 0.81 in the middle: a loss of a quarter of that is at the limit. Beside another process that loads the CPUs the rate says little of the server"
+    of_baseline = 0.75
+    because     = "a drain takes a second or two, of which one stall of the host is a large part"
   }
 
   limit "server_cpu_us_per_cycle" {
-    relative_to = "cpu"
-    max         = 1.03
-    because     = "0.56 to 0.83 when nothing else ran, 0.64 to 0.89 beside a process that loads a core. The limit is a sixth above the most"
-  }
-
-  limit "server_allocs_per_cycle" {
-    max     = 0.3
-    because = "0.281, whatever else the host does"
+    of_baseline = 1.2
+    because     = "two rounds of each build differ by 5 to 10 %"
   }
 
   limit "restart_first_claim_s" {
-    max     = 4
-    because = "0.2 to 0.84 s. A start reads the queues and the leases, and not the backlog"
+    max     = 10
+    because = "0.2 to 0.84 s on a quiet host. A start reads the queues and the leases, and not the backlog"
   }
 
   limit "server_goroutines_max" {

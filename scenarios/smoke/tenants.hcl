@@ -1,15 +1,12 @@
-# Twenty tenants that share one server, with writes and reads, and one more that sends its share, or ten times as much. What the twenty
-# notice of that is a ratio of two points of one run. No read may be answered wrongly: every eighth asks for another tenant's task. The
-# tasks of a last tenant are claimed one after the other, so that their order shows.
+# Twenty tenants that share one server, with writes and reads, beside one that sends four times its share. No read may be answered wrongly: every
+# eighth asks for another tenant's task. The tasks of a last tenant are claimed one after the other, so that their order shows.
 
 variable "window" { default = "2s" }
 
 scenario "smoke-tenants" {
   title  = "Twenty tenants on one server beside a noisy one"
   tags   = ["smoke", "single-node", "isolation"]
-  rounds = 3
-
-  references = ["echo", "cpu"]
+  rounds = 2 # of each build, in turn
 
   include "shared/short.hcl" {}
 
@@ -40,7 +37,7 @@ scenario "smoke-tenants" {
     batch     = 16
     payload   = lognormal(128, "2KiB")
     reads     = 0.2
-    arrivals  = rate("250/s")
+    arrivals  = rate("1k/s")
     in_flight = 20000
   }
 
@@ -57,47 +54,12 @@ scenario "smoke-tenants" {
     in_flight = 500
   }
 
-  sweep "workload.noisy.arrivals" { values = [rate("250/s"), rate("2.5k/s")] }
-
   invariant "isolated" {}
   invariant "ordered" { on = "workload.ordered" }
 
-  limit "cycle_latency_ms_p95" {
-    point                   = "arrivals=rate(\"2.5k/s\")"
-    workload                = "pooled"
-    relative_to_point       = "arrivals=rate(\"250/s\")"
-    foreign_cpu_percent_max = 10
-    max                     = 2
-    because                 = "1.3 to 1.7, and 3 beside a process that takes one of two CPUs. A tenant that sends ten times its share at most doubles the latency of the others"
-  }
-
   limit "server_cpu_us_per_cycle" {
-    point       = "arrivals=rate(\"250/s\")"
-    relative_to = "cpu"
-    max         = 60
-    because     = "46 when nothing else ran. A server that loses a quarter of its rate to CPU time costs a third more"
-  }
-
-  # The CPU loop does not notice that other guests of a host take its caches, and the server and the echo do. One of the two limits is enough.
-  limit "server_cpu_us_per_cycle" {
-    point       = "arrivals=rate(\"250/s\")"
-    relative_to = "echo"
-    max         = 16.5
-    because     = "4 runs on an AMD EPYC had 13.2 to 15.7, 2 beside a process that loads a core 16.6 and 17.1, and 4 of a build that costs 28 % more at least 17.8"
-  }
-
-  limit "server_cpu_us_per_cycle" {
-    point       = "arrivals=rate(\"2.5k/s\")"
-    relative_to = "cpu"
-    max         = 57
-    because     = "44 when nothing else ran. A server that loses a quarter of its rate to CPU time costs a third more"
-  }
-
-  limit "server_cpu_us_per_cycle" {
-    point       = "arrivals=rate(\"2.5k/s\")"
-    relative_to = "echo"
-    max         = 15
-    because     = "4 runs on an AMD EPYC had 12.1 to 13.7, 2 beside a process that loads a core 14.4 and 15.1"
+    of_baseline = 1.15
+    because     = "two rounds of each build differ by up to 5 %"
   }
 
   limit "dropped" {
@@ -111,7 +73,7 @@ scenario "smoke-tenants" {
   }
 
   limit "server_rss_mb_max" {
-    max     = 200
+    max     = 400
     because = "62 MB. Caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

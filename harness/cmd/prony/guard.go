@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/ci"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
@@ -21,33 +23,43 @@ import (
 )
 
 type guardFlags struct {
-	out, baselines, ci string
-	within             time.Duration
-	json               bool
-	vars               vars
+	out, baselines, ci, baseline string
+	within                       time.Duration
+	json                         bool
+	vars                         vars
 }
+
+// Values of --baseline.
+const (
+	baselineAuto     = "auto"
+	baselineRequired = "required"
+	baselineNone     = "none"
+)
 
 func guardCommand(args []string) *cobra.Command {
 	var f guardFlags
 	c := &cobra.Command{
 		Use:   "guard FILE...",
-		Short: "Run scenarios, judge each by its limits, and say what broke and why",
-		Long: `Runs every scenario of the files given, judges each run as prony check does, and ends with the verdict and the
-margin to each limit. It is for CI: what fails is named with the metric, its value, the limit, where the time went,
-and the command that runs that scenario alone.
+		Short: "Measure scenarios beside the baseline build, and say what broke and why",
+		Long: `Measures every scenario of the files given, judges it, and ends with the verdict. It is for CI: what fails is named
+with the metric, its value, the limit, where the time went, and the command that measures that scenario alone.
 
-A scenario that ends invalid is run once more when all have run, since a busy host may have passed by then. So is one
-that broke a limit while the rate of most of its rounds rose or fell within the window, as it does in a stall of the
-host, and one that broke limits on rates and times only, if at most two scenarios broke limits: a shared host may be slow
-for some seconds, and a slow server stays slow. The second verdict stands; a task at fault in either run counts. A scenario that broke a limit and takes no
-profiles is then run once more with them. None begins if it is expected to end later than --within after the start, so
-that the whole takes no longer. A first run that is still going on then is stopped, and
-is invalid, as are the scenarios that were not begun.
+A limit with of_baseline is a ratio to the baseline build, the commit that build.hcl in the folder of baselines names. Its server is
+built from the repository and measured at the same time: a scenario that fits is a short duet of both builds, as in prony compare, with
+two generations of fresh processes, and more only while a ratio is undecided. Scenarios with faults, a backlog or several workloads run
+rounds of both builds in turn. Counters come from fixed work, once for each topology, and must not rise.
+
+The server of the baseline build is kept in the user's cache folder, by commit and Go version. Without a repository, or in one that lacks the commit
+and cannot fetch it, speed is judged by the limits that are figures only, and the first line of the verdict says so. --baseline
+required refuses that, --baseline none asks for it.
+
+No generation begins that is expected to end later than --within after the start, and what is still going on then is stopped and
+invalid, as are the scenarios that were not begun.
 
 Scenarios whose limits are for another configuration are refused before anything is measured. A folder baselines/ is not
 needed where all scenarios have "limit" blocks.`,
 		Example: `  prony guard scenarios/smoke.hcl
-  prony guard --within 3m --ci runs/ci/smoke scenarios/smoke.hcl scenarios/smoke/*.hcl`,
+  prony guard --within 3m --baseline required --ci runs/ci/smoke scenarios/smoke.hcl scenarios/smoke/*.hcl`,
 		Args:              scenarioFiles.check,
 		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, files []string) error {
@@ -56,21 +68,32 @@ needed where all scenarios have "limit" blocks.`,
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
-	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits")
-	c.Flags().DurationVar(&f.within, "within", 0, "time for all, runs that are repeated included; 0: as long as they take")
+	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits, and of build.hcl")
+	c.Flags().StringVar(&f.baseline, "baseline", baselineAuto, "measure the baseline build beside this one: auto (if it can be had), required or none")
+	c.Flags().DurationVar(&f.within, "within", 0, "time for all scenarios; 0: as long as they take")
 	f.vars.flag(c)
 	ciFlag(c, &f.ci)
 	jsonFlag(c, &f.json)
 	return c
 }
 
-// withoutLimits reports whether a scenario is judged by a baseline or not at all.
+// withoutLimits reports whether a scenario has no limits of its own.
 func withoutLimits(s *scenario.Scenario) bool { return len(s.Limits) == 0 }
 
-// guard runs and judges the scenarios of files. named says that the folder of baselines was named, and must exist.
-func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (_ *result.Document, err error) {
+func (f *guardFlags) check() error {
 	if f.within < 0 {
-		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
+		return fmt.Errorf("--within %v is below 0: use the time that all scenarios may take, or 0", f.within)
+	}
+	if !slices.Contains([]string{baselineAuto, baselineRequired, baselineNone}, f.baseline) {
+		return fmt.Errorf("--baseline is %q: use %s, %s or %s", f.baseline, baselineAuto, baselineRequired, baselineNone)
+	}
+	return nil
+}
+
+// guard measures and judges the scenarios of the files. named says that the folder of the limits was given.
+func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (_ *result.Document, err error) {
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	scenarios, err := f.vars.loadFor("prony guard", files)
 	if err != nil {
@@ -93,19 +116,23 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	defer func() { err = errors.Join(err, binaries.close(ctx)) }()
 	g := &guard{
 		limits: limits, within: f.within, now: time.Now, stderr: stderr,
-		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
-			return run.Execute(ctx, s, run.Options{
-				Out: f.out, Server: binaries.first(s), ServerOf: binaries.of, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
-				Place: place, Describe: gate.Describe,
-			})
-		},
 		alone: func(s *scenario.Scenario) string { return f.alone(args[0], s) },
 	}
+	base, why, err := f.baselineServer(ctx, limits, scenarios, stderr)
+	if err != nil {
+		return nil, err
+	}
+	g.judgedBy = judgedBy(base, why)
+	m := &guardMeasurer{
+		options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr), Describe: gate.Describe},
+		servers: binaries, base: base, guard: g, worked: map[string]bool{},
+	}
+	g.measure = m.measure
 	if err := g.all(ctx, scenarios); err != nil {
 		return g.document(), err
 	}
 	took := g.took().Round(time.Second)
-	say(stderr, "\n%s", strings.TrimSuffix(report.GuardText(g.guarded, took), "\n"))
+	say(stderr, "\n%s", strings.TrimSuffix(report.GuardText(g.judgedBy, g.guarded, took), "\n"))
 	document := g.document()
 	if f.ci != "" {
 		return document, ci.Write(f.ci, g.judgements())
@@ -113,11 +140,46 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	return document, nil
 }
 
-// alone returns the command that guards one of the scenarios with the same values.
+// baselineServer returns the server of the baseline build if a scenario has limits relative to it. Otherwise why says why there is none.
+func (f *guardFlags) baselineServer(ctx context.Context, limits *gate.Baselines, scenarios []*scenario.Scenario, stderr io.Writer) (_ *baselineServer, why string, err error) {
+	if f.baseline == baselineNone {
+		return nil, "--baseline none was given", nil
+	}
+	needs := func(s *scenario.Scenario) bool { return limits.NeedsBaseline(s) }
+	if f.baseline == baselineAuto && !slices.ContainsFunc(scenarios, needs) {
+		return nil, "no limit is relative to a baseline build", nil
+	}
+	path := filepath.Join(f.baselines, baselinebuild.FileName)
+	builds, err := baselinebuild.Read(path)
+	if errors.Is(err, fs.ErrNotExist) && f.baseline == baselineAuto {
+		return nil, path + " does not exist", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	base, err := findBaselineServer(ctx, builds.Current(), stderr)
+	if err != nil && ctx.Err() == nil && f.baseline == baselineAuto {
+		return nil, err.Error(), nil
+	}
+	return base, "", err
+}
+
+// judgedBy is the first line of the verdict.
+func judgedBy(base *baselineServer, why string) string {
+	if base == nil {
+		return "Speed was judged by order-of-magnitude limits only, because " + why + ". Ratios to the baseline build were not measured."
+	}
+	return fmt.Sprintf("Speed was judged beside baseline build %.7s of %s; xN is the ratio to it:", base.build.Commit, base.build.Date)
+}
+
+// alone returns the command that measures a scenario alone.
 func (f *guardFlags) alone(program string, s *scenario.Scenario) string {
 	words := []string{program, "guard"}
 	for _, v := range f.vars.given {
 		words = append(words, "--var", v)
+	}
+	if f.baseline != baselineAuto {
+		words = append(words, "--baseline", f.baseline)
 	}
 	return strings.Join(append(words, s.File), " ")
 }

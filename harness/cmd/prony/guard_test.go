@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,6 +45,7 @@ func TestGuard(t *testing.T) {
 	assert.Equal(t, result.Pass, document.Scenarios[0].Verdict)
 	assert.FileExists(t, document.Scenarios[0].Page)
 	for _, says := range []string{
+		"Speed was judged by order-of-magnitude limits only, because no limit is relative to a baseline build.",
 		"one (1 of 2): durability none", "two (2 of 2): durability none", "two broke a limit, and is run once more with profiles",
 		"two: regressed\n  ", "is below the floor 1,000,000,000,000: it does that", "where to look:\n    commits: ",
 		"again: prony guard two.hcl\n\n1 of 2 scenarios passed in ", ": regressed\n", "no task at fault",
@@ -53,7 +56,7 @@ func TestGuard(t *testing.T) {
 	assert.FileExists(t, filepath.Join("forci", "junit.xml"))
 	folders, err := filepath.Glob(filepath.Join("runs", "2*"))
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, len(folders), 3, "a run whose rate was not steady is repeated too")
+	assert.Len(t, folders, 3, "two runs, and one with profiles")
 
 	got = prony(t, "guard", "one.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)
@@ -77,7 +80,76 @@ func TestGuardRefusesOtherConfigurations(t *testing.T) {
 	_, err := os.Stat(defaultOut)
 	assert.ErrorIs(t, err, os.ErrNotExist, "nothing was measured")
 
+	got = prony(t, "guard", "--baseline", "main", "one.hcl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `--baseline is "main": use auto, required or none`)
+
 	got = prony(t, "guard", "--within", "-1s", "one.hcl")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "--within -1s is below 0")
+}
+
+// Without a baseline build its ratios are not judged, which the first line says. Where it is required there is no verdict.
+func TestGuardWithoutABaselineBuild(t *testing.T) {
+	inFolder(t)
+	write(t, "one.hcl", tiny("one", "100ms", `limit "cycles_per_s" {
+    of_baseline = 0.9
+    because     = "it is"
+  }`))
+	got := prony(t, "guard", "--json", "one.hcl")
+	assert.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "Speed was judged by order-of-magnitude limits only, because baselines/build.hcl does not exist.")
+	assert.Contains(t, got.stderr, "1 not judged")
+	limits := got.document(t).Scenarios[0].Limits
+	require.NotEmpty(t, limits)
+	assert.False(t, limits[0].Judged)
+
+	got = prony(t, "guard", "--baseline", "required", "one.hcl")
+	assert.Equal(t, 2, got.code)
+	write(t, "baselines/build.hcl", buildFile("0123456789abcdef0123456789abcdef01234567"))
+	got = prony(t, "guard", "--baseline", "required", "one.hcl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "the working directory is in no git repository")
+	got = prony(t, "guard", "--baseline", "none", "one.hcl")
+	assert.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "because --baseline none was given")
+}
+
+func buildFile(commit string) string {
+	return fmt.Sprintf("build %q {\n  date    = \"2026-11-28\"\n  because = \"it is first\"\n}\n", commit)
+}
+
+// Both builds are measured beside each other: here the same server twice. What is slower is named, and what is not passes.
+func TestGuardBesideTheBaselineBuild(t *testing.T) {
+	root, commit := sourceRepository(t)
+	folder, err := baselineCache(t.Context(), root, commit)
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.Symlink(queuedBinary, filepath.Join(folder, "queued")))
+	t.Setenv("PRONY_QUEUED", queuedBinary)
+	const limits = `limit "cycles_per_s" {
+    of_baseline = 0.01
+    because     = "the host may stop at any time"
+  }
+  limit "storage_fsyncs_per_cycle" {
+    min     = 1
+    because = "it is broken"
+  }`
+	write(t, "baselines/build.hcl", buildFile(commit))
+	write(t, "duet.hcl", strings.ReplaceAll(tiny("duet", "1s", limits), "driver ", "procs = 1\n    driver "))
+	out, err := exec.CommandContext(t.Context(), pronyBinary, "guard", "--baseline", "required", "--json", "duet.hcl").Output()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, 1, exit.ExitCode(), string(exit.Stderr))
+	d := command{stdout: string(out)}.document(t)
+	require.Len(t, d.Scenarios, 1)
+	limit := d.Scenarios[0].Limits[0]
+	require.NotNil(t, limit.OfBaseline)
+	assert.Equal(t, commit, limit.OfBaseline.Commit)
+	assert.GreaterOrEqual(t, limit.OfBaseline.Pairs, 2)
+	assert.True(t, limit.OK)
+	assert.Contains(t, string(exit.Stderr), fmt.Sprintf("Speed was judged beside baseline build %.7s of 2026-11-28", commit))
+	assert.Contains(t, string(exit.Stderr), "counters of fixed work kept")
+	assert.Contains(t, string(exit.Stderr), "storage_fsyncs_per_cycle 0 is below the floor 1")
+	assert.FileExists(t, d.Scenarios[0].Page)
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// guard runs scenarios one after the other and judges each. One goroutine uses it.
+// guard measures scenarios one after the other and judges each.
 type guard struct {
-	limits *gate.Baselines
-	within time.Duration // 0: no bound
-	now    func() time.Time
-	stderr io.Writer
-	// execute runs a scenario and returns its result and run folder, as run.Execute does.
-	execute func(context.Context, *scenario.Scenario, *run.Place) (*result.Result, string, error)
+	limits   *gate.Baselines
+	within   time.Duration // 0: no bound
+	now      func() time.Time
+	stderr   io.Writer
+	judgedBy string // what speed is judged by
+	// measure measures a scenario as its limits ask for, and judges it.
+	measure func(context.Context, *scenario.Scenario, *run.Place) (guardedRun, error)
 	// alone returns the command that guards a scenario alone.
 	alone func(*scenario.Scenario) string
 
@@ -31,12 +32,16 @@ type guard struct {
 	outcomes []result.Outcome // likewise
 }
 
-// errTimeOver ends a run that is still going on at the end of guard.within.
+// guardedRun is what was measured of one scenario, with its judgement. The result is that of the build under test.
+type guardedRun struct {
+	result *result.Result
+	judged report.Guarded
+}
+
+// errTimeOver ends what is measured at the end of --within.
 var errTimeOver = errors.New("the time for all scenarios is over")
 
-// all runs and judges each scenario. Scenarios that are not measured to their end within guard.within are invalid. Then it repeats once those that
-// are invalid, and those whose broken limits are in doubt (report.Guarded.Doubt). The second verdict stands. Last it runs those that broke a limit
-// once more with profiles, unless their rounds had profiles already. It returns an error if a run has no result for another reason than the time.
+// all measures all scenarios.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
 	if g.within > 0 {
@@ -55,46 +60,9 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		}
 		g.guarded, g.outcomes = append(g.guarded, judged), append(g.outcomes, outcome)
 	}
-	few := g.broke() <= report.DoubtfulMax
-	for i, s := range scenarios {
-		first := g.guarded[i]
-		first.FewBroke = few
-		why := first.Doubt()
-		if why == "" || !g.fits(s) {
-			continue
-		}
-		say(g.stderr, "%s %s, and is run once more", s.Name, why)
-		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios)})
-		if timeOver(ctx, err) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		judged.First = &first
-		g.guarded[i], g.outcomes[i] = judged, outcome
-	}
-	for i, s := range scenarios {
-		if judged := &g.guarded[i]; judged.Verdict == result.Regressed && s.Profiles() == 0 {
-			if err := g.diagnose(ctx, judged, s.Profiled(), &run.Place{Number: i + 1, Of: len(scenarios)}); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
-// broke returns how many scenarios broke a limit.
-func (g *guard) broke() (n int) {
-	for i := range g.guarded {
-		if g.guarded[i].Verdict == result.Regressed {
-			n++
-		}
-	}
-	return n
-}
-
-// expected returns about how long scenarios take one after the other.
 func expected(scenarios []*scenario.Scenario) (sum time.Duration) {
 	for _, s := range scenarios {
 		sum += s.Expected()
@@ -102,17 +70,16 @@ func expected(scenarios []*scenario.Scenario) (sum time.Duration) {
 	return sum
 }
 
-// fits reports whether a run of the scenario is expected to end in time.
-func (g *guard) fits(s *scenario.Scenario) bool {
-	return g.within == 0 || g.took()+s.Expected() <= g.within
+// has reports whether so much time is left.
+func (g *guard) has(length time.Duration) bool {
+	return g.within == 0 || g.took()+length <= g.within
 }
 
-// timeOver reports whether a run failed because guard.within had passed.
 func timeOver(ctx context.Context, err error) bool {
 	return err != nil && errors.Is(context.Cause(ctx), errTimeOver)
 }
 
-// unmeasured returns the judgement of a scenario that was not measured to its end.
+// unmeasured is the judgement of a scenario that was stopped at the end of the time, or not begun.
 func (g *guard) unmeasured(s *scenario.Scenario) (report.Guarded, result.Outcome) {
 	r := &result.Result{
 		Version: result.Version, Scenario: s.Name, Title: s.Title, Manifest: result.Manifest{Scenario: *s}, Verdict: result.Invalid,
@@ -123,20 +90,22 @@ func (g *guard) unmeasured(s *scenario.Scenario) (report.Guarded, result.Outcome
 
 func (g *guard) took() time.Duration { return g.now().Sub(g.began) }
 
-// one runs a scenario and judges the run.
+// one measures and judges a scenario, and renders its page.
 func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place) (report.Guarded, result.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return report.Guarded{}, result.Outcome{}, err
 	}
-	r, folder, err := g.execute(ctx, s, place)
+	m, err := g.measure(ctx, s, place)
 	if err != nil {
 		return report.Guarded{}, result.Outcome{}, err
 	}
-	judged := report.Guarded{Report: gate.Check(g.limits, r), Unsteady: r.Unsteady(), Folder: folder, Alone: g.alone(s)}
+	r, judged := m.result, m.judged
+	judged.Alone = g.alone(s)
 	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
 	r.Warnings = append(r.Warnings, judged.Warnings...)
-	outcome := result.NewOutcome(r, folder)
-	if files, err := report.Render(folder, folder); err != nil { // the figures are stored: what is missing is only how they look
+	outcome := result.NewOutcome(r, judged.Folder)
+	outcome.Limits = judged.Limits()
+	if files, err := report.Render(judged.Folder, judged.Folder); err != nil { // the figures are stored: what is missing is only how they look
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 	} else {
 		outcome.Page = files[0]
@@ -144,39 +113,8 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	return judged, outcome, nil
 }
 
-// diagnose runs a scenario that broke a limit with profiles, for the judgement to say where the time goes. A task at fault in that run counts.
-func (g *guard) diagnose(ctx context.Context, judged *report.Guarded, profiled *scenario.Scenario, place *run.Place) error {
-	if !g.fits(profiled) {
-		judged.NoProfiles = "there was no time left to take profiles"
-		return nil
-	}
-	say(g.stderr, "%s broke a limit, and is run once more with profiles", profiled.Name)
-	r, folder, err := g.execute(ctx, profiled, place)
-	if timeOver(ctx, err) {
-		judged.NoProfiles = "the time for all scenarios was over before profiles were taken"
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	judged.Diagnose(r)
-	judged.Profiles = folder
-	if r.Verdict == result.Incorrect {
-		judged.Verdict = result.Incorrect
-		for _, reason := range r.Reasons {
-			judged.Reasons = append(judged.Reasons, "in the run with profiles: "+reason)
-		}
-	}
-	return nil
-}
-
-// document returns the outcomes of the scenarios that were run, with the last word on each.
-func (g *guard) document() *result.Document {
-	for i, judged := range g.guarded {
-		g.outcomes[i].Verdict, g.outcomes[i].Reasons = judged.Verdict, judged.Reasons
-	}
-	return result.NewDocument(g.outcomes...)
-}
+// document returns the judgements as a script reads them.
+func (g *guard) document() *result.Document { return result.NewDocument(g.outcomes...) }
 
 func (g *guard) judgements() (all []ci.Judgement) {
 	for _, judged := range g.guarded {

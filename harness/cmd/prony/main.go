@@ -61,6 +61,6 @@ Each command prints one JSON document on stdout with --json, also where it fails
 		convertCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), serialCommand(args), hostsCommand(), k6Command())
-	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand())
+	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand(), generatorCommand())
 	return root
 }

@@ -9,6 +9,6 @@ phases {
 invariant "conserved" {}
 invariant "exclusive" {}
 
-# CI runs on shared machines. Limits are relative to references that were measured beside the rounds, so that a neighbour does not break them;
-# what the host did is in the result all the same. The long scenarios are strict.
+# CI runs on shared machines. Speed is judged beside the baseline build, so that a neighbour does not make it red; what the host did is in the
+# result all the same. The long scenarios are strict.
 validity { on_breach = "warn" }

@@ -55,18 +55,17 @@ baseline "smoke" {
     host    = "ci"
   }
   floor "cycle_latency_ms_n" {
-    relative_to = "echo"
-    min         = 0.15
-    because     = "no rate and no CPU time"
+    of_baseline = 1.15
+    because     = "the baseline build breaks it"
   }
   ceiling "server_cpu_us_per_cycle" {
     max     = 1e999
     because = "not finite"
   }
   floor "drain_cycles_per_s" {
-    relative_to = "ecko"
-    min         = 0.15
-    because     = "misspelt"
+    of_baseline = 0.9
+    min         = 15
+    because     = "two bounds"
   }
   ceiling {
     max     = 1
@@ -89,14 +88,21 @@ scenario "smoke" {
 }
 
 baseline "neighbours" {
-  floor "cycles_per_s" {
-    min                     = 2
-    foreign_cpu_percent_max = 101
-    because                 = "no process uses more than all"
+  ceiling "cpu_us_per_cycle" {
+    of_baseline = 0.9
+    because     = "the baseline build breaks it"
   }
   ceiling "lost" {
-    max                     = 0
-    foreign_cpu_percent_max = 10
-    because                 = "a task is lost beside a neighbour too"
+    of_baseline = 1
+    because     = "a task at fault is one too many"
+  }
+  ceiling "decay_percent" {
+    of_baseline = 1.2
+    because     = "it has bounds"
+  }
+  floor "cycles_per_s" {
+    of_baseline = 0.9
+    workload    = "main"
+    because     = "it is of all"
   }
 }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/pronybench/prony/harness/duet"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// The duets of a guard. They are short: what is to be told is a loss of a tenth, and a set of ten scenarios has three minutes.
+const (
+	guardPerLook   = 2
+	guardLooks     = 6
+	guardClosed    = 2 * time.Second
+	guardOpenPairs = 5
+	// guardGeneration is what a generation is expected to take, of three nodes at most.
+	guardGeneration = 6 * time.Second
+	// guardProfiled is how many generations take profiles after a loss, and guardProfiling what they take together.
+	guardProfiled  = 2
+	guardProfiling = 26 * time.Second
+	// guardWork and guardWorkRaft are the cycles of fixed work of a server alone and of a cluster, whose commits wait for several nodes.
+	guardWork     = 15_000
+	guardWorkRaft = 4_000
+)
+
+// guardMeasurer measures the scenarios of a guard: beside the baseline build if there is one and the scenario's limits ask for it.
+type guardMeasurer struct {
+	options run.Options
+	servers *servers
+	base    *baselineServer // nil: there is none
+	guard   *guard
+	worked  map[string]bool // whose fixed work is done, by duet.WorkKey
+}
+
+// measure measures a scenario and judges it.
+func (m *guardMeasurer) measure(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
+	switch {
+	case m.base == nil || !m.guard.limits.NeedsBaseline(s):
+		return m.single(ctx, s, place)
+	case duet.Fits(s) == nil:
+		return m.duet(ctx, s, place)
+	}
+	return m.rounds(ctx, s, place)
+}
+
+// single runs the scenario without a baseline build. One that broke a limit is run once more with profiles.
+func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
+	r, folder, err := m.execute(ctx, s, place)
+	if err != nil {
+		return guardedRun{}, err
+	}
+	judged := report.Guarded{Report: gate.Check(m.guard.limits, r), Folder: folder}
+	if judged.Verdict != result.Regressed || s.Profiles() > 0 {
+		return guardedRun{r, judged}, nil
+	}
+	profiled := s.Profiled()
+	if !m.guard.has(profiled.Expected()) {
+		judged.NoProfiles = "there was no time left to take profiles"
+		return guardedRun{r, judged}, nil
+	}
+	say(m.guard.stderr, "%s broke a limit, and is run once more with profiles", s.Name)
+	again, profiles, err := m.execute(ctx, profiled, &run.Place{Number: place.Number, Of: place.Of})
+	if timeOver(ctx, err) {
+		judged.NoProfiles = "the time for all scenarios was over before profiles were taken"
+		return guardedRun{r, judged}, nil
+	}
+	if err != nil {
+		return guardedRun{}, err
+	}
+	judged.Diagnose(again)
+	judged.Profiles = profiles
+	if again.Verdict == result.Incorrect { // a task at fault counts whenever it is seen
+		judged.Verdict = result.Incorrect
+		for _, reason := range again.Reasons {
+			judged.Reasons = append(judged.Reasons, "in the run with profiles: "+reason)
+		}
+	}
+	return guardedRun{r, judged}, nil
+}
+
+// execute runs a scenario as prony run does.
+func (m *guardMeasurer) execute(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
+	o := m.options
+	o.Server, o.ServerOf, o.Place = m.servers.first(s), m.servers.of, place
+	return run.Execute(ctx, s, o)
+}
+
+// rounds runs the scenario's rounds with both builds in turn.
+func (m *guardMeasurer) rounds(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
+	o := m.options
+	o.Place = place
+	alone := *s
+	alone.References = nil // what both builds measured is compared
+	arms := []run.Arm{{Name: run.Base, Server: m.base.path, Build: &result.Build{Commit: m.base.build.Commit}}, {Name: run.Change, Server: m.servers.first(s)}}
+	measured, err := run.Interleave(ctx, &alone, arms, run.ArmsOptions{Options: o})
+	if err != nil {
+		return guardedRun{}, err
+	}
+	base, change := measured.Arms[0].Result, measured.Arms[1].Result
+	beside := &gate.Beside{Commit: m.base.build.Commit, Pairs: gate.PairsOfRounds(base, change), Last: true}
+	judged := report.Guarded{Report: gate.CheckBeside(m.guard.limits, change, beside), Folder: filepath.Join(measured.Folder, run.Change)}
+	if base.Verdict != result.Pass {
+		judged.Warnings = append(judged.Warnings, fmt.Sprintf("the baseline build was %s: %s", base.Verdict, firstOf(base.Reasons)))
+	}
+	judged.Loss = gate.LossSentence(judged.Report, nil)
+	return guardedRun{change, judged}, nil
+}
+
+func firstOf(reasons []string) string {
+	if len(reasons) == 0 {
+		return "it does not say why"
+	}
+	return reasons[0]
+}
+
+// duet measures both builds beside each other.
+func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
+	generator, err := ownGenerator()
+	if err != nil {
+		return guardedRun{}, err
+	}
+	sides := [2]duet.Side{
+		{Name: run.Base, Servers: []string{m.base.path}, Generator: generator, GeneratorArgs: []string{generatorName}, Build: result.Build{Commit: m.base.build.Commit}},
+		{Name: run.Change, Servers: []string{m.servers.first(s)}, Generator: generator, GeneratorArgs: []string{generatorName}, Build: observe.Build(m.servers.first(s))},
+	}
+	profiled := *s
+	profiled.Captures = s.Profiled().Captures
+	look := &guardLook{measurer: m, verdict: result.Inconclusive}
+	o := duet.Options{
+		Out: m.options.Out, Command: m.options.Command, PerLook: guardPerLook, Looks: guardLooks, Closed: guardClosed, OpenPairs: guardOpenPairs,
+		Seed: uint64(time.Now().UnixNano()), Decided: look.decided, Profiled: look.profiled, ProfileLosses: true,
+		Expected: m.base.expected, NoWork: m.worked[duet.WorkKey(s)], WorkCycles: guardWork,
+	}
+	if s.Topology.Kind == "raft" {
+		o.WorkCycles = guardWorkRaft
+	}
+	say(m.guard.stderr, "%s (%d of %d)", s.Name, place.Number, place.Of)
+	measured, folder, err := measureDuet(m.guard.stderr, func(progress io.Writer) (*result.Duet, string, error) {
+		o.Progress = progress
+		return duet.Measure(ctx, &profiled, sides, o)
+	})
+	if err != nil {
+		return guardedRun{}, err
+	}
+	m.worked[duet.WorkKey(s)] = true
+	r := measured.Result(duet.Change, filepath.Base(folder))
+	judged := report.Guarded{Report: m.judge(measured, true), Folder: folder}
+	for _, g := range measured.Generations {
+		judged.Disturbances += len(g.Marks)
+	}
+	compared := gate.JudgeDuet(measured, 1, gate.DefaultDuetPolicy())
+	compared.Verdict, compared.Reasons = judged.Verdict, judged.Reasons // the limits judge, and the comparison shows
+	if compared, err = described(folder, measured, compared); err != nil {
+		return guardedRun{}, err
+	}
+	judged.Loss = gate.LossSentence(judged.Report, compared)
+	for _, cause := range compared.Causes {
+		judged.Where = append(judged.Where, cause.Sentence)
+	}
+	return guardedRun{r, judged}, result.WriteComparison(folder, compared)
+}
+
+// judge judges a duet by the limits. last says that no more is measured.
+func (m *guardMeasurer) judge(d *result.Duet, last bool) gate.Report {
+	beside := &gate.Beside{Commit: m.base.build.Commit, Pairs: gate.PairsOf(d), Work: d.Work, Last: last}
+	return gate.CheckBeside(m.guard.limits, d.Result(duet.Change, ""), beside)
+}
+
+// guardLook decides after each look at a duet whether more generations are needed.
+type guardLook struct {
+	measurer *guardMeasurer
+	verdict  result.Verdict
+}
+
+func (l *guardLook) decided(d *result.Duet, _ int) bool {
+	last := !l.measurer.guard.has(guardPerLook * guardGeneration)
+	judged := l.measurer.judge(d, last)
+	l.verdict = judged.Verdict
+	return last || !judged.Undecided()
+}
+
+// profiled returns how many profiled generations a loss needs.
+func (l *guardLook) profiled(d *result.Duet) int {
+	l.verdict = l.measurer.judge(d, true).Verdict
+	if l.verdict != result.Regressed || !l.measurer.guard.has(guardProfiling) {
+		return 0
+	}
+	return guardProfiled
+}

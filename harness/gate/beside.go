@@ -1,0 +1,180 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// Pair is what the baseline build and the build under test measured at the same time, or one directly after the other, by the names of the metrics.
+type Pair struct{ Base, Change map[string]float64 }
+
+// Beside is what was measured of the baseline build beside the build under test.
+type Beside struct {
+	Commit string // of the baseline build
+	Pairs  []Pair
+	// Work has the counters of fixed work; nil if another scenario of the same topology has them.
+	Work *result.FixedWork
+	// Last says that no further pair will be measured, so that a limit that is not decided yet must be.
+	Last bool
+}
+
+const (
+	// keptAlpha is the probability with which a limit is said to be kept though the true ratio breaks it.
+	keptAlpha = 0.05
+	// brokenAlpha is the probability with which a build that is as good as the baseline build is said to be worse. A clean run of the smoke
+	// set judges some thirty ratios, and a broken limit takes an estimate beyond the limit besides.
+	brokenAlpha = 0.0005
+	// priorDegrees is what the table of noises is worth: as much as seven pairs of the run itself.
+	priorDegrees = 6
+	// noiseElse is the noise of metrics that the table does not have.
+	noiseElse = 0.05
+)
+
+// noiseOf is the standard deviation of the logarithm of a ratio of identical builds, from pair to pair. The figures are those of the noisier
+// scenarios on a quiet host with two shared CPUs: under a load that others put on the host it is larger, which the pairs themselves tell.
+var noiseOf = map[string]float64{
+	result.CyclesPerS: 0.03, result.ServerCPUUsPerCycle: 0.025, result.ClientCPUUsPerCycle: 0.025,
+}
+
+// PairsOf returns the pairs of a duet: one for each generation that counts.
+func PairsOf(d *result.Duet) (pairs []Pair) {
+	for _, g := range d.Generations {
+		if g.Verdict != result.Pass {
+			continue
+		}
+		p := Pair{Base: map[string]float64{}, Change: map[string]float64{}}
+		for i, into := range []map[string]float64{p.Base, p.Change} {
+			for metric, of := range figureOf {
+				if v, measured := of(g.Sides[i]); measured {
+					into[metric] = v
+				}
+			}
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs
+}
+
+// PairsOfRounds returns the pairs of two builds whose rounds alternated: the timed rounds of each in their order.
+func PairsOfRounds(base, change *result.Result) (pairs []Pair) {
+	of, beside := timedRounds(base), timedRounds(change)
+	for i := range min(len(of), len(beside)) {
+		pairs = append(pairs, Pair{Base: of[i].Metrics, Change: beside[i].Metrics})
+	}
+	return pairs
+}
+
+// ratioLimit is a limit on a ratio while it is judged.
+type ratioLimit struct {
+	limit  Limit
+	ratio  stat.ModeratedRatio
+	values [2][]float64 // of base and change, by pair
+}
+
+// newRatioLimit estimates the ratio that a limit is on. A figure that is missing or not above 0 in any pair is an error: it fails closed.
+func newRatioLimit(l Limit, pairs []Pair) (*ratioLimit, error) {
+	r := &ratioLimit{limit: l}
+	var logs []float64
+	for i, p := range pairs {
+		for side, of := range []map[string]float64{p.Base, p.Change} {
+			v, measured := of[l.Metric]
+			if !measured || !(v > 0) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("%s of the %s is missing or not above 0 in pair %d", l.Metric, sideName(side), i+1)
+			}
+			r.values[side] = append(r.values[side], v)
+		}
+		logs = append(logs, math.Log(p.Change[l.Metric]/p.Base[l.Metric]))
+	}
+	sd, known := noiseOf[l.Metric]
+	if !known {
+		sd = noiseElse
+	}
+	var err error
+	r.ratio, err = stat.NoisePrior{SD: sd, Degrees: priorDegrees}.Moderate(logs)
+	return r, err
+}
+
+// kept reports whether the ratio keeps the limit, up to keptAlpha.
+func (r *ratioLimit) kept() bool {
+	if r.limit.Kind == Floor {
+		return r.ratio.Lower(keptAlpha) >= r.limit.Value
+	}
+	return r.ratio.Upper(keptAlpha) <= r.limit.Value
+}
+
+// holds reports whether the estimate keeps the limit.
+func (r *ratioLimit) holds() bool {
+	if r.limit.Kind == Floor {
+		return r.ratio.Center() >= r.limit.Value
+	}
+	return r.ratio.Center() <= r.limit.Value
+}
+
+// worse reports whether the build is certainly worse than the baseline build, up to brokenAlpha.
+func (r *ratioLimit) worse() bool {
+	if r.limit.Kind == Floor {
+		return r.ratio.Upper(brokenAlpha) < 1
+	}
+	return r.ratio.Lower(brokenAlpha) > 1
+}
+
+// judgeRatio judges a limit that is a ratio to the baseline build.
+//
+//   - It is kept where a break of it is excluded at the level of 95 %.
+//   - It is broken where the estimate is beyond it, and chance does not explain a loss at all at the level of 99.95 %.
+//   - Otherwise more pairs are needed. After the last one the estimate decides that it is kept; an estimate beyond the limit that chance may
+//     explain is inconclusive.
+func judgeRatio(l Limit, beside *Beside) Finding {
+	f := Finding{Metric: l.Metric, Kind: l.Kind, Limit: l.Value, Because: l.Because, Judged: true}
+	if beside == nil {
+		f.Judged, f.noBaseline = false, true
+		f.Sentence = l.name() + " is not judged: no baseline build was measured beside this one"
+		return f
+	}
+	r, err := newRatioLimit(l, beside.Pairs)
+	if err != nil {
+		f.Sentence = fmt.Sprintf("%s can't be judged: %v: %s", l.Metric, err, l.Because)
+		return f
+	}
+	change := middle(r.values[1])
+	f.Value = &change
+	f.OfBaseline = &result.BaselineRatio{
+		Commit: beside.Commit, Base: middle(r.values[0]), Ratio: r.ratio.Center(), Low: r.ratio.Lower(0.025), High: r.ratio.Upper(0.025), Pairs: r.ratio.N,
+	}
+	f.Margin = margin(l, r.ratio.Center())
+	says := fmt.Sprintf("%s is %s of baseline %.7s, where the %s is %s", l.Metric, shownRatio(f.OfBaseline), beside.Commit, l.Kind, render.Digits(l.Value, 3))
+	switch {
+	case r.kept():
+		f.OK, f.Sentence = true, says
+	case !r.holds() && r.worse():
+		f.Sentence = says + ": " + l.Because
+	case !beside.Last:
+		f.Inconclusive, f.undecided = true, true
+		f.Sentence = says + ", which more pairs must decide"
+	case r.holds():
+		f.OK, f.Sentence = true, says+", by its estimate"
+	default:
+		f.Inconclusive = true
+		f.Sentence = says + ", which chance may explain: " + l.Because
+	}
+	return f
+}
+
+// shownRatio is a ratio with its interval.
+func shownRatio(r *result.BaselineRatio) string {
+	return fmt.Sprintf("%s (%s to %s)", render.Digits(r.Ratio, 3), render.Digits(r.Low, 3), render.Digits(r.High, 3))
+}
+
+// Undecided reports whether further pairs are needed before the limits of the report's scenario are decided.
+func (r Report) Undecided() bool {
+	for _, f := range r.Findings {
+		if f.undecided {
+			return true
+		}
+	}
+	return false
+}

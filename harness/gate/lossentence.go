@@ -1,0 +1,77 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// lossVerbs say what a build does with a metric, before the ratio and after it.
+var lossVerbs = map[string][2]string{
+	result.CyclesPerS:                {"completes", "of the cycles of"},
+	result.DrainCyclesPerS:           {"drains", "of the tasks per second of"},
+	result.ServerCPUUsPerCycle:       {"takes", "times the server CPU time per cycle of"},
+	result.ClientCPUUsPerCycle:       {"takes", "times the client CPU time per cycle of"},
+	result.CycleLatencyMs + "_p50":   {"has", "times the median latency under open load of"},
+	result.CycleLatencyMs + "_p99":   {"has", "times the p99 latency under open load of"},
+	result.ServerRSSMBMax:            {"uses", "times the memory of"},
+	result.StorageFsyncsPerCycle:     {"makes", "times the fsyncs per cycle of"},
+	result.ServerAllocBytesPerCycle:  {"allocates", "times the bytes per cycle of"},
+	result.EnqueueLatencyMs + "_p50": {"has", "times the median latency of an enqueue of"},
+}
+
+// LossSentence says in one sentence how far the broken ratios of a report are from the baseline build's, and where most of the loss is, as far as the
+// comparison of both builds tells. It returns "" if no ratio is broken. compared may be nil.
+func LossSentence(r Report, compared *result.Comparison) string {
+	var broken []Finding
+	for _, f := range r.Findings {
+		if f.Judged && !f.OK && f.OfBaseline != nil && !f.ofWork {
+			broken = append(broken, f)
+		}
+	}
+	if len(broken) == 0 {
+		return ""
+	}
+	of := func(f Finding) string {
+		verb, known := lossVerbs[f.Metric]
+		if !known {
+			verb = [2]string{"has", "times the " + f.Metric + " of"}
+		}
+		return fmt.Sprintf("%s %s %s", verb[0], shownRatio(f.OfBaseline), verb[1])
+	}
+	parts := make([]string, 0, len(broken))
+	for _, f := range broken {
+		parts = append(parts, of(f))
+	}
+	text := fmt.Sprintf("%s: this build %s baseline %.7s", r.Scenario, strings.Join(parts, " it, and "), broken[0].OfBaseline.Commit)
+	if where := lossIn(compared); where != "" {
+		text += "; " + where
+	}
+	return text
+}
+
+// lossIn names the function that takes most of what the servers' CPU time per cycle rose by, or else the first cause that was found.
+func lossIn(c *result.Comparison) string {
+	if c == nil {
+		return ""
+	}
+	lost := 0.0
+	for _, d := range c.Metrics {
+		if d.Metric == result.ServerCPUUsPerCycle {
+			lost = d.Change.Median - d.Base.Median
+		}
+	}
+	for _, cause := range c.Causes {
+		for _, d := range c.Profiles {
+			if more := (d.Change - d.Base) / 1e3; cause.Kind == causeCPU && d.Function == cause.Name && d.Node != result.GeneratorNode && d.Kind == "cpu" && lost > 0 {
+				return fmt.Sprintf("most of the loss is in %s (+%s of %s µs)", render.Function(d.Function), render.Digits(more, 2), render.Digits(lost, 2))
+			}
+		}
+	}
+	if len(c.Causes) > 0 {
+		return c.Causes[0].Sentence
+	}
+	return ""
+}

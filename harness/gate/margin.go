@@ -1,0 +1,34 @@
+package gate
+
+import (
+	"math"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// margin returns the relative distance of a value from its limit, negative if the limit is violated; nil for a limit of 0.
+func margin(l Limit, value float64) *float64 {
+	if l.Value == 0 || math.IsInf(l.Value, 0) {
+		return nil
+	}
+	m := (value - l.Value) / l.Value
+	if l.Kind == Ceiling {
+		m = -m
+	}
+	if !finite(m) {
+		return nil
+	}
+	return &m
+}
+
+// Limits returns the limits of the report as a document of runs has them.
+func (r *Report) Limits() []result.JudgedLimit {
+	var all []result.JudgedLimit
+	for _, f := range r.Findings {
+		all = append(all, result.JudgedLimit{
+			Metric: f.Metric, Point: f.Point, Workload: f.Workload, Kind: string(f.Kind), Limit: f.Limit,
+			Value: f.Value, Margin: f.Margin, OfBaseline: f.OfBaseline, Judged: f.Judged, OK: f.OK,
+		})
+	}
+	return all
+}
