@@ -12,8 +12,8 @@
 //   - A party (party, processes) is what a generation runs of one side, and cpus says on which CPUs.
 //   - What the servers counted in the closed phase, such as the times of their stages, is read before and after it (stages).
 //   - Profiles are taken in generations of their own, after the others (profiled).
-//   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge). Those in which the kernel maps the program
-//     code of both sides differently are dropped too (code).
+//   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge).
+//   - The processes of both sides have small pages only, so that the kernel maps the program code of both alike (code).
 //
 // Package duet measures and does not judge the change: package gate does.
 package duet

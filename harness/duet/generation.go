@@ -89,7 +89,7 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 	}
 	g.Signals = &signals
 	c.judge(g)
-	c.checkCode(g, parties)
+	c.readCode(g, parties)
 	return c.finish(ctx, g, parties)
 }
 

@@ -54,7 +54,7 @@ func (c *conductor) sweep(ctx context.Context, g *result.Generation, parties [2]
 	}
 	c.judge(g)
 	c.checkPoints(g)
-	c.checkCode(g, parties)
+	c.readCode(g, parties)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 	}
 	cluster, err := topology.Start(ctx, topology.Config{
 		Binary: s.Servers[g.Layout], Dir: c.folder.File(dataDir), LogPath: log("server"), Topology: c.scenario.Topology, Env: s.Env,
-		CPUs: cpus.Servers,
+		CPUs: cpus.Servers, SmallPages: true,
 	})
 	if err != nil {
 		return nil, err
@@ -55,7 +55,9 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 		p.conserved = p.conserved || i.Kind == scenario.Conserved
 	}
 	address, http := cluster.Addresses()
-	p.command = generator.Command{Binary: s.Generator, Args: s.GeneratorArgs, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
+	p.command = generator.Command{
+		Binary: s.Generator, Args: s.GeneratorArgs, Env: s.GeneratorEnv, CPUs: cpus.Generator, SmallPages: true, LogPath: log("generator"),
+	}
 	points := c.scenario.Plan()
 	for i, point := range points {
 		w := point.Workloads[0]

@@ -1,5 +1,5 @@
 // Package hosts makes hosts out of one machine: each has a network namespace, an address and a link to the others that is as slow, as
-// lossy and as narrow as a scenario says. Servers are started on them, see proc.StartIn.
+// lossy and as narrow as a scenario says. Servers are started on them, see proc.Settings.
 //
 //	 load generator (the network namespace of this process, 198.18.1.1)
 //	    │veth          │veth          │veth            no added delay

@@ -32,25 +32,29 @@ type Process struct {
 // it: were the thread to end, the process would be killed. So the process is started on a thread of its own, which ends when the process
 // was reaped. The process also gets a group of its own, because Ctrl-C in a terminal goes to the whole group in front: the
 // harness gets it alone, and ends the process in its own order.
-func Start(cmd *exec.Cmd) (*Process, error) { return StartOn(nil, cmd) }
+func Start(cmd *exec.Cmd) (*Process, error) { return StartWith(Settings{}, cmd) }
 
-// StartOn is Start of a process that may use some CPUs only, and so may all that it starts. Without CPUs the process may use those
-// that this one may.
-func StartOn(cpus []int, cmd *exec.Cmd) (*Process, error) { return StartIn(nil, cpus, cmd) }
+// Settings replace what a process would inherit from this one. Its own children inherit them in
+// turn.
+type Settings struct {
+	CPUs       []int    // the only ones that the process may use; empty means those that this process may use
+	Namespace  *os.File // the network namespace, which stays the caller's; nil means that of this process
+	SmallPages bool     // the kernel maps program code and memory by small pages only, see inSmallPages
+}
 
-// StartIn is StartOn of a process in a network namespace, an open file that stays the caller's. A nil namespace is that of this process.
-func StartIn(namespace *os.File, cpus []int, cmd *exec.Cmd) (*Process, error) {
+// StartWith is Start with settings.
+func StartWith(s Settings, cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error, 1)
 	// The thread may be confined and in another namespace from now on.
 	OnThread(func() {
-		err := confine(cpus)
+		err := confine(s.CPUs)
 		if err == nil {
-			err = enter(namespace)
+			err = enter(s.Namespace)
 		}
 		if err == nil {
-			err = cmd.Start()
+			err = inPages(s.SmallPages, cmd.Start)
 		}
 		started <- err
 		if err != nil {

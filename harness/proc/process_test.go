@@ -21,17 +21,28 @@ import (
 // started is a process that takes steps, and what it says, a line each.
 func started(t *testing.T, steps ...string) (*Process, *bufio.Reader) {
 	t.Helper()
-	return startedAs(t, itself(t), steps...)
+	return startedWith(t, Settings{}, steps...)
+}
+
+// startedWith is such a process with settings.
+func startedWith(t *testing.T, s Settings, steps ...string) (*Process, *bufio.Reader) {
+	t.Helper()
+	return startedSo(t, s, itself(t), steps...)
 }
 
 // startedAs is such a process, called by a name of the test binary.
 func startedAs(t *testing.T, name string, steps ...string) (*Process, *bufio.Reader) {
 	t.Helper()
+	return startedSo(t, Settings{}, name, steps...)
+}
+
+func startedSo(t *testing.T, s Settings, name string, steps ...string) (*Process, *bufio.Reader) {
+	t.Helper()
 	said, stdout, err := os.Pipe()
 	require.NoError(t, err)
 	cmd := exec.Command(name, steps...)
 	cmd.Stdout, cmd.Stderr = stdout, os.Stderr
-	p, err := Start(cmd)
+	p, err := StartWith(s, cmd)
 	require.NoError(t, stdout.Close())
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -82,7 +93,7 @@ func TestProcessOnSomeCPUs(t *testing.T) {
 		return strings.TrimSpace(list)
 	}
 	confined := exec.Command(itself(t), "hang")
-	p, err := StartOn([]int{last}, confined)
+	p, err := StartWith(Settings{CPUs: []int{last}}, confined)
 	require.NoError(t, err)
 	assert.Equal(t, strconv.Itoa(last), allowed(p))
 	free, said := started(t, "obey 0")
@@ -91,7 +102,7 @@ func TestProcessOnSomeCPUs(t *testing.T) {
 	assert.Equal(t, before, after)
 	require.NoError(t, p.Kill())
 
-	_, err = StartOn([]int{64*len(before) - 1}, exec.Command(itself(t), "hang"))
+	_, err = StartWith(Settings{CPUs: []int{64*len(before) - 1}}, exec.Command(itself(t), "hang"))
 	require.ErrorContains(t, err, "confine it to the CPUs [1023]")
 	require.NoError(t, unix.SchedGetaffinity(0, &after))
 	assert.Equal(t, before, after)

@@ -75,9 +75,9 @@ func selfTestTargets(p *page, t *gate.SelfTest) {
 	}
 	rows = append(rows, counterTargets(t)...)
 	p.table([]string{"figure", ">to reach", ">independent trials", ">bound", ">drawn trials"}, rows)
-	p.paragraph("Checked pieces know of each generation how the kernel maps the program code of both sides, and a generation in which it maps them" +
-		" differently does not count. The same program takes more CPU time in small pages than in large ones. Older pieces do not know it, and" +
-		" count in all other rows.")
+	p.paragraph("Checked pieces know of each generation how the kernel mapped the program code of both sides. The same program takes more CPU time" +
+		" in small pages than in large ones. In these pieces a generation with different shares of large pages did not count, or all processes" +
+		" were to have small pages only. Older pieces do not know it, and count in all other rows.")
 }
 
 // countTrials returns the number of independent trials of one look.

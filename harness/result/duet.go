@@ -119,14 +119,6 @@ type CodePages struct {
 	LargeMB    float64 `json:"large_pages_mb"` // the part of it that was mapped by large pages, of 2 MiB on amd64
 }
 
-// LargeShare returns LargeMB divided by ResidentMB. It returns 0 if no code was in memory.
-func (c CodePages) LargeShare() float64 {
-	if c.ResidentMB <= 0 {
-		return 0
-	}
-	return c.LargeMB / c.ResidentMB
-}
-
 // DuetLatency is the response time of a cycle from its intended start. Arrivals that were not finished at the end of their slice count with
 // the time that they had waited until then.
 type DuetLatency struct {

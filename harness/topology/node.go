@@ -60,7 +60,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", procs))
 	}
 	began := time.Now()
-	child, err := startProcess(command, env, config.CPUs, s.namespace, log)
+	child, err := startProcess(command, env, log, proc.Settings{CPUs: config.CPUs, Namespace: s.namespace, SmallPages: config.SmallPages})
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {

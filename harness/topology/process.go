@@ -24,11 +24,10 @@ type life interface {
 	CPU() time.Duration
 }
 
-// startProcess starts command on some CPUs, or on all without any, in a network namespace, or in this process's if that is nil, with both of
-// its outputs going to log.
-func startProcess(command, env []string, cpus []int, namespace, log *os.File) (*proc.Process, error) {
+// startProcess starts command with both of its outputs going to log.
+func startProcess(command, env []string, log *os.File, settings proc.Settings) (*proc.Process, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(proc.Environ("QUEUED_"), env...) // a scenario says all that counts
 	cmd.Stdout, cmd.Stderr = log, log
-	return proc.StartIn(namespace, cpus, cmd)
+	return proc.StartWith(settings, cmd)
 }

@@ -22,6 +22,8 @@ type Config struct {
 	// Resume; "" keeps nothing.
 	Keep string
 	CPUs []int // that the server processes may use, all of them together; without any all that this process may
+	// SmallPages has the kernel map the server processes by small pages only, see proc.Settings.
+	SmallPages bool
 
 	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
 	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s

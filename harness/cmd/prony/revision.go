@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pronybench/prony/harness/duet"
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -25,6 +29,10 @@ const (
 	// layouts are in how many orders the functions of a server are linked. The order decides which functions share a line of the
 	// instruction cache, which alone can cost a percent or two: with one order that would be taken for the change.
 	layouts = 4
+
+	// linked leaves debug information out, which nothing here reads: it is half of the linker's
+	// work, and changes neither code nor data.
+	linked = "-ldflags=-w"
 )
 
 // builder builds servers and generators from revisions of the repository, in a temporary folder. close must be called.
@@ -135,7 +143,7 @@ func (b *builder) server(ctx context.Context, s source, layout int) (path string
 	path = filepath.Join(b.dir, s.name, "queued")
 	if layout > 0 {
 		path += fmt.Sprintf("-%d", layout)
-		link := fmt.Sprintf("-ldflags=-randlayout=%d", layout)
+		link := fmt.Sprintf("%s -randlayout=%d", linked, layout)
 		if layout > layouts {
 			link += " -funcalign=64"
 		}
@@ -153,27 +161,40 @@ func (b *builder) server(ctx context.Context, s source, layout int) (path string
 
 // side builds what a duet runs of a source, except the generator.
 func (b *builder) side(ctx context.Context, s source) (duet.Side, error) {
-	side := duet.Side{Name: s.name, Build: s.build}
-	for layout := 1; layout <= layouts; layout++ {
-		path, err := b.server(ctx, s, layout)
-		if err != nil {
-			return side, err
-		}
-		side.Servers = append(side.Servers, path)
+	side := duet.Side{Name: s.name, Build: s.build, Servers: make([]string, layouts)}
+	build := func(i int) (err error) {
+		side.Servers[i], err = b.server(ctx, s, 1+i)
+		return err
 	}
-	return side, nil
+	if err := build(0); err != nil { // it compiles, and the others only link
+		return side, err
+	}
+	return side, concurrently(layouts-1, runtime.GOMAXPROCS(0), func(i int) error { return build(1 + i) })
 }
 
-// generators builds the load generator of both sides: that of this tree's harness, with the engine's client of each side. If that does not
-// compile for one of them, both get this tree's client, and the warning says so.
-func (b *builder) generators(ctx context.Context, sources [2]source, sides *[2]duet.Side) (warning string, err error) {
-	for i, s := range sources {
-		if sides[i].Generator, err = b.generator(ctx, s); err != nil {
-			break
-		}
-		sides[i].OwnClient = true
+// concurrently calls do with 0 to n-1, at most limit of them at the same time, and returns the
+// first error by number.
+func concurrently(n, limit int, do func(i int) error) error {
+	errs := make([]error, n)
+	running := make(chan struct{}, limit)
+	var all sync.WaitGroup
+	for i := range n {
+		running <- struct{}{}
+		all.Go(func() {
+			defer func() { <-running }()
+			errs[i] = do(i)
+		})
 	}
-	if err == nil || ctx.Err() != nil {
+	all.Wait()
+	return cmp.Or(errs...)
+}
+
+// generators builds the load generator of both sides: that of this tree's harness, with the
+// engine's client of each side. Sides with the same client and the same dependencies share one
+// file. If the generator does not compile for one side, both get this tree's client, and the
+// warning says so.
+func (b *builder) generators(ctx context.Context, sources [2]source, sides *[2]duet.Side) (warning string, err error) {
+	if err = b.ownGenerators(ctx, sources, sides); err == nil || ctx.Err() != nil {
 		return "", err
 	}
 	warning = fmt.Sprintf("both sides have the client of the working tree, so that a change of the client is not measured: %v", err)
@@ -191,6 +212,29 @@ func (b *builder) generators(ctx context.Context, sources [2]source, sides *[2]d
 	return warning, nil
 }
 
+// ownGenerators builds the load generator with the client of each side. The go command does not
+// link again what a file that it is to write already has, so it starts from a copy of the base's.
+func (b *builder) ownGenerators(ctx context.Context, sources [2]source, sides *[2]duet.Side) error {
+	base, err := b.generator(ctx, sources[duet.Base])
+	if err != nil {
+		return err
+	}
+	if _, err := newCopies(filepath.Join(b.dir, sources[duet.Change].name), []string{base}); err != nil {
+		return err
+	}
+	change, err := b.generator(ctx, sources[duet.Change])
+	if err != nil {
+		return err
+	}
+	if observe.Binary(change) == observe.Binary(base) {
+		change = base
+	}
+	for i, path := range []string{duet.Base: base, duet.Change: change} {
+		sides[i].Generator, sides[i].OwnClient = path, true
+	}
+	return nil
+}
+
 // generator builds the load generator of this tree's harness with a source's engine.
 func (b *builder) generator(ctx context.Context, s source) (path string, err error) {
 	path = filepath.Join(b.dir, s.name, "generator")
@@ -200,7 +244,7 @@ func (b *builder) generator(ctx context.Context, s source) (path string, err err
 	if err := b.workspace(ctx, workspace, harness, filepath.Join(s.dir, "engine")); err != nil {
 		return "", fmt.Errorf("build the generator with the client of %s: %w", s.name, err)
 	}
-	return path, b.compile(ctx, s, harness, "./cmd/generator", path, workspace)
+	return path, b.compile(ctx, s, harness, "./cmd/generator", path, workspace, linked)
 }
 
 // workspace writes a Go workspace of modules, with the checksums of the repository's.

@@ -10,8 +10,10 @@ import (
 // newCopies copies servers into a folder that it makes, and returns the paths of the copies. The copies are synced to the disk when it
 // returns, so that they are not written back during a measurement.
 //
-// The kernel caches a file that was just written in large pages. If it drops the file from memory and reads it again, the pages are small, and
-// the server takes more CPU time. Both sides therefore run from files that were written together and are used equally often.
+// The kernel caches a file that was just written in large pages. If it drops the file from memory
+// and reads it again, the pages are small. A duet has the kernel map both by small pages, which
+// kernels before Linux 6.12 may not do. Both sides therefore run from files that were written
+// together and are used equally often.
 func newCopies(folder string, servers []string) (copies []string, err error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("make a folder for copies of the servers: %w", err)

@@ -45,6 +45,8 @@ type Command struct {
 	Env     []string // "NAME=value", added to this process's environment
 	CPUs    []int    // that the process may use; without any all that this process may
 	LogPath string   // where the process's errors go; appended to
+	// SmallPages has the kernel map the process by small pages only, see proc.Settings.
+	SmallPages bool
 }
 
 // Start starts a process, which errors call by a name. The caller must call End or Kill.
@@ -76,7 +78,7 @@ func (c Command) start() (*Process, error) {
 	defer func() { _ = childOut.Close() }()
 	cmd := exec.Command(c.Binary, c.Args...)
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), c.Env...), childIn, childOut, log
-	child, err := proc.StartOn(c.CPUs, cmd)
+	child, err := proc.StartWith(proc.Settings{CPUs: c.CPUs, SmallPages: c.SmallPages}, cmd)
 	if err != nil {
 		_, _ = in.Close(), out.Close()
 		return nil, err
