@@ -1,0 +1,168 @@
+package baselinebuild
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+const (
+	bytesMax = 1 << 20 // of a file: some thousand builds
+	// TextMax bounds the bytes of each text.
+	TextMax = 1000
+)
+
+var (
+	fileNames  = hclfile.Names{Blocks: []string{"build"}}
+	buildBlock = hclfile.Inner{
+		Names: hclfile.Names{Attributes: []string{"date", "because", "accept_creep"}, Blocks: []string{"ratio"}},
+		Label: "commit", Example: `build "COMMIT" { date = "2026-11-28"  because = "..." }`, Required: true,
+	}
+	ratioBlock = hclfile.Inner{
+		Names: hclfile.Names{Any: true},
+		Label: "scenario", Example: `ratio "SCENARIO" { cycles_per_s = 1.012 }`,
+	}
+	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+)
+
+// Read reads the file at path. If anything is wrong with it the error is a *hclfile.Diagnostics that holds everything that is.
+func Read(path string) (*File, error) {
+	r := newReader()
+	return read(r, r.File(path, fileNames))
+}
+
+// parse is Read for a text in memory.
+func parse(name string, src []byte) (*File, error) {
+	r := newReader()
+	return read(r, r.Source(name, src, fileNames))
+}
+
+// newReader returns a reader whose longest line fits a text of TextMax bytes and its escapes.
+func newReader() *hclfile.Reader {
+	return &hclfile.Reader{BytesMax: bytesMax, LineBytesMax: 3 * TextMax}
+}
+
+func read(r *hclfile.Reader, root *hclfile.Block) (*File, error) {
+	f := &File{}
+	if root != nil {
+		for _, b := range root.Blocks("build", buildBlock) {
+			before := b.Problems()
+			f.Builds = append(f.Builds, readBuild(b, f.Builds))
+			if b.Problems() == before {
+				f.checkCreep(b)
+			}
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// readBuild reads build "COMMIT" { ... }, which stands behind earlier ones.
+func readBuild(b *hclfile.Block, earlier []Build) Build {
+	build := Build{
+		Commit: b.Label(), Date: readDate(b), Because: readText(b, "because", true), Ratios: readRatios(b), AcceptCreep: readText(b, "accept_creep", false),
+	}
+	if !commitID.MatchString(build.Commit) {
+		b.LabelProblem(fmt.Sprintf("%q is not the full id of a commit", build.Commit), "write all 40 digits, as `git rev-parse REVISION` prints them")
+	}
+	if len(earlier) == 0 {
+		if len(build.Ratios) > 0 {
+			b.Problem("the first build has ratios, and there is no build before it", "remove them")
+		}
+		return build
+	}
+	last := earlier[len(earlier)-1]
+	switch {
+	case build.Commit == last.Commit:
+		b.LabelProblem("the build before is of the same commit", "keep one of the two")
+	case !b.HasBlock("ratio"):
+		b.Problem(fmt.Sprintf("%s has no ratios to the build before", b), "measure them by `prony baseline move`, which writes the block")
+	}
+	if build.Date != "" && build.Date < last.Date {
+		b.AttrProblem("date", fmt.Sprintf("date is %s, and the build before is of %s", build.Date, last.Date), "builds are in the order of their dates, the oldest first")
+	}
+	return build
+}
+
+func readText(b *hclfile.Block, name string, required bool) string {
+	return b.Text(name, hclfile.TextSpec{MaxBytes: TextMax, Required: required, Example: "..."})
+}
+
+// readDate returns the date. It returns "" after noting a problem.
+func readDate(b *hclfile.Block) string {
+	text := readText(b, "date", true)
+	if text == "" {
+		return ""
+	}
+	if _, err := time.Parse(time.DateOnly, text); err != nil {
+		b.AttrProblem("date", fmt.Sprintf("date is %q, which is not a date", text), `write it as "2026-11-28"`)
+		return ""
+	}
+	return text
+}
+
+// readRatios reads the blocks ratio "SCENARIO" { METRIC = RATIO ... } of a build.
+func readRatios(build *hclfile.Block) (all []Ratio) {
+	first := map[string]string{}
+	for _, b := range build.Blocks("ratio", ratioBlock) {
+		scenario := b.Label()
+		if !hclfile.IsName(scenario) {
+			b.LabelProblem(fmt.Sprintf("%q is not the name of a scenario", scenario), hclfile.NameRule)
+		}
+		if where, twice := first[scenario]; twice {
+			b.LabelProblem(fmt.Sprintf("scenario %q has ratios twice", scenario), "the first are at "+where+"; keep one of the two")
+		}
+		first[scenario] = b.Where()
+		all = append(all, readMetrics(b, scenario)...)
+	}
+	return all
+}
+
+// readMetrics reads the ratios of a scenario.
+func readMetrics(b *hclfile.Block, scenario string) (all []Ratio) {
+	for _, kind := range b.Kinds() {
+		b.Problem(fmt.Sprintf("%s holds a block %q, and ratios are attributes", b, kind), "write "+ratioBlock.Example)
+	}
+	names := b.Attributes()
+	if len(names) == 0 {
+		b.Problem(fmt.Sprintf("%s is empty", b), "write "+ratioBlock.Example)
+	}
+	for _, name := range names {
+		if place(name) < 0 {
+			b.AttrProblem(name, fmt.Sprintf("unknown metric %q", name), hclfile.Suggest(name, Metrics()))
+			continue
+		}
+		v, ok := b.Number(name, hclfile.NumberSpec{Example: "1.012"})
+		switch {
+		case !ok:
+		case !InRange(v):
+			b.AttrProblem(name, fmt.Sprintf("%s is %v; a ratio is from %v to %v", name, v, RatioMin, RatioMax), "")
+		default:
+			all = append(all, Ratio{Scenario: scenario, Metric: name, Value: v})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Ratio) int { return place(a.Metric) - place(b.Metric) })
+	return all
+}
+
+// checkCreep notes a fall below CreepShare by the last build without accept_creep, and accept_creep without a fall.
+func (f *File) checkCreep(b *hclfile.Block) {
+	fallen := f.Fallen()
+	switch accepted := f.Current().AcceptCreep != ""; {
+	case len(fallen) > 0 && !accepted:
+		var names []string
+		for _, p := range fallen {
+			names = append(names, fmt.Sprintf("%s of %s to %.3f", p.Metric, p.Scenario, p.Share))
+		}
+		b.Problem(fmt.Sprintf("%s takes products below %v of their best: %s", b, CreepShare, strings.Join(names, ", ")),
+			`undo what made it slower, or say why it is accepted: accept_creep = "..."`)
+	case len(fallen) == 0 && accepted:
+		b.AttrProblem("accept_creep", fmt.Sprintf("no product falls below %v of its best: accept_creep accepts nothing", CreepShare), "remove accept_creep")
+	}
+}

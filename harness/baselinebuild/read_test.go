@@ -1,0 +1,70 @@
+package baselinebuild
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
+
+func TestRead(t *testing.T) {
+	f, err := parse("build.hcl", []byte(`
+build "1111111111111111111111111111111111111111" {
+  date    = "2026-11-28"
+  because = "the first"
+}
+build "2222222222222222222222222222222222222222" {
+  date    = "2026-12-01"
+  because = "frames are \"smaller\""
+  ratio "smoke" {
+    stream_frames_per_cycle = 2
+    server_cpu_us_per_cycle = 0.988
+    cycles_per_s            = 1.012
+  }
+  ratio "raft" { cycles_per_s = 0.94 }
+  accept_creep = "safety"
+}
+`))
+	require.NoError(t, err)
+	assert.Equal(t, []Build{
+		{Commit: "1111111111111111111111111111111111111111", Date: "2026-11-28", Because: "the first"},
+		{
+			Commit: "2222222222222222222222222222222222222222", Date: "2026-12-01", Because: `frames are "smaller"`, AcceptCreep: "safety",
+			Ratios: []Ratio{
+				{"smoke", "cycles_per_s", 1.012},
+				{"smoke", "server_cpu_us_per_cycle", 0.988},
+				{"smoke", "stream_frames_per_cycle", 2},
+				{"raft", "cycles_per_s", 0.94},
+			},
+		},
+	}, f.Builds)
+	assert.Equal(t, f.Builds[1], f.Current())
+}
+
+// All that is wrong with a file is in one error.
+func TestReadDiagnostics(t *testing.T) {
+	f, err := Read("testdata/bad.hcl")
+	require.Nil(t, f)
+	var d *hclfile.Diagnostics
+	require.ErrorAs(t, err, &d)
+	const path = "testdata/bad.golden"
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(err.Error()+"\n"), 0o644))
+	}
+	want, readErr := os.ReadFile(path)
+	require.NoError(t, readErr)
+	assert.Equal(t, string(want), err.Error()+"\n", "run with -rewrite and read the difference")
+}
+
+func TestReadRefusesWhatHasNoBuild(t *testing.T) {
+	_, err := parse("build.hcl", []byte("# nothing\n"))
+	require.ErrorContains(t, err, `the file has no build block`)
+	_, err = Read("testdata/absent.hcl")
+	require.ErrorContains(t, err, "testdata/absent.hcl: cannot be read")
+}
