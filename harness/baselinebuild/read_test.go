@@ -13,6 +13,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
 
+// The file of this repository is sound.
+func TestFileOfTheRepository(t *testing.T) {
+	f, err := Read("../../baselines/" + FileName)
+	require.NoError(t, err)
+	assert.Equal(t, "4e7acbc4eff07ad4f44e3292ae640db8c880c679", f.Builds[0].Commit)
+}
+
 func TestRead(t *testing.T) {
 	f, err := parse("build.hcl", []byte(`
 build "1111111111111111111111111111111111111111" {
