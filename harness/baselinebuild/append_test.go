@@ -84,7 +84,7 @@ func TestAppendRefuses(t *testing.T) {
 		"cycles_per_s of smoke is 0;":              func(b *Build) { b.Ratios[0].Value = 0 },
 		"cycles_per_s of smoke is 2e+06":           func(b *Build) { b.Ratios[0].Value = 2e6 },
 		"cycles_per_s of smoke to 0.940":           func(b *Build) { b.Ratios[0].Value = 0.94 },
-		"so there is nothing to accept":            func(b *Build) { b.AcceptCreep = "x" },
+		"accept_creep accepts nothing":             func(b *Build) { b.AcceptCreep = "x" },
 		`is not the name of a scenario`:            func(b *Build) { b.Ratios[0].Scenario = "a b" },
 		`scenario "smoke" has ratios twice`:        func(b *Build) { b.Ratios = append(b.Ratios, Ratio{"raft", "cycles_per_s", 1}, b.Ratios[0]) },
 		`accept_creep is longer than 1000 bytes`:   func(b *Build) { b.AcceptCreep = strings.Repeat("x", 1001) },

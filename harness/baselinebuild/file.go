@@ -2,7 +2,7 @@
 // whenever that commit changed.
 //
 // The file has one block per baseline build, oldest first; the last one is in force. Each block but the first holds the ratios of its
-// build to the one before, measured beside each other. [File.Products] multiplies them, so that many small losses show as one.
+// build to the previous one, measured as a duet. [File.Products] multiplies them: many small losses add up to one that shows.
 //
 // [Read] reports everything wrong with the file at once. [Append] adds a block and keeps the text before it.
 package baselinebuild
@@ -23,7 +23,7 @@ type Build struct {
 	Commit  string `json:"commit"` // all 40 digits
 	Date    string `json:"date"`   // since when it is in force, as in "2026-11-28"
 	Because string `json:"because"`
-	// Ratios are grouped by scenario, in the order of the file. There are none in the first build.
+	// Ratios are grouped by scenario, in the order of the file. The first build has none.
 	Ratios []Ratio `json:"ratios,omitempty"`
 	// AcceptCreep says why a product below CreepShare of its best was accepted; "" where none fell that low.
 	AcceptCreep string `json:"accept_creep,omitempty"`

@@ -11,8 +11,8 @@ var primaries = []string{
 	result.CyclesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99",
 }
 
-// metrics are those that a ratio may be of, in the order in which they are written and shown: the primaries, then the counters of
-// fixed work, fewer of which are better.
+// metrics are the metrics that ratios exist for, in the order of files and pages: the primaries, then the counters of fixed work,
+// which are better when lower.
 var metrics = func() (all []metric) {
 	for _, name := range primaries {
 		spec, _ := result.Lookup(name)
@@ -34,7 +34,7 @@ func place(name string) int {
 	return slices.IndexFunc(metrics, func(m metric) bool { return m.name == name })
 }
 
-// Metrics returns the names of the metrics that a ratio may be of.
+// Metrics returns the names of the metrics that ratios exist for.
 func Metrics() (names []string) {
 	for _, m := range metrics {
 		names = append(names, m.name)

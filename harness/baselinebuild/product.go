@@ -15,17 +15,15 @@ type Product struct {
 	// Best is the highest value so far. The first build has the value 1.
 	Best       float64 `json:"best"`
 	BestCommit string  `json:"best_commit"`
-	// Fell says that the last build took the value below CreepShare of the best one since a fall was accepted.
+	Share      float64 `json:"share"` // Value as a share of Best: 1 at most
+	// Fell is true if the last build took the value below CreepShare of the best value since the last accepted fall.
 	Fell bool `json:"fell,omitempty"`
 
-	since float64 // the best value since a fall was accepted
+	since float64 // the best value since the last accepted fall
 }
 
-// Share returns the value as a share of the best one: 1 at most.
-func (p Product) Share() float64 { return p.Value / p.Best }
-
-// Products returns the product of each metric of each scenario: scenarios in the order in which the file first names them, and metrics
-// in the order of Metrics. A move without a ratio of a metric leaves its product as it was: a counter that does not differ has none.
+// Products returns the product of each metric of each scenario, by scenario in the order of the file and then by metric in the order of
+// Metrics. A move without a ratio of a metric leaves its product as it was: equal counters have no ratio.
 func (f *File) Products() []Product {
 	var all []Product
 	for i, b := range f.Builds {
@@ -41,6 +39,7 @@ func (f *File) Products() []Product {
 			if p.Value > p.Best {
 				p.Best, p.BestCommit = p.Value, b.Commit
 			}
+			p.Share = p.Value / p.Best
 			p.since = max(p.since, p.Value)
 			fell := p.Value < CreepShare*p.since
 			p.Fell = fell && i == len(f.Builds)-1

@@ -47,15 +47,15 @@ func TestProducts(t *testing.T) {
 	assert.InDelta(t, 1, cpu.Value, 1e-9, "four fifths of the CPU time, and five fourths of that")
 	assert.InDelta(t, 1.25, cpu.Best, 1e-9)
 	assert.Equal(t, two, cpu.BestCommit)
-	assert.InDelta(t, 0.8, cpu.Share(), 1e-9)
+	assert.InDelta(t, 0.8, cpu.Share, 1e-9)
 	assert.True(t, cpu.Fell)
-	assert.InDelta(t, 0.9, raft.Share(), 1e-9)
+	assert.InDelta(t, 0.9, raft.Share, 1e-9)
 	assert.Equal(t, one, raft.BestCommit)
 	assert.False(t, raft.Fell, "the last build has no ratio of it")
 	assert.Equal(t, []Product{cpu}, f.Fallen())
 }
 
-// Losses of 2 %, each of which a gate with a margin of 5 % lets pass, are called at the third.
+// A gate with a margin of 5 % passes each loss of 2 %. The third one takes the product below the bound.
 func TestSmallLossesAddUp(t *testing.T) {
 	f := moves("cycles_per_s")
 	var fell []bool
@@ -73,7 +73,7 @@ func TestAcceptedFall(t *testing.T) {
 	f.Builds[1].AcceptCreep = "safety"
 	same := f.With(Build{Commit: "2", Ratios: []Ratio{{"smoke", "cycles_per_s", 0.99}}})
 	assert.False(t, only(t, same).Fell)
-	assert.InDelta(t, 0.9*0.99, only(t, same).Share(), 1e-9, "the share stays one of the best of all")
+	assert.InDelta(t, 0.9*0.99, only(t, same).Share, 1e-9, "the share stays one of the best of all")
 	again := same.With(Build{Commit: "3", Ratios: []Ratio{{"smoke", "cycles_per_s", 0.95}}})
 	assert.True(t, only(t, again).Fell)
 }
@@ -85,7 +85,7 @@ func TestOrderOfMovesDoesNotMatter(t *testing.T) {
 		shuffled := rapid.Permutation(ratios).Draw(t, "shuffled")
 		a, b := only(t, moves("cycles_per_s", ratios...)), only(t, moves("cycles_per_s", shuffled...))
 		assert.InEpsilon(t, a.Value, b.Value, 1e-9)
-		assert.LessOrEqual(t, a.Share(), 1.0)
+		assert.LessOrEqual(t, a.Share, 1.0)
 		assert.GreaterOrEqual(t, a.Best, 1.0)
 		assert.GreaterOrEqual(t, a.Best, a.Value)
 		assert.Equal(t, len(ratios), a.Moves)

@@ -41,7 +41,7 @@ func parse(name string, src []byte) (*File, error) {
 	return read(r, r.Source(name, src, fileNames))
 }
 
-// newReader returns a reader whose lines hold a text with escapes.
+// newReader returns a reader whose longest line fits a text of TextMax bytes and its escapes.
 func newReader() *hclfile.Reader {
 	return &hclfile.Reader{BytesMax: bytesMax, LineBytesMax: 3 * TextMax}
 }
@@ -94,7 +94,7 @@ func readText(b *hclfile.Block, name string, required bool) string {
 	return b.Text(name, hclfile.TextSpec{MaxBytes: TextMax, Required: required, Example: "..."})
 }
 
-// readDate returns the date, or "" after noting that it is none.
+// readDate returns the date. It returns "" after noting a problem.
 func readDate(b *hclfile.Block) string {
 	text := readText(b, "date", true)
 	if text == "" {
@@ -151,19 +151,18 @@ func readMetrics(b *hclfile.Block, scenario string) (all []Ratio) {
 	return all
 }
 
-// checkCreep notes if the last build takes a product below CreepShare of its best and does not say why that is accepted, or says it of
-// none.
+// checkCreep notes a fall below CreepShare by the last build without accept_creep, and accept_creep without a fall.
 func (f *File) checkCreep(b *hclfile.Block) {
 	fallen := f.Fallen()
 	switch accepted := f.Current().AcceptCreep != ""; {
 	case len(fallen) > 0 && !accepted:
 		var names []string
 		for _, p := range fallen {
-			names = append(names, fmt.Sprintf("%s of %s to %.3f", p.Metric, p.Scenario, p.Share()))
+			names = append(names, fmt.Sprintf("%s of %s to %.3f", p.Metric, p.Scenario, p.Share))
 		}
 		b.Problem(fmt.Sprintf("%s takes products below %v of their best: %s", b, CreepShare, strings.Join(names, ", ")),
 			`undo what made it slower, or say why it is accepted: accept_creep = "..."`)
 	case len(fallen) == 0 && accepted:
-		b.AttrProblem("accept_creep", fmt.Sprintf("no product falls below %v of its best, so there is nothing to accept", CreepShare), "remove accept_creep")
+		b.AttrProblem("accept_creep", fmt.Sprintf("no product falls below %v of its best: accept_creep accepts nothing", CreepShare), "remove accept_creep")
 	}
 }

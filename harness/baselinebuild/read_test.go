@@ -13,6 +13,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
 
+// The file of this repository is sound.
+func TestFileOfTheRepository(t *testing.T) {
+	f, err := Read("../../baselines/" + FileName)
+	require.NoError(t, err)
+	assert.Equal(t, "4e7acbc4eff07ad4f44e3292ae640db8c880c679", f.Builds[0].Commit)
+}
+
 func TestRead(t *testing.T) {
 	f, err := parse("build.hcl", []byte(`
 build "1111111111111111111111111111111111111111" {
@@ -37,7 +44,9 @@ build "2222222222222222222222222222222222222222" {
 		{
 			Commit: "2222222222222222222222222222222222222222", Date: "2026-12-01", Because: `frames are "smaller"`, AcceptCreep: "safety",
 			Ratios: []Ratio{
-				{"smoke", "cycles_per_s", 1.012}, {"smoke", "server_cpu_us_per_cycle", 0.988}, {"smoke", "stream_frames_per_cycle", 2},
+				{"smoke", "cycles_per_s", 1.012},
+				{"smoke", "server_cpu_us_per_cycle", 0.988},
+				{"smoke", "stream_frames_per_cycle", 2},
 				{"raft", "cycles_per_s", 0.94},
 			},
 		},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -24,9 +25,10 @@ const (
 // HistoryFolder returns the folder with the records of published results, in that of the pages.
 func HistoryFolder(reportsDir string) string { return filepath.Join(reportsDir, historyDir) }
 
-// RenderHistory writes the page of the records in the folder records into the folder out, and its plots into out/history, where it removes the plots
-// of an earlier rendering. It returns the paths of the files that it wrote, the page first. The same records always have the same page.
-func RenderHistory(records, out string) ([]string, error) {
+// RenderHistory writes the page of the records in the folder records, and of the baseline builds if there are any, into the folder out. Its
+// plots go to out/history, where it removes those of an earlier rendering. It returns the paths of the files that it wrote, the page first. The
+// same records and builds always have the same page.
+func RenderHistory(records string, builds *baselinebuild.File, out string) ([]string, error) {
 	all, err := history.ReadAll(records)
 	if err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func RenderHistory(records, out string) ([]string, error) {
 	if err := removeOtherPlots(out, plots); err != nil {
 		return nil, fmt.Errorf("report: remove a plot of an earlier rendering: %w", err)
 	}
-	return writeFiles(out, HistoryPage, plots, historyMarkdown(tracked, plots))
+	return writeFiles(out, HistoryPage, plots, historyMarkdown(tracked, builds, plots))
 }
 
 // removeOtherPlots removes the plots in out/history that are not among those given.
@@ -65,7 +67,7 @@ func removeOtherPlots(out string, plots []figure) error {
 }
 
 // historyMarkdown writes the page. Each series has the plot of its place in plots.
-func historyMarkdown(all []history.Tracked, plots []figure) string {
+func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []figure) string {
 	p := &page{}
 	p.heading(1, "The headline figures over commits")
 	records, tested := 0, 0
@@ -86,6 +88,7 @@ func historyMarkdown(all []history.Tracked, plots []figure) string {
 		" are apart do not overlap.")
 	p.heading(2, "Change points")
 	p.list(changeItems(all))
+	baselineBuildsSection(p, builds)
 	for i, t := range all {
 		if i == 0 || all[i-1].Scenario != t.Scenario {
 			p.heading(2, "%s", code(t.Scenario))

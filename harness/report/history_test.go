@@ -56,14 +56,14 @@ func historyRecords(t *testing.T) string {
 func TestGoldenHistoryPage(t *testing.T) {
 	records := historyRecords(t)
 	if *update {
-		_, err := report.RenderHistory(records, golden)
+		_, err := report.RenderHistory(records, nil, golden)
 		require.NoError(t, err)
 	}
 	out := t.TempDir()
 	stale := filepath.Join(out, "history", "gone-00000000.svg")
 	require.NoError(t, os.MkdirAll(filepath.Dir(stale), 0o755))
 	require.NoError(t, os.WriteFile(stale, []byte("<svg/>"), 0o600))
-	written, err := report.RenderHistory(records, out)
+	written, err := report.RenderHistory(records, nil, out)
 	require.NoError(t, err)
 	require.Len(t, written, 3, "the page, and a plot of each series with two records")
 	assert.NoFileExists(t, stale)
@@ -76,7 +76,7 @@ func TestGoldenHistoryPage(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(got), name)
 	}
-	_, err = report.RenderHistory(filepath.Join(out, "none"), out)
+	_, err = report.RenderHistory(filepath.Join(out, "none"), nil, out)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -2,13 +2,14 @@ package main
 
 import "github.com/spf13/cobra"
 
-func baselineCommand() *cobra.Command {
+func baselineCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "baseline",
-		Short: "Explain limits, and keep them in line with what runs observed",
+		Short: "Explain limits, write down what runs observed, and move the baseline build",
 		Example: `  prony baseline explain smoke
-  prony baseline propose`,
+  prony baseline propose
+  prony baseline move HEAD --because "release 0.3"`,
 	}
-	c.AddCommand(proposeCommand(), baselineExplainCommand())
+	c.AddCommand(proposeCommand(), baselineExplainCommand(), baselineMoveCommand(args, compareCommits))
 	return c
 }

@@ -83,22 +83,30 @@ that only one side's build knows is a warning.`,
 	return c
 }
 
+// show prints the comparison. It writes the page of a measurement, and leaves the page of a stored comparison as it is.
+func (f *compareFlags) show(c *cobra.Command, compared *result.Comparison, folder string) {
+	stderr := c.ErrOrStderr()
+	say(stderr, "%s", strings.TrimSuffix(report.ComparisonText(compared), "\n"))
+	if folder == "" {
+		return
+	}
+	say(stderr, "  comparison folder %s", folder)
+	if f.base == "" {
+		return
+	}
+	if files, err := report.Render(folder, folder); err != nil {
+		say(stderr, "  no page: %v", err)
+	} else {
+		say(stderr, "  page %s", files[0])
+	}
+}
+
 // finish prints the comparison, and turns its verdict into the command's end.
 func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, folder string, err error) error {
 	if err != nil {
 		return err
 	}
-	say(c.ErrOrStderr(), "%s", strings.TrimSuffix(report.ComparisonText(compared), "\n"))
-	if folder != "" {
-		say(c.ErrOrStderr(), "  comparison folder %s", folder)
-	}
-	if folder != "" && f.base != "" { // measured now: one that is judged again keeps its page, which is of what is stored
-		if files, err := report.Render(folder, folder); err != nil {
-			say(c.ErrOrStderr(), "  no page: %v", err)
-		} else {
-			say(c.ErrOrStderr(), "  page %s", files[0])
-		}
-	}
+	f.show(c, compared, folder)
 	if f.ci != "" {
 		if err := ci.Write(f.ci, []ci.Judgement{ci.OfComparison(compared)}); err != nil {
 			return err

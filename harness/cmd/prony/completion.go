@@ -84,6 +84,20 @@ func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Comple
 	return tags, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeCommits completes a commit by the names of branches and tags that begin so.
+func completeCommits(c *cobra.Command, given []string, begun string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	refs, _ := git(c.Context(), ".", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags") // an error leaves HEAD to offer
+	for _, name := range append([]string{"HEAD"}, strings.Fields(refs)...) {
+		if strings.HasPrefix(name, begun) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeNames completes the names of scenarios, and files.
 func completeNames(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion

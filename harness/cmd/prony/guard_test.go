@@ -106,7 +106,7 @@ func TestGuardWithoutABaselineBuild(t *testing.T) {
 
 	got = prony(t, "guard", "--baseline", "required", "one.hcl")
 	assert.Equal(t, 2, got.code)
-	write(t, "baselines/build.hcl", buildFile("0123456789abcdef0123456789abcdef01234567"))
+	write(t, buildFile, namingBuild("0123456789abcdef0123456789abcdef01234567"))
 	got = prony(t, "guard", "--baseline", "required", "one.hcl")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "the working directory is in no git repository")
@@ -115,7 +115,7 @@ func TestGuardWithoutABaselineBuild(t *testing.T) {
 	assert.Contains(t, got.stderr, "because --baseline none was given")
 }
 
-func buildFile(commit string) string {
+func namingBuild(commit string) string {
 	return fmt.Sprintf("build %q {\n  date    = \"2026-11-28\"\n  because = \"it is first\"\n}\n", commit)
 }
 
@@ -135,7 +135,7 @@ func TestGuardBesideTheBaselineBuild(t *testing.T) {
     min     = 1
     because = "it is broken"
   }`
-	write(t, "baselines/build.hcl", buildFile(commit))
+	write(t, buildFile, namingBuild(commit))
 	write(t, "duet.hcl", strings.ReplaceAll(tiny("duet", "1s", limits), "driver ", "procs = 1\n    driver "))
 	out, err := exec.CommandContext(t.Context(), pronyBinary, "guard", "--baseline", "required", "--json", "duet.hcl").Output()
 	var exit *exec.ExitError

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -17,20 +20,26 @@ import (
 // trackedSeries is what `prony history --json` prints.
 type trackedSeries struct {
 	Series []history.Tracked `json:"series"`
+	// BaselineBuilds are those of baselines/build.hcl, the oldest first, and BaselineProducts what all moves come to; none without the file.
+	BaselineBuilds   []baselinebuild.Build   `json:"baseline_builds,omitempty"`
+	BaselineProducts []baselinebuild.Product `json:"baseline_products,omitempty"`
 }
 
 func historyCommand() *cobra.Command {
-	var folder string
+	var folder, baselines string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "history [SCENARIO...]",
-		Short: "Show the headline figures of published results over commits, with change points",
+		Short: "Show the headline figures of published results over commits, with change points, and the moves of the baseline build",
 		Long: `Shows the records of published results: of each series of comparable records the figures of the newest one, the drift since the last
 tag, or without a tag since the first record, and the change points with their commits. Without SCENARIO it shows all scenarios.
 
 Records of another host class, model of the CPU, durability or of other settings are series of their own. A change point has at least 5
 records on each side, and a series of fewer than 12 can have none. Each published result adds its records (prony publish, prony report
---publish); prony history import makes those of past commits. Nothing is judged: the exit code is 0 whatever the figures did.`,
+--publish); prony history import makes those of past commits. Nothing is judged: the exit code is 0 whatever the figures did.
+
+Above the series it says which build speed limits are relative to, and shows each move of it (prony baseline move) with the ratios that
+were measured. The product of all moves of a figure is what they come to together, beside the best value it ever had.`,
 		Example: `  prony history full-cycle
   prony history --json`,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -41,8 +50,21 @@ records on each side, and a series of fewer than 12 can have none. Each publishe
 			if err != nil {
 				return err
 			}
+			builds, err := loadBaselineBuilds(baselines)
+			if err != nil {
+				return err
+			}
 			if asJSON {
-				return printJSON(c, trackedSeries{all})
+				shown := trackedSeries{Series: all}
+				if builds != nil {
+					shown.BaselineBuilds, shown.BaselineProducts = builds.Builds, builds.Products()
+				}
+				return printJSON(c, shown)
+			}
+			if builds != nil {
+				if _, err := fmt.Fprintln(c.OutOrStdout(), report.BaselineBuildsText(builds)); err != nil {
+					return fmt.Errorf("print the baseline builds: %w", err)
+				}
 			}
 			if len(all) == 0 {
 				say(c.ErrOrStderr(), "there is no record in %s: prony history import makes those of past commits", folder)
@@ -55,6 +77,7 @@ records on each side, and a series of fewer than 12 can have none. Each publishe
 		},
 	}
 	historyFlag(c, &folder)
+	buildsFlag(c, &baselines)
 	jsonFlag(c, &asJSON)
 	c.AddCommand(historyPageCommand(), historyImportCommand())
 	return c
@@ -63,6 +86,20 @@ records on each side, and a series of fewer than 12 can have none. Each publishe
 // historyFlag gives a command the flag --history.
 func historyFlag(c *cobra.Command, folder *string) {
 	c.Flags().StringVar(folder, "history", report.HistoryFolder(defaultReports), "folder of the records")
+}
+
+// buildsFlag gives a command the flag --baselines.
+func buildsFlag(c *cobra.Command, baselines *string) {
+	c.Flags().StringVar(baselines, "baselines", defaultBaselines, "folder of "+baselinebuild.FileName+", which names the baseline builds")
+}
+
+// loadBaselineBuilds returns the baseline builds of a folder, or nil if it has no file of them.
+func loadBaselineBuilds(folder string) (*baselinebuild.File, error) {
+	path := filepath.Join(folder, baselinebuild.FileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return baselinebuild.Read(path)
 }
 
 // loadHistory returns the series of scenarios of these names, or of all without a name. A name without a record is an error.
@@ -108,17 +145,21 @@ func completeRecorded(folder string, given []string, begun string) (names []cobr
 }
 
 func historyPageCommand() *cobra.Command {
-	var folder, out string
+	var folder, baselines, out string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "page",
 		Short: "Write the page of the history, with plots",
-		Long: `Writes history.md, and a plot of each series with two records or more to history/ beside it, from the records of published results. Plots of an
-earlier page are removed. The same records always yield the same bytes. It prints the path of the page.`,
+		Long: `Writes history.md, and a plot of each series with two records or more to history/ beside it, from the records of published results, and the
+moves of the baseline build. Plots of an earlier page are removed. The same records always yield the same bytes. It prints the path of the page.`,
 		Example: "  prony history page --out reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
-			files, err := report.RenderHistory(folder, out)
+			builds, err := loadBaselineBuilds(baselines)
+			if err != nil {
+				return err
+			}
+			files, err := report.RenderHistory(folder, builds, out)
 			if errors.Is(err, fs.ErrNotExist) {
 				return noHistory(folder)
 			}
@@ -129,6 +170,7 @@ earlier page are removed. The same records always yield the same bytes. It print
 		},
 	}
 	historyFlag(c, &folder)
+	buildsFlag(c, &baselines)
 	c.Flags().StringVar(&out, "out", defaultReports, "folder that the page is written to")
 	jsonFlag(c, &asJSON)
 	return c

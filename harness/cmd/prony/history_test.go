@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -165,6 +166,50 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 	got = prony(t, "history")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "reports/history/tiny.jsonl line 1: version is 9 and this program reads 1")
+}
+
+const buildFile = defaultBaselines + "/" + baselinebuild.FileName
+
+// Above the series the history shows the baseline builds, with and without a move. A folder without the file has none.
+func TestHistoryShowsBaselineBuilds(t *testing.T) {
+	inFolder(t)
+	require.NoError(t, os.MkdirAll("reports/history", 0o755))
+	first := fmt.Sprintf("build %q {\n  date    = \"2026-11-28\"\n  because = \"the first\"\n}\n", strings.Repeat("1", 40))
+	write(t, buildFile, first)
+	got := prony(t, "history")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, and it never moved\n\n", got.stdout)
+
+	_, err := baselinebuild.Append(buildFile, baselinebuild.Build{
+		Commit: strings.Repeat("2", 40), Date: "2026-12-01", Because: "smaller frames",
+		Ratios: []baselinebuild.Ratio{{Scenario: "tiny", Metric: result.CyclesPerS, Value: 1.05}},
+	})
+	require.NoError(t, err)
+	got = prony(t, "history")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "  2026-12-01, to 222222222222: smaller frames\n")
+	got = prony(t, "history", "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	var shown trackedSeries
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &shown), got.stdout)
+	require.Len(t, shown.BaselineBuilds, 2)
+	assert.Equal(t, "smaller frames", shown.BaselineBuilds[1].Because)
+	require.Len(t, shown.BaselineProducts, 1)
+	assert.InDelta(t, 1.05, shown.BaselineProducts[0].Value, 1e-9)
+	require.Equal(t, 0, prony(t, "history", "page", "--out", "pages").code)
+	page, err := os.ReadFile("pages/history.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "- 2026-12-01, to `222222222222`: smaller frames\n")
+
+	require.NoError(t, os.Rename(defaultBaselines, "other"))
+	assert.Empty(t, prony(t, "history").stdout)
+	assert.Contains(t, prony(t, "history", "--baselines", "other").stdout, "smaller frames")
+	write(t, buildFile, "build {}")
+	for _, args := range [][]string{{"history"}, {"history", "page", "--out", "pages"}} {
+		got = prony(t, args...)
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, "build has no commit")
+	}
 }
 
 // A page that is published adds its record; one of a run that has none says why, and one that is published again adds none.

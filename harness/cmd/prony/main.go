@@ -57,7 +57,7 @@ Each command prints one JSON document on stdout with --json, also where it fails
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	args = recorded(args)
-	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(), publishCommand(args), reportCommand(), historyCommand(), viewCommand(),
+	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(args), publishCommand(args), reportCommand(), historyCommand(), viewCommand(),
 		convertCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), serialCommand(args), hostsCommand(), k6Command())

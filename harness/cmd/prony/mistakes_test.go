@@ -13,7 +13,7 @@ import (
 
 // mistaken are command lines that say too little or something wrong, in a folder without anything.
 var mistaken = []string{
-	"rnu", "lsit", "help rnu", "baseline nope", "baseline explian", "gate test", "ratchet pgae", "doctor here",
+	"rnu", "lsit", "help rnu", "baseline nothing", "baseline explian", "gate test", "ratchet pgae", "doctor here",
 	"run", "run --round 3 x.hcl", "run -rounds 3 x.hcl", "run --quick x.hcl", "run --rounds many x.hcl", "run --rounds", "run none.hcl",
 	"guard", "guard --within soon x.hcl", "validate", "explain", "completion", "completion tcsh", "init", "init Big", "init a b",
 	"profile diff", "profile diff a", "profile top a b", "ratchet", "compare", "compare a b c", "list", "list nowhere",

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/baselinebuild"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// moveRepository makes a repository with four commits and returns them. The second one is the baseline build. A branch "aside" has a fifth.
+func moveRepository(t *testing.T) (commits []string) {
+	t.Helper()
+	inRepository(t, "scenarios/compare.hcl", tiny("tiny", "150ms", ""), "scenarios/other.hcl", tiny("other", "150ms", ""))
+	for range 3 {
+		commitAll(t)
+	}
+	for _, rev := range []string{"HEAD~3", "HEAD~2", "HEAD~1", "HEAD"} {
+		commits = append(commits, revParsed(t, rev))
+	}
+	write(t, buildFile, fmt.Sprintf("# Kept.\nbuild %q {\n  date    = \"2026-11-28\"\n  because = \"the first\"\n}\n", commits[1]))
+	inGit(t, "checkout", "--quiet", "-b", "aside")
+	inGit(t, "commit", "--quiet", "--allow-empty", "--message", "aside")
+	inGit(t, "checkout", "--quiet", "-")
+	return commits
+}
+
+func revParsed(t *testing.T, rev string) string {
+	t.Helper()
+	commit, err := git(t.Context(), ".", "rev-parse", rev)
+	require.NoError(t, err)
+	return commit
+}
+
+// delta is a primary with a ratio.
+func delta(metric string, ratio float64) result.MetricDelta {
+	return result.MetricDelta{
+		Metric: metric, Ratio: ratio, Base: result.Metric{Median: 100}, Change: result.Metric{Median: 100 * ratio}, Outcome: result.Same, Loss: &result.Loss{},
+	}
+}
+
+// counted is a counter of fixed work.
+func counted(metric string, base, change float64, outcome result.Outcomes) result.MetricDelta {
+	d := result.MetricDelta{Metric: metric, Ratio: 1, Base: result.Metric{Median: base}, Change: result.Metric{Median: change}, Outcome: outcome}
+	if base > 0 {
+		d.Ratio = change / base
+	}
+	return d
+}
+
+func worsened(d result.MetricDelta) result.MetricDelta {
+	d.Outcome = result.Worsened
+	return d
+}
+
+func comparisonOf(scenario string, verdict result.Verdict, metrics ...result.MetricDelta) *result.Comparison {
+	return &result.Comparison{Version: result.Version, Scenario: scenario, Verdict: verdict, Metrics: metrics, Duet: &result.DuetJudgement{}, Reasons: []string{"as the script says"}}
+}
+
+// passes is a comparison of scenario tiny that passed with these ratios of the rate and of the server's CPU time.
+func passes(rate, cpu float64) *result.Comparison {
+	return comparisonOf("tiny", result.Pass, delta(result.CyclesPerS, rate), delta(result.ServerCPUUsPerCycle, cpu))
+}
+
+// pronyMove runs prony baseline move with the comparisons of the script. The plan is nil if the command compared nothing.
+func pronyMove(t *testing.T, script []*result.Comparison, args ...string) (got command, plan *movePlan) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := baselineMoveCommand(append([]string{"prony", "baseline", "move"}, args...), func(_ *cobra.Command, _ []string, p movePlan) ([]*result.Comparison, error) {
+		plan = &p
+		if script == nil {
+			return nil, errors.New("the host is gone")
+		}
+		return script, nil
+	})
+	c.SetArgs(args)
+	c.SetOut(&stdout)
+	c.SetErr(&stderr)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	code := 0
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		code = result.Misconfigured.ExitCode()
+		var verdict verdictError
+		if errors.As(err, &verdict) {
+			code = verdict.verdict.ExitCode()
+		} else {
+			fmt.Fprintln(&stderr, err)
+		}
+	}
+	return command{code, stdout.String(), stderr.String()}, plan
+}
+
+func movesIn(t *testing.T) *baselinebuild.File {
+	t.Helper()
+	f, err := baselinebuild.Read(buildFile)
+	require.NoError(t, err)
+	return f
+}
+
+func TestBaselineMove(t *testing.T) {
+	commits := moveRepository(t)
+	before, err := os.ReadFile(buildFile)
+	require.NoError(t, err)
+	got, plan := pronyMove(t, []*result.Comparison{
+		comparisonOf("tiny", result.Pass, delta(result.CyclesPerS, 1.0123456), delta(result.ServerCPUUsPerCycle, 0.98),
+			counted("commits_per_cycle", 2, 2, result.Same), counted("server_allocs_per_cycle", 1000, 1001, result.Same),
+			counted("calls_per_cycle", 3, 1, result.Improved), counted("storage_gets_per_cycle", 4, 4.1, result.Expected),
+			counted("storage_scanned_keys_per_cycle", 0, 5, result.Expected), counted("storage_deletes_per_cycle", 5, 0, result.Improved)),
+		comparisonOf("other", result.Pass, delta(result.CyclesPerS, 1)),
+	}, "HEAD", "--because", "smaller frames", "--scenario", "scenarios/compare.hcl", "--scenario", "scenarios/other.hcl", "--out", "elsewhere")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, &movePlan{base: commits[1], change: commits[3], files: []string{"scenarios/compare.hcl", "scenarios/other.hcl"}, out: "elsewhere"}, plan)
+	f := movesIn(t)
+	require.Len(t, f.Builds, 2)
+	b := f.Current()
+	assert.Equal(t, commits[3], b.Commit)
+	assert.Equal(t, "smaller frames", b.Because)
+	assert.GreaterOrEqual(t, b.Date, "2026-11-28")
+	assert.Equal(t, []baselinebuild.Ratio{
+		{Scenario: "tiny", Metric: "cycles_per_s", Value: 1.0123},
+		{Scenario: "tiny", Metric: "server_cpu_us_per_cycle", Value: 0.98},
+		{Scenario: "tiny", Metric: "storage_gets_per_cycle", Value: 1.025},
+		{Scenario: "tiny", Metric: "calls_per_cycle", Value: 0.33333},
+		{Scenario: "other", Metric: "cycles_per_s", Value: 1},
+	}, b.Ratios, "counters that do not differ, and those that one of the builds has none of, have no ratio")
+	after, err := os.ReadFile(buildFile)
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(after, before))
+	assert.Contains(t, got.stderr, "comparing the baseline build "+render.Commit(commits[1])+", in force since 2026-11-28, with "+render.Commit(commits[3])+"\n")
+	assert.Contains(t, got.stderr, "recorded in "+filepath.FromSlash(buildFile))
+	assert.Empty(t, got.stdout)
+
+	// An ancestor is a target too, and so is a build that was in force before.
+	got, plan = pronyMove(t, []*result.Comparison{passes(1, 1)}, "HEAD~2", "--because", "back", "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, []string{""}, plan.files, "the scenario of prony compare")
+	assert.Equal(t, commits[1], movesIn(t).Current().Commit)
+	var d moved
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &d), got.stdout)
+	assert.Equal(t, result.Pass, d.Verdict)
+	assert.Equal(t, commits[3], d.From)
+	assert.Equal(t, movesIn(t).Current(), d.Build)
+	require.NotEmpty(t, d.Products)
+	assert.Equal(t, 2, d.Products[0].Moves)
+	assert.InDelta(t, 1.0123, d.Products[0].Value, 1e-9)
+}
+
+// A mistake is found before anything is compared, and changes nothing.
+func TestBaselineMoveRefusesMistakes(t *testing.T) {
+	commits := moveRepository(t)
+	write(t, "scenarios/two.hcl", tiny("a", "150ms", "")+tiny("b", "150ms", ""))
+	write(t, "scenarios/swept.hcl", sweptTiny())
+	before, err := os.ReadFile(buildFile)
+	require.NoError(t, err)
+	for says, args := range map[string][]string{
+		"--because is empty: say why the baseline build moves": {"HEAD"},
+		"--because is not one line of printable text":          {"HEAD", "--because", "a\nb"},
+		"--because is longer than 1000 bytes":                  {"HEAD", "--because", strings.Repeat("x", 1001)},
+		"--accept-creep is empty: say why":                     {"HEAD", "--because", "x", "--accept-creep", " "},
+		"move needs a commit, and none is given":               {"--because", "x"},
+		"move takes 1 commit at most, and 2 are given":         {"HEAD", "HEAD~1", "--because", "x"},
+		`"none" is not a commit`:                               {"none", "--because", "x"},
+		`"--all" is not a commit`:                              {"--because", "x", "--", "--all"},
+		"is the baseline build already, since 2026-11-28":      {commits[1], "--because", "x"},
+		"is neither HEAD nor an ancestor of it":                {"aside", "--because", "x"},
+		"baselines/build.hcl":                                  {"HEAD", "--because", "x", "--baselines", "absent/baselines"},
+		"has 2 scenarios":                                      {"HEAD", "--because", "x", "--scenario", "scenarios/two.hcl"},
+		`scenario "tiny" cannot be measured as a duet`:         {"HEAD", "--because", "x", "--scenario", "scenarios/swept.hcl"},
+		`scenario "tiny" is given twice`:                       {"HEAD", "--because", "x", "--scenario", "scenarios/compare.hcl", "--scenario", "./scenarios/compare.hcl"},
+		"absent.hcl":                                           {"HEAD", "--because", "x", "--scenario", "absent.hcl"},
+	} {
+		got, plan := pronyMove(t, []*result.Comparison{passes(1, 1)}, args...)
+		assert.Equal(t, 2, got.code, says)
+		assert.Contains(t, got.stderr, says)
+		assert.Nil(t, plan, says)
+	}
+	after, err := os.ReadFile(buildFile)
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
+
+	got, _ := pronyMove(t, nil, "HEAD", "--because", "x")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "the host is gone")
+	write(t, buildFile, strings.Replace(string(before), commits[1], strings.Repeat("0", 40), 1))
+	got, _ = pronyMove(t, []*result.Comparison{passes(1, 1)}, "HEAD", "--because", "x")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "the repository lacks the baseline build 000000000000")
+}
+
+// refusedMove checks that a move is refused with a code and a reason, on stderr and as JSON, and records nothing. It returns the document.
+func refusedMove(t *testing.T, script []*result.Comparison, code int, says string, args ...string) moved {
+	t.Helper()
+	before, err := os.ReadFile(buildFile)
+	require.NoError(t, err)
+	got, _ := pronyMove(t, script, append(args, "HEAD", "--json")...)
+	assert.Equal(t, code, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "the baseline build stays ")
+	assert.Contains(t, got.stderr, says)
+	var d moved
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &d), got.stdout)
+	assert.Equal(t, code, d.Verdict.ExitCode())
+	assert.Contains(t, strings.Join(d.Refused, "\n"), says)
+	after, err := os.ReadFile(buildFile)
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
+	return d
+}
+
+func TestBaselineMoveRefusesComparisonsThatTellNothing(t *testing.T) {
+	moveRepository(t)
+	for _, v := range []result.Verdict{result.Invalid, result.Inconclusive, result.Incorrect, result.Misconfigured} {
+		c := passes(1.1, 0.9)
+		c.Verdict = v
+		d := refusedMove(t, []*result.Comparison{c}, v.ExitCode(), fmt.Sprintf("tiny is %s, so its ratios are no record: as the script says", v), "--because", "cycles_per_s")
+		assert.Empty(t, d.Build.Ratios)
+		refusedMove(t, []*result.Comparison{comparisonOf("other", result.Pass, delta(result.CyclesPerS, 1)), c}, v.ExitCode(), "tiny is "+string(v), "--because", "x")
+	}
+	refusedMove(t, []*result.Comparison{comparisonOf("tiny", result.Pass)}, result.Invalid.ExitCode(), "tiny has no figures", "--because", "x")
+	refusedMove(t, []*result.Comparison{passes(0, 1)}, result.Invalid.ExitCode(), "tiny has no ratio of cycles_per_s: it is 0", "--because", "x")
+}
+
+// The reason for a loss names each metric that lost, as a word.
+func TestBaselineMoveAsksForTheReasonOfALoss(t *testing.T) {
+	moveRepository(t)
+	lost := []*result.Comparison{comparisonOf("tiny", result.Regressed, worsened(delta(result.CyclesPerS, 0.97)), delta(result.ServerCPUUsPerCycle, 1.01),
+		counted("stream_frames_per_cycle", 2, 2.1, result.Worsened), counted("storage_scanned_keys_per_cycle", 0, 1, result.Worsened),
+		counted("calls_per_cycle", 2, 1, result.Improved))}
+	refusedMove(t, lost, 1, "tiny regressed, and --because does not name cycles_per_s (-3.0 %), stream_frames_per_cycle (+5.0 %), storage_scanned_keys_per_cycle (from 0): undo", "--because", "slower")
+	refusedMove(t, lost, 1, "does not name storage_scanned_keys_per_cycle (from 0): undo",
+		"--because", "cycles_per_s, stream_frames_per_cycle: safety; xstorage_scanned_keys_per_cycle, storage_scanned_keys_per_cycle2")
+	refusedMove(t, []*result.Comparison{comparisonOf("tiny", result.Regressed, delta(result.CyclesPerS, 1))}, 1, "tiny regressed, and by no metric: as the script says", "--because", "cycles_per_s")
+
+	const because = "cycles_per_s, stream_frames_per_cycle and storage_scanned_keys_per_cycle: each frame has a checksum"
+	got, _ := pronyMove(t, lost, "HEAD", "--because", because)
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, because, movesIn(t).Current().Because)
+}
+
+// A product below 0.95 of its best takes a reason, whether one move or several took it there.
+func TestBaselineMoveAsksForTheReasonOfCreep(t *testing.T) {
+	commits := moveRepository(t)
+	for i, target := range []string{"HEAD~1", "HEAD"} {
+		got, _ := pronyMove(t, []*result.Comparison{passes(0.98, 1)}, target, "--because", "x")
+		require.Equal(t, 0, got.code, got.stderr)
+		assert.Equal(t, commits[2+i], movesIn(t).Current().Commit)
+	}
+	inGit(t, "commit", "--quiet", "--allow-empty", "--message", "more")
+	third := []*result.Comparison{passes(0.98, 1.06)}
+	refusedMove(t, third, 1, "cycles_per_s of tiny falls to 94.1 % of its best, at "+render.Commit(commits[1])+", over 3 moves: undo the losses, or say in --accept-creep why", "--because", "x")
+	refusedMove(t, third, 1, "server_cpu_us_per_cycle of tiny falls to 94.3 % of its best", "--because", "x")
+
+	got, _ := pronyMove(t, third, "HEAD", "--because", "x", "--accept-creep", "safety")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, "safety", movesIn(t).Current().AcceptCreep)
+
+	got, _ = pronyMove(t, []*result.Comparison{passes(1, 1)}, "HEAD~1", "--because", "back", "--accept-creep", "needless")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Empty(t, movesIn(t).Current().AcceptCreep)
+	assert.Contains(t, got.stderr, "--accept-creep is not recorded")
+}
+
+// A file can record each figure that a comparison judges.
+func TestBaselineBuildsRecordWhatComparisonsJudge(t *testing.T) {
+	var names []string
+	for _, p := range gate.DefaultDuetPolicy().Primaries {
+		names = append(names, p.Metric)
+	}
+	for _, c := range result.WorkCounters() {
+		names = append(names, c.Metric())
+	}
+	assert.ElementsMatch(t, names, baselinebuild.Metrics())
+}
+
+func TestBaselineMoveCompletion(t *testing.T) {
+	moveRepository(t)
+	inGit(t, "tag", "v0.1")
+	assert.Subset(t, completed(t, "baseline", "move", ""), []string{"HEAD", "aside", "v0.1"})
+	assert.Equal(t, []string{"aside"}, completed(t, "baseline", "move", "a"))
+	assert.Empty(t, completed(t, "baseline", "move", "HEAD", ""))
+	assert.Equal(t, []string{"scenarios/compare.hcl", "scenarios/other.hcl"}, completed(t, "baseline", "move", "--scenario", ""))
+}
