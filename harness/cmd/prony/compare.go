@@ -93,7 +93,7 @@ func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, fol
 		say(c.ErrOrStderr(), "  comparison folder %s", folder)
 	}
 	if folder != "" && f.base != "" { // measured now: one that is judged again keeps its page, which is of what is stored
-		if files, err := report.Render(folder, folder); err != nil {
+		if files, err := report.Render(nil, folder, folder); err != nil {
 			say(c.ErrOrStderr(), "  no page: %v", err)
 		} else {
 			say(c.ErrOrStderr(), "  page %s", files[0])

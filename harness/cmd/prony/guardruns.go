@@ -132,11 +132,10 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	if err != nil {
 		return report.Guarded{}, result.Outcome{}, err
 	}
-	judged := report.Guarded{Report: gate.Check(g.limits, r), Unsteady: r.Unsteady(), Folder: folder, Alone: g.alone(s)}
-	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
+	judged := report.Guarded{Report: report.Judge(g.limits, r), Unsteady: r.Unsteady(), Folder: folder, Alone: g.alone(s)} // before the outcome: the verdict decides which figures may be shown
 	r.Warnings = append(r.Warnings, judged.Warnings...)
 	outcome := result.NewOutcome(r, folder)
-	if files, err := report.Render(folder, folder); err != nil { // the figures are stored: what is missing is only how they look
+	if files, err := report.Render(g.limits, folder, folder); err != nil { // the figures are stored: what is missing is only how they look
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 	} else {
 		outcome.Page = files[0]
