@@ -39,13 +39,16 @@ func FromResult(r *result.Result, of Commit) (records []Record, left string, err
 			HostClass: r.Manifest.Host.Class(), CPUModel: r.Manifest.Host.CPUModel, Verdict: r.Verdict,
 			Metrics: headlines(point.Metrics, perCycle), References: referencesOf(r),
 		}
+		if r.Verdict == result.Incorrect {
+			record.Metrics, record.References = map[string]Figure{}, nil
+		}
 		record.Durability, record.Settings = conditions(r, point)
 		for i := range r.Rounds {
 			if round := &r.Rounds[i]; round.Timed() && round.Point == point.Number {
 				record.Rounds++
 			}
 		}
-		if len(record.Metrics) == 0 {
+		if len(record.Metrics) == 0 && r.Verdict != result.Incorrect {
 			continue
 		}
 		if err := record.check(); err != nil {
@@ -64,7 +67,7 @@ func recordable(r *result.Result) error {
 	top := r.Manifest.Scenario.Topology
 	reasons := r.Manifest.Unpublishable()
 	switch {
-	case r.Verdict == result.Incorrect || r.Verdict == result.Invalid:
+	case r.Verdict == result.Invalid || r.Verdict == result.Misconfigured:
 		return &DroppedError{fmt.Sprintf("its verdict is %s, so that its figures are no measure", r.Verdict)}
 	case len(reasons) > 0:
 		return &DroppedError{strings.Join(reasons, "; ")}

@@ -96,7 +96,7 @@ func TestResultsWithoutARecord(t *testing.T) {
 		change func(*result.Result)
 		reason string
 	}{
-		"incorrect":      {func(r *result.Result) { r.Verdict = result.Incorrect }, "its verdict is incorrect, so that its figures are no measure"},
+		"misconfigured":  {func(r *result.Result) { r.Verdict = result.Misconfigured }, "its verdict is misconfigured, so that its figures are no measure"},
 		"invalid":        {func(r *result.Result) { r.Verdict = result.Invalid }, "its verdict is invalid, so that its figures are no measure"},
 		"a dirty tree":   {func(r *result.Result) { r.Manifest.Build.Dirty = true }, "measured from a tree with uncommitted changes"},
 		"fewer rounds":   {func(r *result.Result) { r.Manifest.Scenario.FileRounds = 9 }, "0 rounds instead of the 9 of the scenario's file"},
@@ -116,8 +116,23 @@ func TestResultsWithoutARecord(t *testing.T) {
 		})
 	}
 	assert.Empty(t, history.Dropped(nil))
-	r := measured()
-	r.Verdict = result.Regressed
-	_, _, err := history.FromResult(r, history.Commit{})
-	require.NoError(t, err, "a figure that is worse is one")
+}
+
+// A run is recorded with its verdict, whatever it is; an incorrect one without figures, which mean nothing.
+func TestRecordsOfRunsThatDoNotPass(t *testing.T) {
+	for _, v := range []result.Verdict{result.Regressed, result.Inconclusive, result.Incorrect} {
+		r := measured()
+		r.Verdict = v
+		records, _, err := history.FromResult(r, history.Commit{})
+		require.NoError(t, err)
+		require.Len(t, records, 1)
+		assert.Equal(t, v, records[0].Verdict)
+		assert.Equal(t, v != result.Incorrect, len(records[0].Metrics) > 0, v)
+		assert.Equal(t, v != result.Incorrect, len(records[0].References) > 0, v)
+		dir := t.TempDir()
+		require.NoError(t, history.Append(dir, records...))
+		read, err := history.ReadAll(dir)
+		require.NoError(t, err)
+		assert.Equal(t, records, read)
+	}
 }

@@ -6,6 +6,9 @@
 // host, the durability and a hash of the settings. The records of a scenario are the lines of DIR/SCENARIO.jsonl, in the order in which the runs
 // began: one JSON object of at most LineMax bytes each. A record outlives the result that it is of, which the next published result replaces.
 //
+// A record keeps the verdict by the limits of the day of publication: limits change, and a record
+// has too few figures to judge it again. Imported records of past commits have the run's own verdict.
+//
 // Of a sweep the first and the last point have records: the point that others are compared with, and the far end of the range. All points would be
 // many lines that move together.
 //
@@ -20,7 +23,9 @@
 //   - Busy polling raises rates and CPU time, and pages did not always say so. The stored scenario does: such a result has another hash of its settings, and
 //     its records are a series of their own.
 //   - A host whose virtualisation was not recorded has no host class. Its records are not joined with those of a host class.
-//   - A result of a run whose ledger does not balance (incorrect), or whose host or load was not fit (invalid), has no records: its figures are no measure.
+//   - A result of a run whose host or load was not fit (invalid), or whose limits are for another configuration (misconfigured), has no records: its
+//     figures are no measure.
+//   - A result of a run whose ledger does not balance (incorrect) has records without figures.
 //   - A result that may not be published has no records: it was measured from a tree with changes that no commit has, or with fewer rounds than its
 //     scenario's file wants.
 //   - Results of servers on other hosts than the generator's have no records, since the host class is that of the generator. Results of queue servers other

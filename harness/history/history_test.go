@@ -120,6 +120,8 @@ func TestReadRefuses(t *testing.T) {
 		"no scenario":          {with(`"scenario":"full-cycle"`, `"scenario":""`), "scenario is \"\""},
 		"another scenario":     {with(`"scenario":"full-cycle"`, `"scenario":"rest"`), `scenario is "rest": move the record to`},
 		"an unknown verdict":   {with(`"pass"`, `"fine"`), `verdict is "fine"`},
+		"no figures":           {with(`{"cycles_per_s":[123460,111110,135800],"server_cpu_us_per_cycle":[4,3,5]}`, `{}`), `metrics is "{}": it must be the headline figures`},
+		"figures of no rate":   {with(`"pass"`, `"incorrect"`), `verdict is "incorrect": it must be another verdict: an incorrect run has no figures`},
 		"no rounds":            {with(`"rounds":7`, `"rounds":0`), `rounds is "0"`},
 		"no time":              {with(`"2026-11-21T17:15:00Z"`, `"0001-01-01T00:00:00Z"`), "measured is"},
 		"a record twice":       {sound + "\n" + sound, `line 2: run is "run-0": the run is in the history already: remove one of the records`},
@@ -210,6 +212,28 @@ func TestTrackFindsTheCommitsOfAChange(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, none.Samples)
 	assert.Nil(t, none.Drift)
+}
+
+// A series lists its records that do not pass. Tracks include regressed runs; incorrect runs have no
+// figures.
+func TestASeriesSaysWhatDoesNotPass(t *testing.T) {
+	worse, wrong := record(1, 50), record(2, 0)
+	worse.Verdict = result.Regressed
+	wrong.Verdict, wrong.Metrics, wrong.References = result.Incorrect, map[string]history.Figure{}, nil
+	tracked, err := history.TrackAll(history.Group([]history.Record{record(0, 100), worse, wrong}))
+	require.NoError(t, err)
+	require.Len(t, tracked, 1)
+	assert.Equal(t, []history.Judged{
+		{Commit: worse.Commit, Measured: worse.Measured, Run: "run-1", Verdict: result.Regressed},
+		{Commit: wrong.Commit, Measured: wrong.Measured, Run: "run-2", Verdict: result.Incorrect},
+	}, tracked[0].NotPass)
+	assert.Equal(t, 3, tracked[0].Records)
+	require.Len(t, tracked[0].Tracks[0].Samples, 2)
+	assert.InDelta(t, 50, tracked[0].Tracks[0].Samples[1].Median, 0)
+
+	tracked, err = history.TrackAll(history.Group([]history.Record{wrong}))
+	require.NoError(t, err)
+	assert.Empty(t, tracked[0].Tracks)
 }
 
 func TestATrackIsBounded(t *testing.T) {

@@ -56,7 +56,7 @@ type Record struct {
 	Settings   string         `json:"settings"` // scenario.Configuration, of a point scenario.ConfigurationAt
 	Rounds     int            `json:"rounds"`   // timed ones
 	Verdict    result.Verdict `json:"verdict"`
-	// Metrics are the headline figures that the run has, by name.
+	// Metrics are the headline figures that the run has, by name; none if it is incorrect.
 	Metrics map[string]Figure `json:"metrics"`
 	// References are what the host was worth in the minutes of the run, by name; empty if the scenario asked for none.
 	References map[string]Reference `json:"references,omitempty"`
@@ -171,8 +171,10 @@ func (r Record) check() error {
 		return wrong("rounds", r.Rounds, "the number of timed rounds")
 	case !r.Verdict.Known():
 		return wrong("verdict", r.Verdict, "a verdict, such as \"pass\"")
-	case len(r.Metrics) == 0:
+	case len(r.Metrics) == 0 && r.Verdict != result.Incorrect:
 		return wrong("metrics", "{}", "the headline figures")
+	case len(r.Metrics) > 0 && r.Verdict == result.Incorrect:
+		return wrong("verdict", r.Verdict, "another verdict: an incorrect run has no figures")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
 		if !slices.Contains(metrics, name) {

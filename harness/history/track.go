@@ -73,15 +73,36 @@ type Drift struct {
 // Tracked is a series with the tracks of all its figures.
 type Tracked struct {
 	Key
-	Records int     `json:"records"`
-	Tracks  []Track `json:"tracks"`
+	Records int `json:"records"`
+	// NotPass are the records whose verdict is not pass, in the order of the series.
+	NotPass []Judged `json:"not_pass"`
+	Tracks  []Track  `json:"tracks"` // none if all records are of incorrect runs
+}
+
+// Judged is the verdict of one record.
+type Judged struct {
+	Commit   string         `json:"commit"`
+	Measured time.Time      `json:"measured"`
+	Run      string         `json:"run"`
+	Verdict  result.Verdict `json:"verdict"`
+}
+
+// notPass returns the verdicts of the records that do not pass.
+func (s Series) notPass() []Judged {
+	all := []Judged{}
+	for _, r := range s.Records {
+		if r.Verdict != result.Pass {
+			all = append(all, Judged{r.Commit, r.Measured, r.Run, r.Verdict})
+		}
+	}
+	return all
 }
 
 // TrackAll follows the headline figures of each series, and those that a reference compares with as a ratio to it too.
 func TrackAll(all []Series) ([]Tracked, error) {
 	tracked := []Tracked{}
 	for _, s := range all {
-		t := Tracked{Key: s.Key, Records: len(s.Records), Tracks: []Track{}}
+		t := Tracked{Key: s.Key, Records: len(s.Records), NotPass: s.notPass(), Tracks: []Track{}}
 		for _, metric := range metrics {
 			for _, reference := range []string{"", s.reference(metric)} {
 				if reference == "" && len(t.Tracks) > 0 && t.Tracks[len(t.Tracks)-1].Metric == metric {

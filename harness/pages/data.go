@@ -18,7 +18,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// dataset is the stored data of one scenario: of a run or a soak, or those of a serial budget.
+// dataset is the stored data of one scenario: of a run or a soak, those of a serial budget, or a comparison, which has neither a manifest nor
+// figures that pages can cite.
 type dataset struct {
 	name     string // of its folder and its page
 	run      *result.Result
@@ -26,7 +27,8 @@ type dataset struct {
 	serial   *result.Serial
 	manifest result.Manifest
 	started  time.Time
-	verdict  result.Verdict
+	verdict  result.Verdict // by the checked-in limits
+	why      string         // the verdict is not pass
 }
 
 // value is a figure of the data.
@@ -49,18 +51,19 @@ const worsePercent = "_worse_percent"
 // store reads the data that pages cite, each once.
 type store struct {
 	reports string
+	limits  *gate.Baselines
 	read    map[string]*dataset
 	// replaced are the earlier runs of data, by name, of those that were asked for.
 	replaced map[string][]*dataset
 	names    []string // of all data
 }
 
-func newStore(reports string) (*store, error) {
+func newStore(limits *gate.Baselines, reports string) (*store, error) {
 	entries, err := os.ReadDir(filepath.Join(reports, "data"))
 	if err != nil {
 		return nil, fmt.Errorf("look for the data of pages: %w", err)
 	}
-	s := &store{reports: reports, read: map[string]*dataset{}, replaced: map[string][]*dataset{}}
+	s := &store{reports: reports, limits: limits, read: map[string]*dataset{}, replaced: map[string][]*dataset{}}
 	for _, e := range entries {
 		if e.IsDir() {
 			s.names = append(s.names, e.Name())
@@ -79,7 +82,7 @@ func (s *store) get(name string) (*dataset, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case d == nil:
+	case d == nil || !d.cited():
 		return nil, refuse("the data of %q are not those of a run, a soak or a serial budget: pages can cite only these", name)
 	case d.verdict == result.Incorrect && d.manifest.Scenario.Topology.Kind != scenario.ByProgram:
 		return nil, refuse("the ledger of %q does not balance, so no figure of it is published: measure it again", name)
@@ -87,44 +90,34 @@ func (s *store) get(name string) (*dataset, error) {
 	return d, nil
 }
 
-// open reads the data of a scenario, or returns nil if they are not those of a run, a soak or a serial budget.
+// open reads and judges the data of a scenario, or returns nil if they are no result.
 func (s *store) open(name string) (*dataset, error) {
 	if d := s.read[name]; d != nil {
 		return d, nil
 	}
-	folder := filepath.Join(s.reports, "data", name)
-	d := &dataset{name: name}
-	soaked, err := result.IsSoak(folder)
-	if err != nil {
-		return nil, err
-	}
-	serial, err := result.IsSerial(folder)
-	if err != nil {
-		return nil, err
-	}
-	switch _, missing := os.Stat(filepath.Join(folder, result.ResultFile)); {
-	case soaked:
-		if d.soak, err = result.ReadSoak(folder); err != nil {
-			return nil, err
-		}
-		d.manifest, d.started, d.verdict = d.soak.Manifest, d.soak.Started, d.soak.Verdict
-	case serial:
-		if d.serial, err = result.ReadSerial(folder); err != nil {
-			return nil, err
-		}
-		d.manifest, d.started, d.verdict = d.serial.Manifest, d.serial.Started, result.Pass
-	case errors.Is(missing, os.ErrNotExist):
+	stored, err := report.Open(s.limits, filepath.Join(s.reports, "data", name))
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
-	default:
-		if d.run, err = result.ReadResult(filepath.Join(folder, result.ResultFile)); err != nil {
-			return nil, err
-		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &dataset{name: name, run: stored.Run, soak: stored.Soak, serial: stored.Serial, verdict: stored.Judged.Verdict, why: report.Why(stored.Judged)}
+	switch {
+	case d.soak != nil:
+		d.manifest, d.started = d.soak.Manifest, d.soak.Started
+	case d.serial != nil:
+		d.manifest, d.started = d.serial.Manifest, d.serial.Started
+	case d.run != nil:
 		gate.DescribeBound(d.run)
-		d.manifest, d.started, d.verdict = d.run.Manifest, d.run.Started, d.run.Verdict
+		d.manifest, d.started = d.run.Manifest, d.run.Started
 	}
 	s.read[name] = d
 	return d, nil
 }
+
+// cited reports whether pages can cite the data.
+func (d *dataset) cited() bool { return d.run != nil || d.soak != nil || d.serial != nil }
 
 // described says for an error what kind of data these are.
 func (d *dataset) described() string {

@@ -98,7 +98,7 @@ func publish(t *testing.T, reports string, r *result.Result, hists []result.Roun
 	f, err := result.Create(t.TempDir(), r.Run)
 	require.NoError(t, err)
 	require.NoError(t, f.Store(r, hists))
-	_, err = report.Publish(f.Path(), reports)
+	_, err = report.Publish(nil, f.Path(), reports)
 	require.NoError(t, err)
 }
 
@@ -159,6 +159,6 @@ func publishSoak(t *testing.T, reports string) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, result.WriteSoak(dir, soak))
-	_, err := report.Publish(dir, reports)
+	_, err := report.Publish(nil, dir, reports)
 	require.NoError(t, err)
 }

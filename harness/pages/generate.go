@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
@@ -39,13 +40,13 @@ type Page struct {
 }
 
 // Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error
-// holds everything that is wrong; see Problems.
-func Generate(reports string) ([]Page, error) {
+// holds everything that is wrong; see Problems. The verdicts of runs are by limits; nil is no limits.
+func Generate(limits *gate.Baselines, reports string) ([]Page, error) {
 	groups, err := readSet(reports)
 	if err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	data, err := newStore(reports)
+	data, err := newStore(limits, reports)
 	if err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
@@ -74,8 +75,8 @@ func Generate(reports string) ([]Page, error) {
 }
 
 // Write generates all pages and writes them. It returns their paths, the index last.
-func Write(reports string) (paths []string, err error) {
-	generated, err := Generate(reports)
+func Write(limits *gate.Baselines, reports string) (paths []string, err error) {
+	generated, err := Generate(limits, reports)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +90,8 @@ func Write(reports string) (paths []string, err error) {
 }
 
 // Altered finds the generated pages whose files differ from what their sources and the data make.
-func Altered(reports string) (altered []*Problem, err error) {
-	generated, err := Generate(reports)
+func Altered(limits *gate.Baselines, reports string) (altered []*Problem, err error) {
+	generated, err := Generate(limits, reports)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
 )
 
 // entry is what the index says of a page.
@@ -33,7 +35,12 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "## All data\n\nA page for each scenario that was measured, with all its figures and plots. `make pages` renders it from `reports/data`.\n\n%s", data)
+	broken, err := s.notPassing()
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "## All data\n\nA page for each scenario that was measured, with all its figures and plots. `make pages` renders it from `reports/data`. It shows the latest"+
+		" complete run, even if it breaks limits. The limits in `baselines` and in the scenario as it ran give the verdict, as in `prony check reports/data/*`.\n\n%s%s", broken, data)
 	others, err := s.others()
 	if err != nil {
 		return "", err
@@ -63,11 +70,49 @@ func (s *set) dataTable() (string, error) {
 			return "", err
 		}
 		if d != nil {
-			row[2], row[3], row[4] = "`"+d.manifest.Durability()+"`", string(d.verdict), d.started.UTC().Format(time.DateOnly)
+			row[3] = verdictText(d.verdict)
+		}
+		if d != nil && d.cited() {
+			row[2], row[4] = "`"+d.manifest.Durability()+"`", d.started.UTC().Format(time.DateOnly)
 		}
 		rows = append(rows, row)
 	}
 	return render.Table{Header: []string{"scenario", "what was measured", "durability", "verdict", "date (UTC)"}, Rows: rows}.Markdown(), nil
+}
+
+// notPassing lists the data whose verdict is not pass, each with the limit that was broken or another reason. It ends with an empty line.
+func (s *set) notPassing() (string, error) {
+	var items []string
+	judged := 0
+	for _, name := range s.data.names {
+		d, err := s.data.open(name)
+		if err != nil {
+			return "", err
+		}
+		if d != nil {
+			judged++
+		}
+		if d == nil || d.verdict == result.Pass {
+			continue
+		}
+		item := fmt.Sprintf("- [`%s`](%s/%s.md): %s", name, dataPages, name, verdictText(d.verdict))
+		if d.why != "" {
+			item += ": " + report.Text(d.why)
+		}
+		items = append(items, item)
+	}
+	if len(items) == 0 {
+		return fmt.Sprintf("The verdict of all %d is `%s`.\n\n", judged, result.Pass), nil
+	}
+	return fmt.Sprintf("The verdict of %d of %d is not `%s`:\n\n%s\n\n", len(items), judged, result.Pass, strings.Join(items, "\n")), nil
+}
+
+// verdictText sets a verdict that is not pass apart from the others.
+func verdictText(v result.Verdict) string {
+	if v == result.Pass {
+		return string(v)
+	}
+	return "**" + string(v) + "**"
 }
 
 // others lists the pages that other commands make, beside those of the set.

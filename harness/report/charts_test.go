@@ -19,7 +19,7 @@ func plotted(t *testing.T, r *result.Result, hists []result.RoundHistograms) map
 	dir := stored(t, r, hists)
 	charts, err := report.Charts(dir)
 	require.NoError(t, err)
-	pages, err := report.Render(dir, t.TempDir())
+	pages, err := report.Render(nil, dir, t.TempDir())
 	require.NoError(t, err)
 	byPlot := map[string]report.Chart{}
 	for _, c := range charts {

@@ -17,15 +17,6 @@ const ComparisonPage = "comparison.md"
 // profileDeltasMax bounds the functions that a page lists.
 const profileDeltasMax = 40
 
-// isComparison reports whether a folder holds a comparison.
-func isComparison(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, result.ComparisonFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // comparison is what the page of a comparison is made from. manifest is that of the base, or of the duet, and empty where the folder
 // has neither.
 type comparison struct {

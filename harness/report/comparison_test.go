@@ -63,7 +63,7 @@ func storedComparison(t *testing.T, c *result.Comparison) string {
 func TestGoldenPageOfAComparison(t *testing.T) {
 	dir := storedComparison(t, comparisonFixture())
 	out := t.TempDir()
-	written, err := report.Render(dir, out)
+	written, err := report.Render(nil, dir, out)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"compare-fixture.md", "compare-fixture-ratios.svg"}, bases(written))
 	for name, text := range contents(t, written) {
@@ -79,7 +79,7 @@ func TestGoldenPageOfAComparison(t *testing.T) {
 
 func TestComparisonIntoItsFolder(t *testing.T) {
 	dir := storedComparison(t, comparisonFixture())
-	written, err := report.Render(dir, dir)
+	written, err := report.Render(nil, dir, dir)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"comparison.md", "compare-fixture-ratios.svg"}, bases(written))
 	page := contents(t, written)["comparison.md"]
@@ -94,15 +94,15 @@ func TestComparisonIntoItsFolder(t *testing.T) {
 func TestComparisonIsPublished(t *testing.T) {
 	c := comparisonFixture()
 	reports := filepath.Join(t.TempDir(), "reports")
-	_, err := report.Publish(storedComparison(t, c), reports)
+	_, err := report.Publish(nil, storedComparison(t, c), reports)
 	require.ErrorContains(t, err, "change is of a tree with uncommitted changes")
 	c.Change.Dirty = false
-	written, err := report.Publish(storedComparison(t, c), reports)
+	written, err := report.Publish(nil, storedComparison(t, c), reports)
 	require.NoError(t, err)
 	data := filepath.Join(reports, "data", "compare-fixture")
 	assert.FileExists(t, filepath.Join(data, "base", result.ResultFile))
 	assert.NoFileExists(t, filepath.Join(data, "comparison.md"))
-	again, err := report.Render(data, t.TempDir())
+	again, err := report.Render(nil, data, t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")
 }
@@ -116,7 +116,7 @@ func TestComparisonOfStoredRuns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, result.WriteComparison(dir, c))
-	written, err := report.Render(dir, t.TempDir())
+	written, err := report.Render(nil, dir, t.TempDir())
 	require.NoError(t, err)
 	files := contents(t, written)
 	page := files["compare-fixture.md"]
@@ -131,10 +131,10 @@ func TestNoFigureOfAnIncorrectComparison(t *testing.T) {
 	c := comparisonFixture()
 	c.Verdict = result.Incorrect
 	dir, out := storedComparison(t, comparisonFixture()), t.TempDir()
-	_, err := report.Render(dir, out)
+	_, err := report.Render(nil, dir, out)
 	require.NoError(t, err)
 	require.NoError(t, result.WriteComparison(dir, c))
-	written, err := report.Render(dir, out)
+	written, err := report.Render(nil, dir, out)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"compare-fixture.md"}, bases(written))
 	assert.NoFileExists(t, filepath.Join(out, "compare-fixture-ratios.svg"), "that of the earlier rendering is gone")
@@ -144,10 +144,10 @@ func TestNoFigureOfAnIncorrectComparison(t *testing.T) {
 func TestComparisonThatCannotBeRead(t *testing.T) {
 	dir := storedComparison(t, comparisonFixture())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "base", result.ResultFile), []byte("{"), 0o600))
-	_, err := report.Render(dir, t.TempDir())
+	_, err := report.Render(nil, dir, t.TempDir())
 	require.ErrorContains(t, err, "corrupt")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, result.ComparisonFile), []byte("{}"), 0o600))
-	_, err = report.Publish(dir, t.TempDir())
+	_, err = report.Publish(nil, dir, t.TempDir())
 	require.ErrorContains(t, err, "no version")
 }
 
@@ -156,7 +156,7 @@ func TestComparisonWithFewerBlocksIsNotPublished(t *testing.T) {
 	c := comparisonFixture()
 	c.Blocks, c.Dropped, c.Change.Dirty = 1, 0, false
 	reports := filepath.Join(t.TempDir(), "reports")
-	_, err := report.Publish(storedComparison(t, c), reports)
+	_, err := report.Publish(nil, storedComparison(t, c), reports)
 	var refused *report.UnpublishableError
 	require.ErrorAs(t, err, &refused)
 	require.Len(t, refused.Reasons, 1)

@@ -109,7 +109,7 @@ func TestTextOfADuetIsReadAtAGlance(t *testing.T) {
 func TestADuetWithoutACause(t *testing.T) {
 	c := duetFixture()
 	c.Causes, c.Search.Generations, c.Search.Losses, c.Search.Share = nil, 0, nil, 0.05
-	written, err := report.Render(storedDuet(t, c), t.TempDir())
+	written, err := report.Render(nil, storedDuet(t, c), t.TempDir())
 	require.NoError(t, err)
 	for _, shown := range []string{report.ComparisonText(c), contents(t, written)["compare-fixture.md"]} {
 		assert.Contains(t, shown, "Tested: 43 differences of functions, locks, stages and fsyncs, from counters of all generations, without profiles. A cause takes at least 5 % of the time per cycle more,")
@@ -138,7 +138,7 @@ func TestGoldenPageOfADuet(t *testing.T) {
 	c := duetFixture()
 	c.Scenario = "duet fixture"
 	out := t.TempDir()
-	written, err := report.Render(storedDuet(t, c), out)
+	written, err := report.Render(nil, storedDuet(t, c), out)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"compare-duet-fixture.md", "compare-duet-fixture-ratios.svg"}, bases(written))
 	for name, text := range contents(t, written) {
@@ -149,14 +149,14 @@ func TestGoldenPageOfADuet(t *testing.T) {
 func TestDuetIsPublished(t *testing.T) {
 	reports := filepath.Join(t.TempDir(), "reports")
 	c := duetFixture()
-	_, err := report.Publish(storedDuet(t, c), reports)
+	_, err := report.Publish(nil, storedDuet(t, c), reports)
 	require.ErrorContains(t, err, "uncommitted changes")
 	c.Change.Dirty = false
-	written, err := report.Publish(storedDuet(t, c), reports)
+	written, err := report.Publish(nil, storedDuet(t, c), reports)
 	require.NoError(t, err)
 	data := filepath.Join(reports, "data", "compare-fixture")
 	assert.FileExists(t, filepath.Join(data, result.DuetFile))
-	again, err := report.Render(data, t.TempDir())
+	again, err := report.Render(nil, data, t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")
 }
@@ -173,7 +173,7 @@ func TestPageFindsWhatTheSidesOfADuetAreBoundBy(t *testing.T) {
 	g.Sides[1] = result.GenerationSide{Cycles: 1000, ServerCPUNs: 1.9e9, ClientCPUNs: 1e9, ActiveS: 2}
 	d.Generations = append(d.Generations, g)
 	require.NoError(t, result.WriteDuet(dir, d))
-	written, err := report.Render(dir, dir)
+	written, err := report.Render(nil, dir, dir)
 	require.NoError(t, err)
 	page := contents(t, written)["comparison.md"]
 	assert.Contains(t, page, "- base: bound by server CPU: the servers keep 0.97 of 1 CPU busy\n"+
@@ -183,7 +183,7 @@ func TestPageFindsWhatTheSidesOfADuetAreBoundBy(t *testing.T) {
 func TestNoFigureOfAnIncorrectDuet(t *testing.T) {
 	c := duetFixture()
 	c.Verdict = result.Incorrect
-	written, err := report.Render(storedDuet(t, c), t.TempDir())
+	written, err := report.Render(nil, storedDuet(t, c), t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"compare-fixture.md"}, bases(written))
 	assert.NotContains(t, contents(t, written)["compare-fixture.md"], "150,000")
@@ -192,6 +192,6 @@ func TestNoFigureOfAnIncorrectDuet(t *testing.T) {
 func TestDuetThatCannotBeRead(t *testing.T) {
 	dir := storedDuet(t, duetFixture())
 	require.NoError(t, os.Remove(filepath.Join(dir, result.DuetFile)))
-	_, err := report.Render(dir, t.TempDir())
+	_, err := report.Render(nil, dir, t.TempDir())
 	require.ErrorContains(t, err, result.DuetFile)
 }

@@ -18,11 +18,11 @@ const golden = "testdata/golden"
 func TestGoldenPage(t *testing.T) {
 	if *update {
 		updateFixture(t)
-		_, err := report.Render(fixtureRun, golden)
+		_, err := report.Render(nil, fixtureRun, golden)
 		require.NoError(t, err)
 	}
 	out := t.TempDir()
-	written, err := report.Render(fixtureRun, out)
+	written, err := report.Render(nil, fixtureRun, out)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"fixture.md", "fixture-throughput.svg", "fixture-latency.svg"}, bases(written))
 	entries, err := os.ReadDir(out)

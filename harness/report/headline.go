@@ -5,22 +5,24 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // Headline returns a table of Markdown with the rate of the run published in a folder, such as reports/data/default, and all that the rate
-// holds for: CPU time of both sides, durability, the settings of timed rounds that differ from their defaults, rounds, host and commit. The error names
-// everything that keeps the run from being a headline: a verdict that is not pass, a figure that is missing or not above 0, a sweep, or
-// a condition that was not recorded.
-func Headline(dir string) (string, error) {
+// holds for: CPU time of both sides, durability, the settings of timed rounds that differ from their defaults, rounds, host and commit. Of a
+// run that breaks limits the first row is the verdict. The error names everything that keeps the run from being a headline: an incomplete
+// or incorrect run, a figure that is missing or not above 0, a sweep, or a condition that was not recorded.
+func Headline(limits *gate.Baselines, dir string) (string, error) {
 	r, err := result.ReadResult(filepath.Join(dir, result.ResultFile))
 	if err != nil {
 		return "", err
 	}
+	judged := Judge(limits, r)
 	h := headline{result: r}
 	m := r.Manifest
-	if r.Verdict != result.Pass {
-		h.lacks("its verdict is %s and not %s", r.Verdict, result.Pass)
+	if r.Verdict == result.Incorrect || incomplete(r) != "" {
+		h.lacks("its verdict is %s", r.Verdict)
 	}
 	if len(r.Points) > 0 {
 		h.lacks("it has a sweep, whose points have rates of their own")
@@ -32,7 +34,11 @@ func Headline(dir string) (string, error) {
 		h.lacks("%s", reason)
 	}
 	timed, _ := split(r.Rounds)
-	rows := [][]string{
+	var rows [][]string
+	if r.Verdict != result.Pass {
+		rows = append(rows, []string{"verdict", fmt.Sprintf("**%s**: %s", r.Verdict, text(Why(judged)))})
+	}
+	rows = append(rows, [][]string{
 		{"cycles a second", h.figure(result.CyclesPerS)},
 		{"CPU of the servers, µs a cycle", h.figure(result.ServerCPUUsPerCycle)},
 		{"CPU of the load generator, µs a cycle", h.figure(result.ClientCPUUsPerCycle)},
@@ -43,7 +49,7 @@ func Headline(dir string) (string, error) {
 		{"commit", code(h.recorded("commit", m.Build.Commit))},
 		{"measured (UTC)", h.recorded("time of its begin", moment(r.Started))},
 		{"command", h.recorded("command", Command(m))},
-	}
+	}...)
 	if len(h.missing) > 0 {
 		return "", fmt.Errorf("%s is no headline: %s: publish another run with 'prony report --publish reports RUN'", dir, strings.Join(h.missing, "; "))
 	}

@@ -23,7 +23,7 @@ func headlined(t *testing.T, change func(*result.Result)) string {
 
 func TestHeadlineSaysWhatTheRateHoldsFor(t *testing.T) {
 	t.Parallel()
-	text, err := report.Headline(headlined(t, func(r *result.Result) { r.Manifest.Scenario.Topology.BusyPoll = true }))
+	text, err := report.Headline(nil, headlined(t, func(r *result.Result) { r.Manifest.Scenario.Topology.BusyPoll = true }))
 	require.NoError(t, err)
 	r, _ := fixture(t, 7, 1)
 	rate := r.Metrics[result.CyclesPerS]
@@ -40,6 +40,14 @@ func TestHeadlineSaysWhatTheRateHoldsFor(t *testing.T) {
 		assert.Contains(t, text, says)
 	}
 	assert.NotContains(t, text, "captures.", "profiles are taken in rounds of their own")
+}
+
+// The headline is of the latest run. If that breaks a limit, the first row says so.
+func TestHeadlineOfARunThatBreaksALimit(t *testing.T) {
+	t.Parallel()
+	text, err := report.Headline(nil, headlined(t, func(r *result.Result) { r.Manifest.Scenario.Limits = tooHigh() }))
+	require.NoError(t, err)
+	assert.Regexp(t, `\| verdict \| \*\*regressed\*\*: cycles\\_per\\_s 15\d,\d+ is below the floor 1,000,000,000: nothing does that \|\n\| cycles a second`, text)
 }
 
 // Whatever is missing is named, all at once, and nothing is written without it.
@@ -60,14 +68,15 @@ func TestHeadlineOfARunThatLacksThings(t *testing.T) {
 		"its servers were profiled in timed rounds": func(r *result.Result) {
 			r.Rounds[2].Observed = &result.Observed{Profiles: []string{"cpu"}}
 		},
-		"its verdict is invalid and not pass":              func(r *result.Result) { r.Verdict = result.Invalid },
+		"its verdict is incorrect":                         func(r *result.Result) { r.Verdict = result.Incorrect },
+		"its verdict is invalid":                           func(r *result.Result) { r.Verdict = result.Invalid },
 		"it has a sweep, whose points have rates of their": func(r *result.Result) { r.Points = []result.Point{{Name: "x"}} },
 	} {
-		_, err := report.Headline(headlined(t, change))
+		_, err := report.Headline(nil, headlined(t, change))
 		require.ErrorContains(t, err, says)
 	}
-	_, err := report.Headline(headlined(t, func(r *result.Result) { r.Verdict, r.Manifest.Build.Dirty = result.Invalid, true }))
-	require.ErrorContains(t, err, "its verdict is invalid and not pass; measured from a tree with uncommitted changes: publish another run with 'prony report --publish reports RUN'")
-	_, err = report.Headline(t.TempDir())
+	_, err := report.Headline(nil, headlined(t, func(r *result.Result) { r.Verdict, r.Manifest.Build.Dirty = result.Invalid, true }))
+	require.ErrorContains(t, err, "its verdict is invalid; measured from a tree with uncommitted changes: publish another run with 'prony report --publish reports RUN'")
+	_, err = report.Headline(nil, t.TempDir())
 	require.ErrorContains(t, err, "there is no such file")
 }

@@ -86,6 +86,8 @@ func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []
 		" A figure that did not change has a change point with a probability of %s at most. %s.", stat.ChangeMinSide, stat.ChangeMinN, render.PercentTo(stat.ChangeAlpha, 0), testedText(tested))
 	p.paragraph("The drift is that of the newest record since the first one of the last tag, or, where no record has a tag, since the first record. Intervals of the two that" +
 		" are apart do not overlap.")
+	p.paragraph("Every published run has a record, with the verdict by the limits of the day of its publication. Each series lists its records that do not pass." +
+		" An incorrect run has no figures.")
 	p.heading(2, "Change points")
 	p.list(changeItems(all))
 	baselineBuildsSection(p, builds)
@@ -136,6 +138,13 @@ func changeItems(all []history.Tracked) (items []string) {
 // seriesSection shows one series: its plot, and the figures of its newest record beside those that it drifted from.
 func seriesSection(p *page, t history.Tracked, plot figure) {
 	p.heading(3, "%s", strings.Join(keyParts(t.Key, code)[1:], ", "))
+	if not := notPassText(t, code); not != "" {
+		p.paragraph("Records that do not pass: %s.", not)
+	}
+	if len(t.Tracks) == 0 {
+		p.paragraph("An incorrect run has no figures.")
+		return
+	}
 	if t.Records == 1 { // nothing moved: the other figures are in the record
 		first := t.Tracks[0]
 		newest := first.Samples[0]

@@ -34,6 +34,9 @@ func historyRecords(t *testing.T) string {
 	}
 	for n, rate := range []float64{100_000, 101_000, 99_500, 100_300, 99_000, 100_700, 100_100, 91_000, 90_200, 90_900, 91_400, 90_500, 90_800, 91_100} {
 		r := record(n, rate)
+		if n == 7 {
+			r.Verdict = result.Regressed
+		}
 		if n >= 10 {
 			r.Tag = "v0.1"
 		} else {
@@ -49,6 +52,9 @@ func historyRecords(t *testing.T) string {
 	swept := record(0, 5)
 	swept.Scenario, swept.Point = "shards", "shards=1"
 	require.NoError(t, history.Append(dir, swept))
+	wrong := record(30, 0)
+	wrong.Scenario, wrong.Verdict, wrong.Metrics, wrong.References = "wrong", result.Incorrect, map[string]history.Figure{}, nil
+	require.NoError(t, history.Append(dir, wrong))
 	return dir
 }
 

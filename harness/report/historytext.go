@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
@@ -33,7 +34,12 @@ func HistoryText(all []history.Tracked) string {
 				changes = append(changes, fmt.Sprintf("  %s %s\n", trackName(track, unmarked), changeText(track, c, unmarked)))
 			}
 		}
-		b.WriteString(table.Text("  "))
+		if len(table.Rows) > 0 {
+			b.WriteString(table.Text("  "))
+		}
+		if not := notPassText(t, unmarked); not != "" {
+			fmt.Fprintf(&b, "  records that do not pass: %s\n", not)
+		}
 		if few := tooFewText(t, unmarked); few != "" {
 			fmt.Fprintf(&b, "  %s\n", few)
 		}
@@ -122,6 +128,18 @@ func apartText(d *history.Drift) string {
 		return "apart"
 	}
 	return "overlap"
+}
+
+// notPassText lists the records that do not pass, or returns "".
+func notPassText(t history.Tracked, mark func(string) string) string {
+	if len(t.NotPass) == 0 {
+		return ""
+	}
+	var all []string
+	for _, j := range t.NotPass {
+		all = append(all, fmt.Sprintf("%s at commit %s, measured %s", j.Verdict, mark(render.Commit(j.Commit)), j.Measured.UTC().Format(time.DateOnly)))
+	}
+	return strings.Join(all, "; ")
 }
 
 // tooFewText says of which figures no change point can be told, or returns "".

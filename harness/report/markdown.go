@@ -59,3 +59,6 @@ func code(s string) string {
 	}
 	return fence + s + fence
 }
+
+// Text escapes a sentence of a judgement for a page, so that nothing in it is markup.
+func Text(s string) string { return text(s) }

@@ -2,23 +2,25 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// markdown writes the page of r, whose work other published runs have repeated, with links to the profiles that are kept.
-func markdown(r *result.Result, plots []figure, repeats []repeated, kept keptProfiles) string {
+// markdown writes the page of r, whose judgement is judged, and whose work other published runs have repeated, with links to the profiles that are kept.
+func markdown(r *result.Result, judged gate.Report, plots []figure, repeats []repeated, kept keptProfiles) string {
 	p := &page{}
 	title := r.Title
 	if title == "" {
 		title = r.Scenario
 	}
 	p.heading(1, "%s", text(title))
-	opening(p, r)
+	opening(p, r, judged)
 	if r.Verdict == result.Incorrect {
 		incorrectOpening(p, r)
 		summarySection(p, r)
@@ -83,17 +85,36 @@ func incorrectOpening(p *page, r *result.Result) {
 	pointsSection(p, r)
 }
 
-func opening(p *page, r *result.Result) {
+func opening(p *page, r *result.Result, judged gate.Report) {
 	p.paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
 		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), polling(r), Plan(r))
+	limitsOpening(p, r, judged)
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
 	}
 	observedParagraph(p, r)
 	scriptParagraph(p, r)
-	listed(p, "Reasons for the verdict:", r.Reasons)
 	listed(p, "Warnings:", foldRounds(r.Warnings))
 	notMeasured(p, r)
+}
+
+// limitsOpening lists the broken limits, then the other reasons for the verdict. It notes a run judged
+// only by the limits of every scenario: those on lost, duplicated and corrupted tasks.
+func limitsOpening(p *page, r *result.Result, judged gate.Report) {
+	broken := Broken(judged)
+	if len(broken) > 0 {
+		listed(p, fmt.Sprintf("**This run does not keep %s:**", render.Plural(len(broken), "limit")), broken)
+	}
+	listed(p, "Reasons for the verdict:", slices.DeleteFunc(slices.Clone(r.Reasons), func(reason string) bool { return slices.Contains(broken, reason) }))
+	if !slices.ContainsFunc(judged.Findings, func(f gate.Finding) bool { return f.Judged && !ofAccount(f.Metric) }) {
+		p.paragraph("No limit was judged but those on lost, duplicated and corrupted tasks.")
+	}
+}
+
+// ofAccount reports whether a metric is a count of tasks at fault.
+func ofAccount(metric string) bool {
+	spec, known := result.Lookup(metric)
+	return known && spec.OfLedger()
 }
 
 // polling follows the durability that stands beside a figure if connections polled: the figure does not hold without.

@@ -286,10 +286,10 @@ func TestPageOfAnIdleServer(t *testing.T) {
 func TestPlotsOfAnotherKindAreRemoved(t *testing.T) {
 	r, hists := sweptFixture(t)
 	out := t.TempDir()
-	_, err := report.Render(stored(t, r, hists), out)
+	_, err := report.Render(nil, stored(t, r, hists), out)
 	require.NoError(t, err)
 	r, hists = fixture(t, 2, 0)
-	written, err := report.Render(stored(t, r, hists), out)
+	written, err := report.Render(nil, stored(t, r, hists), out)
 	require.NoError(t, err)
 	assert.Len(t, written, 3)
 	assert.NoFileExists(t, out+"/fixture-sweep.svg")

@@ -28,11 +28,11 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 	}
 	r.Repeated = []result.Round{{Number: 2, Verdict: result.Invalid, Stalls: r.Rounds[1].Stalls}}
 	run := stored(t, r, hists)
-	whole, err := report.Render(run, t.TempDir())
+	whole, err := report.Render(nil, run, t.TempDir())
 	require.NoError(t, err)
 	require.Contains(t, bases(whole), "fixture-stalls.svg")
 	reports := t.TempDir()
-	written, err := report.Publish(run, reports)
+	written, err := report.Publish(nil, run, reports)
 	require.NoError(t, err)
 	assert.Equal(t, contents(t, whole), contents(t, written))
 
@@ -61,7 +61,7 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	run, reports := stored(t, r, hists), t.TempDir()
-	_, err := report.Publish(run, reports)
+	_, err := report.Publish(nil, run, reports)
 	require.NoError(t, err)
 	measured, err := os.ReadFile(filepath.Join(run, result.ResultFile))
 	require.NoError(t, err)
@@ -89,12 +89,12 @@ func TestProfilesArePublished(t *testing.T) {
 	put(run, names[1], 10)
 	put(run, names[3], 5<<20)
 	put(data, "profiles/of-before.pb.gz", 1)
-	written, err := report.Publish(run, reports)
+	written, err := report.Publish(nil, run, reports)
 	require.NoError(t, err)
 	page := contents(t, written)["fixture.md"]
 	assert.Contains(t, page, "File: [`profiles/point-2/mutex.pb.gz`](../data/fixture/profiles/point-2/mutex.pb.gz);"+
 		" `prony profile open --kind "+r.Profiles[1].Kind+" --point 2 --node n3 FOLDER` shows it, with the folder of this page's data.")
-	elsewhere, err := report.Render(data, t.TempDir())
+	elsewhere, err := report.Render(nil, data, t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, page, contents(t, elsewhere)["fixture.md"], "lint renders the page elsewhere to compare it")
 	assert.FileExists(t, filepath.Join(data, names[1]))
@@ -103,7 +103,7 @@ func TestProfilesArePublished(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(data, "profiles/of-before.pb.gz"))
 
 	r.Profiles[0].File = "../outside.pb.gz"
-	_, err = report.Publish(stored(t, r, hists), t.TempDir())
+	_, err = report.Publish(nil, stored(t, r, hists), t.TempDir())
 	assert.ErrorContains(t, err, "../outside.pb.gz is not below profiles/")
 }
 

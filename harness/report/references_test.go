@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -16,7 +17,7 @@ func TestThePageShowsReferences(t *testing.T) {
 	referencesSection(p, r)
 	assert.Contains(t, p.String(), "## References")
 	assert.Contains(t, p.String(), "| `cpu` | a loop | 200 | 100 | 300 |")
-	assert.Contains(t, markdown(r, nil, nil, nil), "| `cpu` | a loop | 200 | 100 | 300 |")
+	assert.Contains(t, markdown(r, gate.Report{}, nil, nil, nil), "| `cpu` | a loop | 200 | 100 | 300 |")
 	none := &page{}
 	referencesSection(none, &result.Result{})
 	assert.NotContains(t, none.String(), "References")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
@@ -14,36 +13,35 @@ import (
 // RunPage is the name of the page of a run that is rendered into its own folder.
 const RunPage = "report.md"
 
-// Renderer renders several pages. It reads the runs that are published beside them once, so that the data must not change meanwhile. The zero
-// value is ready. It is not safe for concurrent use.
+// Renderer renders several pages. It reads the runs published beside them once: the data must not
+// change meanwhile. It is not safe for concurrent use.
 type Renderer struct {
+	limits    *gate.Baselines
 	published map[string][]measurement // by the folder of all data
 }
 
+// NewRenderer returns a renderer whose pages judge runs by limits, of which nil has none.
+func NewRenderer(limits *gate.Baselines) *Renderer { return &Renderer{limits: limits} }
+
 // Render renders one page: see Renderer.Render.
-func Render(in, out string) ([]string, error) { return new(Renderer).Render(in, out) }
+func Render(limits *gate.Baselines, in, out string) ([]string, error) {
+	return NewRenderer(limits).Render(in, out)
+}
 
 // Render writes the page and the plots of the run stored in the folder in, which is a run folder or a folder
 // under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
 // where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
 // paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
 // and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
-// figures tell. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
+// figures tell. The page shows the verdict of Judge. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
 // page of a soak's folder has the name of a run's, and that of a serial budget is serial.md.
 func (x *Renderer) Render(in, out string) ([]string, error) {
-	if compared, err := isComparison(in); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	} else if compared {
+	switch resultFile(in) {
+	case result.ComparisonFile:
 		return renderComparison(in, out)
-	}
-	if soaked, err := result.IsSoak(in); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	} else if soaked {
+	case result.SoakFile:
 		return renderSoak(in, out)
-	}
-	if serial, err := result.IsSerial(in); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	} else if serial {
+	case result.SerialFile:
 		return renderSerial(in, out)
 	}
 	r, hists, err := result.Read(in)
@@ -53,6 +51,7 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
+	judged := Judge(x.limits, r) // before all else: an incorrect run has no figure to show
 	gate.DescribeBound(r)
 	name := result.Slug(r.Scenario)
 	plots, err := figures(r, hists, name)
@@ -75,7 +74,7 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report on %s: %w", in, err)
 	}
-	return writeFiles(out, pageName, plots, markdown(r, plots, repeats(r, published), kept))
+	return writeFiles(out, pageName, plots, markdown(r, judged, plots, repeats(r, published), kept))
 }
 
 // writeFiles writes plots and, last, the page: what it shows is there when it is.
@@ -100,68 +99,12 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 	return written, nil
 }
 
-// Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>, with its profiles and without the
-// slow commits that no page shows,
-// keeps a summary of the run that was published before, for the repeatability of the figures,
-// renders the page from the copy into reportsDir/scenarios, and returns the paths of the page and its plots. The data of a
-// comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
-// has fewer rounds than its scenario's file wants or was measured from a tree with uncommitted changes.
-func Publish(run, reportsDir string) ([]string, error) {
-	if compared, err := isComparison(run); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	} else if compared {
-		return publishComparison(run, reportsDir)
-	}
-	if soaked, err := result.IsSoak(run); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	} else if soaked {
-		return publishSoak(run, reportsDir)
-	}
-	if serial, err := result.IsSerial(run); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	} else if serial {
-		return publishSerial(run, reportsDir)
-	}
-	r, _, err := result.Read(run) // what cannot be read again is not published
-	if err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
-		return nil, &UnpublishableError{Of: run, Reasons: reasons}
-	}
-	data := DataFolder(reportsDir, r.Scenario)
-	if err := keepEarlier(data, r.Run); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	if err := copyFiles(run, data, []string{result.HistogramsFile}); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	if err := publishProfiles(r, run, data); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	keepShownStalls(r)
-	if err := result.WriteCompact(filepath.Join(data, result.ResultFile), r); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	return Render(data, PagesFolder(reportsDir))
-}
-
 // PagesFolder returns the folder with the pages that are made from data alone, one for each folder of the data, and with their plots.
 func PagesFolder(reportsDir string) string { return filepath.Join(reportsDir, pagesDir) }
 
 // DataFolder returns the folder with the data of a scenario's published page.
 func DataFolder(reportsDir, scenario string) string {
 	return filepath.Join(reportsDir, dataDir, result.Slug(scenario))
-}
-
-// UnpublishableError says why a run or a comparison is not published.
-type UnpublishableError struct {
-	Of      string // its folder
-	Reasons []string
-}
-
-func (e *UnpublishableError) Error() string {
-	return fmt.Sprintf("publish: %s can't be published: %s: measure a commit, with all rounds of the scenario", e.Of, strings.Join(e.Reasons, "; "))
 }
 
 // copyFiles copies files of one folder to another, which it makes.

@@ -32,7 +32,7 @@ func contents(t *testing.T, paths []string) map[string]string {
 // rendered stores a run, renders it, and returns what was written by base name.
 func rendered(t *testing.T, r *result.Result, hists []result.RoundHistograms) map[string]string {
 	t.Helper()
-	written, err := report.Render(stored(t, r, hists), t.TempDir())
+	written, err := report.Render(nil, stored(t, r, hists), t.TempDir())
 	require.NoError(t, err)
 	return contents(t, written)
 }
@@ -50,7 +50,7 @@ func TestRenderIntoTheRunFolder(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	dir := stored(t, r, hists)
 	latest := filepath.Join(filepath.Dir(dir), result.LatestLink)
-	written, err := report.Render(latest, dir) // the same folder by another name
+	written, err := report.Render(nil, latest, dir) // the same folder by another name
 	require.NoError(t, err)
 	assert.Equal(t, []string{"report.md", "fixture-throughput.svg", "fixture-latency.svg"}, bases(written))
 	assert.Equal(t, contents(t, written)["report.md"], rendered(t, r, hists)["fixture.md"], "where it lies is not in the page")
@@ -59,7 +59,7 @@ func TestRenderIntoTheRunFolder(t *testing.T) {
 func TestPublishedPagesAreMadeFromThePublishedData(t *testing.T) {
 	r, hists := fixture(t, 3, 1)
 	reports := filepath.Join(t.TempDir(), "reports")
-	written, err := report.Publish(stored(t, r, hists), reports)
+	written, err := report.Publish(nil, stored(t, r, hists), reports)
 	require.NoError(t, err)
 	published := contents(t, written)
 	require.Contains(t, published, "fixture.md")
@@ -68,11 +68,11 @@ func TestPublishedPagesAreMadeFromThePublishedData(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "the data and nothing else")
 
-	again, err := report.Render(data, t.TempDir())
+	again, err := report.Render(nil, data, t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, published, contents(t, again))
 
-	_, err = report.Publish(t.TempDir(), reports)
+	_, err = report.Publish(nil, t.TempDir(), reports)
 	require.ErrorContains(t, err, "result.json")
 	assert.Equal(t, published, contents(t, written), "a run that cannot be read replaces nothing")
 }
@@ -95,7 +95,7 @@ func TestDurabilityStandsBesideTheFigures(t *testing.T) {
 func TestNoFigureOfAnIncorrectRun(t *testing.T) {
 	r, hists := fixture(t, 7, 1)
 	dir, out := stored(t, r, hists), t.TempDir()
-	written, err := report.Render(dir, out)
+	written, err := report.Render(nil, dir, out)
 	require.NoError(t, err)
 	require.Len(t, written, 3)
 
@@ -104,7 +104,7 @@ func TestNoFigureOfAnIncorrectRun(t *testing.T) {
 	r.Rounds[2].Ledger.Lost = 2
 	r.Rounds[2].Ledger.Samples = []string{"task t0/q0 #17: enqueued, never completed"}
 	r.Metrics["lost"] = result.Metric{Median: 2, High: 2, N: 8, Unit: "tasks"}
-	written, err = report.Render(stored(t, r, hists), out)
+	written, err = report.Render(nil, stored(t, r, hists), out)
 	require.NoError(t, err)
 	require.Equal(t, []string{"fixture.md"}, bases(written))
 	entries, err := os.ReadDir(out)
@@ -204,7 +204,7 @@ func TestRunsThatMayNotBePublished(t *testing.T) {
 		r, hists := fixture(t, 3, 1)
 		c.make(r)
 		reports := filepath.Join(t.TempDir(), "reports")
-		_, err := report.Publish(stored(t, r, hists), reports)
+		_, err := report.Publish(nil, stored(t, r, hists), reports)
 		var refused *report.UnpublishableError
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, []string{c.says}, refused.Reasons)
@@ -329,11 +329,11 @@ func TestProfilesPerCycle(t *testing.T) {
 }
 
 func TestRenderSaysWhatItCannotRead(t *testing.T) {
-	_, err := report.Render(filepath.Join(t.TempDir(), "none"), t.TempDir())
+	_, err := report.Render(nil, filepath.Join(t.TempDir(), "none"), t.TempDir())
 	require.ErrorIs(t, err, os.ErrNotExist)
 	r, hists := fixture(t, 1, 0)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err = report.Render(stored(t, r, hists), filepath.Join(file, "out"))
+	_, err = report.Render(nil, stored(t, r, hists), filepath.Join(file, "out"))
 	require.Error(t, err)
 }

@@ -25,7 +25,7 @@ func later(t *testing.T, run string, factor float64) (*result.Result, []result.R
 
 func published(t *testing.T, reports string, r *result.Result, hists []result.RoundHistograms) string {
 	t.Helper()
-	written, err := report.Publish(stored(t, r, hists), reports)
+	written, err := report.Publish(nil, stored(t, r, hists), reports)
 	require.NoError(t, err)
 	return contents(t, written)[result.Slug(r.Scenario)+".md"]
 }
@@ -73,7 +73,7 @@ func TestRepeatabilityOverScenarios(t *testing.T) {
 	assert.NotContains(t, page, "do not overlap")
 
 	data := filepath.Join(reports, "data", "fixture")
-	written, err := report.Render(data, report.PagesFolder(reports))
+	written, err := report.Render(nil, data, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page = contents(t, written)["fixture.md"]
 	assert.Contains(t, page, "| `"+other.Run+"` |", "the page of the first run has the second one, too")

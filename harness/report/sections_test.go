@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -248,7 +249,9 @@ func TestPublishedPagesStayAsTheyAre(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(reports, "data", "*"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
-	var renderer report.Renderer // reads the runs that pages are compared with once
+	limits, err := gate.LoadBaselines(filepath.Join("..", "..", "baselines"))
+	require.NoError(t, err)
+	renderer := report.NewRenderer(limits) // reads the runs that pages are compared with once
 	for _, data := range paths {
 		soaked, err := result.IsSoak(data)
 		require.NoError(t, err)
@@ -330,7 +333,7 @@ func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
 	section := func(change func(*result.Result)) string {
 		r, hists := fixture(t, 2, 0)
 		change(r)
-		written, err := report.Render(stored(t, r, hists), t.TempDir())
+		written, err := report.Render(nil, stored(t, r, hists), t.TempDir())
 		require.NoError(t, err)
 		_, text, _ := strings.Cut(contents(t, written)["fixture.md"], "## What limits the rate")
 		return text

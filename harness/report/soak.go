@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,9 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	reasons := soakUnpublishable(s)
+	if why := incompleteBy(s.Verdict, s.Reasons); why != "" {
+		reasons = append(reasons, why)
+	}
 	if len(reasons) > 0 {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
@@ -51,6 +55,20 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return renderSoak(data, PagesFolder(reportsDir))
+}
+
+// soakReasons returns the reasons for a soak's verdict. Figures with a better verdict than the soak come
+// last.
+func soakReasons(s *result.Soak) (reasons []string) {
+	var last []string
+	for _, reason := range s.Reasons {
+		if slices.ContainsFunc(s.Drifts, func(d result.SoakDrift) bool { return d.Sentence == reason && d.Verdict != s.Verdict }) {
+			last = append(last, reason)
+		} else {
+			reasons = append(reasons, reason)
+		}
+	}
+	return append(reasons, last...)
 }
 
 // soakUnpublishable says why a soak is below the standard of published figures.

@@ -77,17 +77,17 @@ func TestSoakPage(t *testing.T) {
 	dir, reports := t.TempDir(), t.TempDir()
 	s := soakFixture(t)
 	require.NoError(t, result.WriteSoak(dir, s))
-	own, err := report.Render(dir, dir)
+	own, err := report.Render(nil, dir, dir)
 	require.NoError(t, err)
 	assert.Equal(t, "report.md", filepath.Base(own[0]))
-	written, err := report.Publish(dir, reports)
+	written, err := report.Publish(nil, dir, reports)
 	require.NoError(t, err)
 	assert.Equal(t, []string{
 		"fixture-soak.md", "fixture-soak-cycles-per-s.svg", "fixture-soak-cycle-latency-ms-p99.svg", "fixture-soak-server-cpu-us-per-cycle.svg",
 		"fixture-soak-server-rss-mb.svg", "fixture-soak-server-fds.svg",
 		"fixture-soak-server-goroutines.svg", "fixture-soak-disk-mb.svg", "fixture-soak-harness-rss-mb.svg",
 	}, bases(written))
-	again, err := report.Render(filepath.Join(reports, "data", "fixture-soak"), t.TempDir())
+	again, err := report.Render(nil, filepath.Join(reports, "data", "fixture-soak"), t.TempDir())
 	require.NoError(t, err)
 	for i, path := range written {
 		got, err := os.ReadFile(path)
@@ -113,7 +113,7 @@ func TestSoakPageWithoutABalance(t *testing.T) {
 	s := soakFixture(t)
 	s.Verdict, s.Totals.Ledger.Lost, s.Totals.Ledger.Samples = result.Incorrect, 1, []string{"task 12: lost"}
 	require.NoError(t, result.WriteSoak(dir, s))
-	written, err := report.Render(dir, dir)
+	written, err := report.Render(nil, dir, dir)
 	require.NoError(t, err)
 	assert.Len(t, written, 1, "no plot")
 	of := sections(contents(t, written)["report.md"])
@@ -126,13 +126,14 @@ func TestSoakPageWithoutABalance(t *testing.T) {
 func TestSoaksThatAreNotPublished(t *testing.T) {
 	for want, change := range map[string]func(s *result.Soak){
 		"a soak of 10m0s instead of the 20m0s of the scenario's file": func(s *result.Soak) { s.ForS = 600 },
+		"its verdict is invalid, which says nothing about the build":  func(s *result.Soak) { s.Verdict = result.Invalid },
 		"measured from a tree with uncommitted changes":               func(s *result.Soak) { s.Manifest.Build.Dirty = true },
 	} {
 		dir, reports := t.TempDir(), t.TempDir()
 		s := soakFixture(t)
 		change(s)
 		require.NoError(t, result.WriteSoak(dir, s))
-		_, err := report.Publish(dir, reports)
+		_, err := report.Publish(nil, dir, reports)
 		require.ErrorContains(t, err, want)
 		entries, err := os.ReadDir(reports)
 		require.NoError(t, err)

@@ -125,13 +125,6 @@ func faultyPoint(r *Result, point int) bool {
 	return slices.ContainsFunc(r.Rounds, func(round Round) bool { return round.Point == point && round.Verdict == Incorrect })
 }
 
-// Finding reports whether a run is incorrect by the servers of targets, and its rounds are valid: what those servers lost, doubled or corrupted is
-// then what the run found, and is published like a figure.
-func Finding(r *Result) bool {
-	return r.Verdict == Incorrect && r.Manifest.Scenario.Topology.Kind == scenario.ByProgram &&
-		!slices.ContainsFunc(r.Rounds, func(round Round) bool { return round.Verdict == Invalid })
-}
-
 func publishedWorkloads(faulty bool, all []Workload) []Workload {
 	workloads := slices.Clone(all)
 	for i := range workloads {

@@ -42,18 +42,6 @@ func TestSettingsOfAValue(t *testing.T) {
 	assert.Equal(t, []string{"payload=uniform(1, 2)"}, Value{Key: "payload", Text: "uniform(1, 2)"}.Settings())
 }
 
-// What targets lose is a finding, if the rounds are valid. What Prony's own scenarios lose is a mistake.
-func TestWhatTargetsLoseIsAFinding(t *testing.T) {
-	r := &Result{Verdict: Incorrect, Rounds: []Round{{Verdict: Pass}, {Verdict: Incorrect}}}
-	assert.False(t, Finding(r))
-	r.Manifest.Scenario.Topology.Kind = scenario.ByProgram
-	assert.True(t, Finding(r))
-	r.Rounds[0].Verdict = Invalid
-	assert.False(t, Finding(r))
-	r.Rounds[0].Verdict, r.Verdict = Pass, Invalid
-	assert.False(t, Finding(r))
-}
-
 // The guarantees that a sweep has stand beside every number, as a durability does.
 func TestTheGuaranteeOfTargets(t *testing.T) {
 	m := Manifest{Scenario: scenario.Scenario{Topology: scenario.Topology{Kind: scenario.ByProgram, Durability: "os"}}}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/ci"
-	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -23,9 +22,11 @@ to look. A metric that is missing, zero or no number breaks its limit. A run is 
 scenario's name, as it is checked in, and by the "limit" blocks that the scenario's file had when it ran. That no
 task is lost, duplicated or corrupted is judged of every run; of a scenario without a baseline and limits of its
 own it is all that is judged, and a line says so. A folder baselines/ is not needed where all runs carry limits.
-Without RUN it judges the newest run.`,
+Soaks and comparisons keep the verdict that they were measured with, and a serial budget has no limits.
+Without RUN it judges the newest run. Of the published data it says what the index of their pages says.`,
 		Example: `  prony check
-  prony check --json runs/20261121T171500.123Z-smoke`,
+  prony check --json runs/20261121T171500.123Z-smoke
+  prony check reports/data/*`,
 		ValidArgsFunction: completeRuns,
 		RunE: func(c *cobra.Command, runs []string) error {
 			document, err := check(c, baselines, forCI, runs)
@@ -50,25 +51,35 @@ func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Do
 	var outcomes []result.Outcome
 	var judgements []ci.Judgement
 	for _, folder := range runs {
-		r, _, err := result.Read(folder)
+		s, err := report.Open(limits, folder)
 		if err != nil {
 			return nil, errors.Join(absent, err)
 		}
-		if absent != nil && len(r.Manifest.Scenario.Limits) == 0 {
+		if absent != nil && s.Run != nil && len(s.Run.Manifest.Scenario.Limits) == 0 {
 			return nil, absent
 		}
-		judged := gate.Check(limits, r)
-		say(c.ErrOrStderr(), "%s", report.CheckText(judged))
-		judgements = append(judgements, ci.OfCheck(judged))
-		r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
-		r.Warnings = append(r.Warnings, judged.Warnings...)
-		outcome := result.NewOutcome(r, folder)
-		outcome.Limits = judged.Limits()
-		outcomes = append(outcomes, outcome)
+		say(c.ErrOrStderr(), "%s", report.CheckText(s.Judged))
+		judgements = append(judgements, ci.OfCheck(s.Judged))
+		outcomes = append(outcomes, checked(s, folder))
 	}
 	document := result.NewDocument(outcomes...)
 	if forCI != "" {
 		return document, ci.Write(forCI, judgements)
 	}
 	return document, nil
+}
+
+// checked returns the outcome of a judged result.
+func checked(s *report.Stored, folder string) (outcome result.Outcome) {
+	switch {
+	case s.Run != nil:
+		outcome = result.NewOutcome(s.Run, folder) // of the judged run: the verdict decides which figures may be shown
+	case s.Soak != nil:
+		return result.NewSoakOutcome(s.Soak, folder)
+	default:
+		outcome = result.Outcome{Name: s.Judged.Scenario, Verdict: s.Judged.Verdict, Run: folder, Reasons: s.Judged.Reasons}
+	}
+	outcome.Warnings = append(outcome.Warnings, s.Judged.Warnings...)
+	outcome.Limits = s.Judged.Limits()
+	return outcome
 }

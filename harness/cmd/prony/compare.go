@@ -94,7 +94,7 @@ func (f *compareFlags) show(c *cobra.Command, compared *result.Comparison, folde
 	if f.base == "" {
 		return
 	}
-	if files, err := report.Render(folder, folder); err != nil {
+	if files, err := report.Render(nil, folder, folder); err != nil {
 		say(stderr, "  no page: %v", err)
 	} else {
 		say(stderr, "  page %s", files[0])

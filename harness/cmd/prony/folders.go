@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -35,6 +37,21 @@ func loadBaselines(dir string) (*gate.Baselines, error) {
 		return nil, &absentError{fmt.Sprintf(`there is no folder %q, which the limits of scenarios are read from (--baselines)
   name the folder with --baselines, or work in the root of Prony's repository, which has one
   without it only runs whose scenarios have "limit" blocks are judged; `+"`prony run` measures without limits", dir)}
+	}
+	return limits, err
+}
+
+// baselinesFlag gives a command that shows verdicts the flag --baselines.
+func baselinesFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "baselines", defaultBaselines, "folder of the limits that judge runs; without it only limits of scenarios do")
+}
+
+// shownLimits reads the limits for verdicts on pages. The folder may be missing unless --baselines
+// names it.
+func shownLimits(c *cobra.Command, dir string) (*gate.Baselines, error) {
+	limits, err := loadBaselines(dir)
+	if errors.Is(err, fs.ErrNotExist) && !c.Flags().Changed("baselines") {
+		return nil, nil
 	}
 	return limits, err
 }

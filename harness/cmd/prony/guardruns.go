@@ -105,7 +105,7 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	r.Warnings = append(r.Warnings, judged.Warnings...)
 	outcome := result.NewOutcome(r, judged.Folder)
 	outcome.Limits = judged.Limits()
-	if files, err := report.Render(judged.Folder, judged.Folder); err != nil { // the figures are stored: what is missing is only how they look
+	if files, err := report.Render(g.limits, judged.Folder, judged.Folder); err != nil { // the figures are stored: what is missing is only how they look
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 	} else {
 		outcome.Page = files[0]

@@ -35,7 +35,8 @@ func historyCommand() *cobra.Command {
 tag, or without a tag since the first record, and the change points with their commits. Without SCENARIO it shows all scenarios.
 
 Records of another host class, model of the CPU, durability or of other settings are series of their own. A change point has at least 5
-records on each side, and a series of fewer than 12 can have none. Each published result adds its records (prony publish, prony report
+records on each side, and a series of fewer than 12 can have none. A record is there whatever the verdict of its run, and each series says
+which of its records do not pass, by the limits of the day when they were published. Each published result adds its records (prony publish, prony report
 --publish); prony history import makes those of past commits. Nothing is judged: the exit code is 0 whatever the figures did.
 
 Above the series it says which build speed limits are relative to, and shows each move of it (prony baseline move) with the ratios that

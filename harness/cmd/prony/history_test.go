@@ -16,6 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // recordedRun is stored with the n-th run of a scenario of the commit that is checked out.
@@ -78,17 +79,18 @@ func TestHistoryOfPastCommits(t *testing.T) {
 	publishedRuns(t)
 	got := prony(t, "history", "import")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, `dropped: run 3-tiny: its verdict is incorrect, so that its figures are no measure
-dropped: reports/data/other/result.json: read reports/data/other/result.json: corrupt: it has no version
+	assert.Equal(t, `dropped: reports/data/other/result.json: read reports/data/other/result.json: corrupt: it has no version
 recorded without some figures: run 2-tiny: CPU time and counts per cycle, which do not cover the whole window
-6 results read: 3 records added, 2 runs dropped, 0 known already
+6 results read: 4 records added, 1 run dropped, 1 known already
 `, got.stdout)
 	records, err := history.ReadAll("reports/history")
 	require.NoError(t, err)
-	require.Len(t, records, 3)
+	require.Len(t, records, 4)
 	assert.Contains(t, records[0].Metrics, result.ServerCPUUsPerCycle)
 	assert.NotContains(t, records[1].Metrics, result.ServerCPUUsPerCycle)
-	assert.Equal(t, "4-tiny", records[2].Run)
+	assert.Equal(t, "3-tiny", records[2].Run)
+	assert.Empty(t, records[2].Metrics, "it is incorrect")
+	assert.Equal(t, "4-tiny", records[3].Run)
 	for i, r := range records {
 		assert.False(t, r.Committed.IsZero(), "the repository has the commit")
 		assert.Equal(t, i > 0, r.Tag == "v0.1", "the first one was measured before the tag")
@@ -100,9 +102,7 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 	require.Equal(t, 0, got.code, got.stderr)
 	var again imported
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &again), got.stdout)
-	assert.Equal(t, imported{Results: 5, Known: 3, LeftOut: []importNotes{}, Dropped: []importNotes{
-		{"reports/data/tiny/result.json", "3-tiny", "its verdict is incorrect, so that its figures are no measure"},
-	}}, again)
+	assert.Equal(t, imported{Results: 5, Known: 5, LeftOut: []importNotes{}, Dropped: []importNotes{}}, again)
 	after, err := os.ReadFile("reports/history/tiny.jsonl")
 	require.NoError(t, err)
 	assert.Equal(t, string(before), string(after))
@@ -127,7 +127,9 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 	var shown trackedSeries
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &shown), got.stdout)
 	require.Len(t, shown.Series, 1)
-	assert.Equal(t, 3, shown.Series[0].Records)
+	assert.Equal(t, 4, shown.Series[0].Records)
+	require.Len(t, shown.Series[0].NotPass, 1)
+	assert.Equal(t, result.Incorrect, shown.Series[0].NotPass[0].Verdict)
 	require.Equal(t, result.CyclesPerS, shown.Series[0].Tracks[0].Metric)
 	assert.Equal(t, "v0.1", shown.Series[0].Tracks[0].Drift.Tag)
 	assert.InDelta(t, 1.1, *shown.Series[0].Tracks[0].Drift.Ratio, 1e-9)
@@ -227,13 +229,23 @@ func TestPublishingAddsARecord(t *testing.T) {
 	assert.Equal(t, "1-tiny", records[0].Run)
 	assert.Equal(t, 2, records[0].Rounds)
 
-	unfit := recordedRun(t, 2, func(r *result.Result) { r.Verdict = result.Invalid })
-	got := prony(t, "report", "--publish", "reports", unfit)
+	other := recordedRun(t, 2, func(r *result.Result) {
+		r.Scenario, r.Manifest.Scenario.Name, r.Manifest.Scenario.Topology.Kind = "other", "other", scenario.ByProgram
+	})
+	got := prony(t, "report", "--publish", "reports", other)
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "tiny: its page is published, and the history has no record of it: its verdict is invalid, so that its figures are no measure\n", got.stderr)
+	assert.Equal(t, "other: its page is published, and the history has no record of it: its servers are other products, which no commit changes\n", got.stderr)
+
+	write(t, "baselines/tiny.hcl", strings.Replace(baseline, "500", "5000", 1))
+	got = prony(t, "report", "--publish", "reports", recordedRun(t, 3, nil))
+	require.Equal(t, 0, got.code, got.stderr)
+	records, err = history.Read("reports/history/tiny.jsonl")
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	assert.Equal(t, result.Regressed, records[1].Verdict, "by the limits when it is published")
 
 	write(t, "reports/history/tiny.jsonl", "{}\n")
-	got = prony(t, "report", "--publish", "reports", recordedRun(t, 3, nil))
+	got = prony(t, "report", "--publish", "reports", recordedRun(t, 4, nil))
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "reports/scenarios/tiny.md is published, but its record is not in the history: reports/history/tiny.jsonl line 1: version is missing")
 }

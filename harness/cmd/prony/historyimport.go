@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report"
@@ -53,7 +53,8 @@ func historyImportCommand() *cobra.Command {
 		Use:   "import [REVISION]",
 		Short: "Add the records of results that past commits published",
 		Long: `Reads every result.json that was published below --data in a commit that REVISION has, HEAD if it is not given, and adds the records of
-those that have none. Results of older versions are converted where their figures still mean the same. It prints each result and each
+those that have none. Results of older versions are converted where their figures still mean the same. A record made so has the run's own verdict:
+the limits that it was published under are those of the past. It prints each result and each
 figure that was left out, with the reason. Nothing is measured, and records that are there stay as they are.`,
 		Example:           "  prony history import",
 		Args:              arguments{what: "revision", most: 1}.check,
@@ -193,23 +194,23 @@ func commitOf(ctx context.Context, commit string) (of history.Commit) {
 	return of
 }
 
-// publishRun publishes the page of a run, a comparison, a soak or a serial budget, and adds the records of a run to the history. A result without a
-// record is said, and is no error.
-func publishRun(ctx context.Context, w io.Writer, run, reports string) ([]string, error) {
-	files, err := report.Publish(run, reports)
+// publishRun publishes the page of a run, a comparison, a soak or a serial budget. It adds the records
+// of a judged run to the history, and reports a run without a record, which is no error.
+func publishRun(ctx context.Context, w io.Writer, limits *gate.Baselines, run, reports string) ([]string, error) {
+	files, err := report.Publish(limits, run, reports)
 	if err != nil {
 		return nil, err
 	}
-	r, err := result.ReadResult(filepath.Join(run, result.ResultFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	stored, err := report.Open(limits, run)
+	if err != nil {
+		return nil, err
+	}
+	if stored.Run == nil {
 		return files, nil // only runs have records
 	}
-	if err != nil {
-		return nil, err
-	}
-	_, _, err = addRecords(ctx, r, report.HistoryFolder(reports))
+	_, _, err = addRecords(ctx, stored.Run, report.HistoryFolder(reports))
 	if reason := history.Dropped(err); reason != "" {
-		say(w, "%s: its page is published, and the history has no record of it: %s", r.Scenario, reason)
+		say(w, "%s: its page is published, and the history has no record of it: %s", stored.Run.Scenario, reason)
 		return files, nil
 	}
 	if err != nil && !errors.Is(err, history.ErrRecorded) { // a page may be published again

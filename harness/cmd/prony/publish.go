@@ -12,26 +12,34 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 type publishFlags struct {
-	out, reports string
-	tags, only   []string
-	within       time.Duration
-	again, json  bool
+	out, reports, baselines string
+	tags, only              []string
+	within                  time.Duration
+	again, json             bool
 }
 
 func publishCommand(args []string) *cobra.Command {
 	var f publishFlags
 	c := &cobra.Command{
 		Use:   "publish [FILE|DIR...]",
-		Short: "Measure scenarios whose pages are not of the present code, and publish what passes",
-		Long: `Runs scenarios one after the other, as prony run does, and publishes each result that passes: its data goes to
+		Short: "Measure scenarios whose pages are not of the present code, and publish each complete run",
+		Long: `Runs scenarios one after the other, as prony run does, and publishes each complete run with its verdict: its data goes to
 DIR/data, its page to DIR/scenarios and its headline figures to DIR/history, as with prony report --publish DIR. Without FILE or DIR it
 takes the scenarios of scenarios/.
+
+A run is complete if its verdict, which is that of prony check, is pass, regressed, inconclusive or incorrect. The page and the index say
+which limits it does not keep. An incorrect run publishes what was lost, doubled or corrupted, and no figures; of several other queue servers
+(target blocks) those whose account balances keep their figures. Not complete is a run that is invalid, since the host or the load was not
+fit, or misconfigured, since its limits are for another configuration: it says nothing about the build, and stays in --out. A run that was
+interrupted has no result. The command ends with the worst verdict.
 
 A scenario is left out if its page is of the present code: the published run had the same configuration and rounds, and no file that
 is measured has changed since its commit. Those are the files of engine/ and harness/, but for tests, documents and the packages that
@@ -39,20 +47,23 @@ judge and show finished runs. So a command that was stopped, or had no more time
 
 What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/, the files of
 the scenarios must be of that commit, and the server must be built from it. Folders are searched without soaks (prony soak), scenarios on other
-hosts, and those for which an unfit host is only a warning; to name such a file is an error. Results that do not pass are
-not published: they stay in --out. An exception are other queue servers (target blocks) that lose, double or corrupt tasks:
-that is what such a run found, and it is published. The command ends with the worst verdict.`,
+hosts, and those for which an unfit host is only a warning; to name such a file is an error.`,
 		Example: `  prony publish --within 2h
   prony publish scenarios/durability.hcl scenarios/knobs
   prony publish --only peers-os scenarios/peers.hcl`,
 		ValidArgsFunction: completeScenarioFiles,
 		RunE: func(c *cobra.Command, paths []string) error {
-			document, err := f.publish(c.Context(), args, paths, c.ErrOrStderr())
+			limits, err := shownLimits(c, f.baselines)
+			if err != nil {
+				return err
+			}
+			document, err := f.publish(c.Context(), limits, args, paths, c.ErrOrStderr())
 			return finish(c, f.json, document, err)
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
 	c.Flags().StringVar(&f.reports, "reports", defaultReports, "folder of the published pages")
+	baselinesFlag(c, &f.baselines)
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only scenarios with this tag; with several, with all of them")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only the scenario of this name; may be repeated")
 	c.Flags().DurationVar(&f.within, "within", 0, "begin no scenario that is expected to end later after the start; 0: all")
@@ -64,7 +75,7 @@ that is what such a run found, and it is published. The command ends with the wo
 }
 
 // publish measures what has no page of the present code.
-func (f *publishFlags) publish(ctx context.Context, args, paths []string, stderr io.Writer) (_ *result.Document, err error) {
+func (f *publishFlags) publish(ctx context.Context, limits *gate.Baselines, args, paths []string, stderr io.Writer) (_ *result.Document, err error) {
 	if f.within < 0 {
 		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
 	}
@@ -104,7 +115,7 @@ func (f *publishFlags) publish(ctx context.Context, args, paths []string, stderr
 		return nil, err
 	}
 	p := &publication{
-		began: time.Now(), within: f.within, stderr: stderr, reports: f.reports,
+		began: time.Now(), within: f.within, stderr: stderr, limits: limits, reports: f.reports,
 		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
 			return measureScenario(ctx, s, binaries, run.Options{Out: f.out, Command: args, Place: place}, stderr)
 		},
@@ -179,11 +190,12 @@ func publishProblem(s *scenario.Scenario) error {
 	return nil
 }
 
-// publication measures scenarios and publishes what passes.
+// publication measures scenarios and publishes the complete runs.
 type publication struct {
 	began    time.Time
 	within   time.Duration
 	stderr   io.Writer
+	limits   *gate.Baselines
 	reports  string
 	execute  func(context.Context, *scenario.Scenario, *run.Place) (*result.Result, string, error)
 	outcomes []result.Outcome
@@ -207,20 +219,30 @@ func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) e
 		if err != nil {
 			return err
 		}
-		outcome := result.NewOutcome(r, folder)
-		if r.Verdict == result.Pass || result.Finding(r) {
-			files, err := publishRun(ctx, p.stderr, folder, p.reports)
-			if err != nil {
-				return err
-			}
+		judged := report.Judge(p.limits, r)
+		outcome := checked(&report.Stored{Run: r, Judged: judged}, folder)
+		files, err := publishRun(ctx, p.stderr, p.limits, folder, p.reports)
+		var refused *report.UnpublishableError
+		switch {
+		case errors.As(err, &refused):
+			say(p.stderr, "%s: %s, and not published: %s: its figures are in %s", s.Name, r.Verdict, strings.Join(refused.Reasons, "; "), folder)
+		case err != nil:
+			return err
+		default:
 			outcome.Page = files[0]
 			published++
-			say(p.stderr, "%s: published as %s", s.Name, files[0])
-		} else {
-			say(p.stderr, "%s: %s, and not published: its figures are in %s", s.Name, r.Verdict, folder)
+			say(p.stderr, "%s: %s", s.Name, publishedText(judged, files[0]))
 		}
 		p.outcomes = append(p.outcomes, outcome)
 	}
-	say(p.stderr, "publish: %d published, %d not fit to be published, %d not begun", published, len(p.outcomes)-published, late)
+	say(p.stderr, "publish: %d published, %d not complete, %d not begun", published, len(p.outcomes)-published, late)
 	return nil
+}
+
+// publishedText says where a run was published, and first what a verdict that is not pass is for.
+func publishedText(judged gate.Report, page string) string {
+	if judged.Verdict == result.Pass {
+		return "published as " + page
+	}
+	return fmt.Sprintf("%s, published as %s: %s", judged.Verdict, page, report.Why(judged))
 }

@@ -66,7 +66,7 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	assert.Equal(t, filepath.Base(d.Scenarios[0].Run), records[0].Run)
-	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not fit to be published, 0 not begun\n")
+	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not complete, 0 not begun\n")
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
@@ -191,28 +191,61 @@ func published(t *testing.T, within time.Duration, failing string, verdicts ...r
 	return p, said.String(), err
 }
 
-func TestOnlyWhatPassesIsPublished(t *testing.T) {
+// Every run with a verdict on the build is published.
+func TestEachCompleteRunIsPublished(t *testing.T) {
 	t.Parallel()
-	p, said, err := published(t, 0, "", result.Pass, result.Invalid, result.Incorrect, result.Pass)
+	p, said, err := published(t, 0, "", result.Pass, result.Invalid, result.Incorrect, result.Regressed, result.Inconclusive, result.Misconfigured)
 	require.NoError(t, err)
 	var pages []string
 	for _, o := range p.outcomes {
 		pages = append(pages, filepath.Base(o.Page))
 	}
-	assert.Equal(t, []string{"a.md", ".", ".", "d.md"}, pages)
+	assert.Equal(t, []string{"a.md", ".", "c.md", "d.md", "e.md", "."}, pages)
 	assert.NoFileExists(t, filepath.Join(p.reports, "scenarios", "b.md"))
-	assert.NoDirExists(t, filepath.Join(p.reports, "data", "c"))
-	assert.Contains(t, said, "b: invalid, and not published: its figures are in ")
-	assert.Contains(t, said, "publish: 2 published, 2 not fit to be published, 0 not begun")
+	assert.NoDirExists(t, filepath.Join(p.reports, "data", "b"))
+	for _, says := range []string{
+		"a: published as ", "b: invalid, and not published: its verdict is invalid, which says nothing about the build: ", ": its figures are in ",
+		"c: incorrect, published as ", "d: regressed, published as ",
+		"publish: 4 published, 2 not complete, 0 not begun",
+	} {
+		assert.Contains(t, said, says)
+	}
+	page, err := os.ReadFile(p.outcomes[2].Page)
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "no figure of it is published")
+	assert.NotContains(t, string(page), "cycles_per_s")
+}
+
+// The verdict is by the checked-in limits, and the command ends with it.
+func TestAPublishedRunIsJudgedByTheLimits(t *testing.T) {
+	inRepository(t, "scenarios/one.hcl", unlimited(""), "baselines/one.hcl", strings.NewReplacer(`"tiny"`, `"one"`, "500", "1e15").Replace(baseline))
+	got := prony(t, "publish", "--json")
+	require.Equal(t, result.Regressed.ExitCode(), got.code, got.stderr)
+	assert.Regexp(t, `one: regressed, published as reports/scenarios/one.md: cycles_per_s \S+ is below the floor 1e\+15: half of what it does\n`, got.stderr)
+	document := got.document(t)
+	assert.Equal(t, "reports/scenarios/one.md", document.Scenarios[0].Page)
+	assert.NotEmpty(t, document.Scenarios[0].Limits)
+	records, err := history.Read("reports/history/one.jsonl")
+	require.NoError(t, err)
+	assert.Equal(t, result.Regressed, records[0].Verdict)
+	kept, err := result.ReadResult("reports/data/one/result.json")
+	require.NoError(t, err)
+	assert.Equal(t, result.Pass, kept.Verdict, "limits may change, so their verdict is not stored")
 }
 
 func TestWhatTargetsLostIsPublished(t *testing.T) {
 	t.Parallel()
-	p, said, err := published(t, 0, "", result.Incorrect)
+	p, _, err := published(t, 0, "")
 	require.NoError(t, err)
-	assert.Contains(t, said, "0 published, 1 not fit")
-	p.outcomes = nil
-	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a", Topology: scenario.Topology{Kind: scenario.ByProgram}}}))
+	p.execute = func(_ context.Context, s *scenario.Scenario, _ *run.Place) (*result.Result, string, error) {
+		var r *result.Result
+		return r, stored(t, filepath.Join(t.TempDir(), "runs"), s.Name, func(made *result.Result) {
+			made.Scenario, made.Manifest.Scenario.Name, made.Verdict = s.Name, s.Name, result.Incorrect
+			made.Manifest.Scenario.Topology.Kind = scenario.ByProgram
+			r = made
+		}), nil
+	}
+	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a"}}))
 	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "which the command ends with")
 	page, err := os.ReadFile(p.outcomes[0].Page)
 	require.NoError(t, err)
@@ -225,7 +258,7 @@ func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, p.outcomes)
 	assert.Regexp(t, `a: not begun: it takes about \d+s, and --within leaves (30|29)s\n`, said)
-	assert.Contains(t, said, "publish: 0 published, 0 not fit to be published, 1 not begun")
+	assert.Contains(t, said, "publish: 0 published, 0 not complete, 1 not begun")
 }
 
 func TestWhatWasPublishedBeforeAnErrorStays(t *testing.T) {

@@ -9,20 +9,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
 func reportCommand() *cobra.Command {
-	var out, publish, format, html string
+	var out, publish, format, html, baselines string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "report [RUN...]",
 		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
 		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
+The verdict on the page of a run is that of prony check, by the limits of today; no verdict of limits is stored. Without RUN it takes the newest run.
+It prints the path of each page.
+
 --publish DIR writes the page into DIR/scenarios, copies the data that the page is made from to DIR/data, so that the page can be rendered
-again from there, byte for byte, and adds the headline figures of a run to DIR/history. Without RUN it takes the newest run. It prints the path
-of each page.
+again from there, byte for byte, and adds the headline figures of a run to DIR/history. It publishes the latest complete run of a scenario, whatever limits
+it breaks, and refuses a run that is invalid or misconfigured, has fewer rounds than its file says, is of a tree with uncommitted changes, or began before
+the run that is published.
 
 --format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
 csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert
@@ -49,12 +54,16 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 			if format != "" {
 				return printFormat(c.OutOrStdout(), format, runs)
 			}
+			limits, err := shownLimits(c, baselines)
+			if err != nil {
+				return err
+			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
-			var renderer report.Renderer
+			p := &pageWriter{stderr: c.ErrOrStderr(), limits: limits, renderer: report.NewRenderer(limits), out: out, publish: publish}
 			for _, run := range runs {
 				var files []string
 				err := during(c.ErrOrStderr(), "writing the page of "+run, func(*activity) (err error) {
-					files, err = writePage(c.Context(), c.ErrOrStderr(), &renderer, run, out, publish)
+					files, err = p.write(c.Context(), run)
 					return err
 				})
 				if err != nil {
@@ -72,6 +81,7 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 		},
 	}
 	jsonFlag(c, &asJSON)
+	baselinesFlag(c, &baselines)
 	c.Flags().StringVar(&out, "out", "", "folder for the pages, instead of the run's own")
 	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
 	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
@@ -100,13 +110,21 @@ func printFormat(w io.Writer, format string, runs []string) error {
 	return write(w, r)
 }
 
-func writePage(ctx context.Context, stderr io.Writer, renderer *report.Renderer, run, out, publish string) ([]string, error) {
+// pageWriter writes the pages of runs to where a command line says.
+type pageWriter struct {
+	stderr       io.Writer
+	limits       *gate.Baselines
+	renderer     *report.Renderer
+	out, publish string
+}
+
+func (p *pageWriter) write(ctx context.Context, run string) ([]string, error) {
 	run = filepath.Clean(run)
 	switch {
-	case publish != "":
-		return publishRun(ctx, stderr, run, publish)
-	case out != "":
-		return renderer.Render(run, out)
+	case p.publish != "":
+		return publishRun(ctx, p.stderr, p.limits, run, p.publish)
+	case p.out != "":
+		return p.renderer.Render(run, p.out)
 	}
-	return renderer.Render(run, run)
+	return p.renderer.Render(run, run)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/pages"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/lint"
@@ -28,7 +29,7 @@ type linted struct {
 }
 
 func reportLintCommand() *cobra.Command {
-	var reports string
+	var reports, baselines string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "lint [FILE|DIR...]",
@@ -40,7 +41,7 @@ func reportLintCommand() *cobra.Command {
   link        a link within the repository that leads to no file or no heading
   typed       a number with a unit of measurement in the source of a page (prony report set), whose figures come from data; sizes and
               settings stand in code spans there
-  generated   a page or a plot that is not what its source and the data make, or a source that names or says what the data do not have
+  generated   a page or a plot that is not what its source, the data and the limits make, or a source that names or says what the data do not have
   stale       (a warning) pages that are more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout, or of a commit
               that the repository does not have: a line for each of the two
 
@@ -49,7 +50,11 @@ begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCod
 		Example: `  prony report lint
   prony report lint README.md reports`,
 		RunE: func(c *cobra.Command, paths []string) error {
-			found, err := lintFiles(c.Context(), reports, paths)
+			limits, err := shownLimits(c, baselines)
+			if err != nil {
+				return err
+			}
+			found, err := lintFiles(c.Context(), limits, reports, paths)
 			if err != nil {
 				return err
 			}
@@ -65,12 +70,13 @@ begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCod
 		},
 	}
 	c.Flags().StringVar(&reports, "reports", defaultReports, "folder of the published pages; where there is none, no page is asked for its data")
+	baselinesFlag(c, &baselines)
 	jsonFlag(c, &asJSON)
 	return c
 }
 
 // lintFiles looks at the Markdown files of files and folders, and at the published pages.
-func lintFiles(ctx context.Context, reports string, paths []string) (*linted, error) {
+func lintFiles(ctx context.Context, limits *gate.Baselines, reports string, paths []string) (*linted, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
@@ -92,11 +98,11 @@ func lintFiles(ctx context.Context, reports string, paths []string) (*linted, er
 	if err != nil {
 		return nil, err
 	}
-	made, err := generatedPages(reports, sources)
+	made, err := generatedPages(limits, reports, sources)
 	if err != nil {
 		return nil, err
 	}
-	ofData, err := generatedDataPages(reports)
+	ofData, err := generatedDataPages(limits, reports)
 	if err != nil {
 		return nil, err
 	}

@@ -6,17 +6,18 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/pages"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/report/lint"
 )
 
 // generatedPages finds what keeps the sources of pages from making pages, and the pages that are not what their sources and the data make.
-func generatedPages(reports string, sources []string) (all []lint.Finding, err error) {
+func generatedPages(limits *gate.Baselines, reports string, sources []string) (all []lint.Finding, err error) {
 	if len(sources) == 0 {
 		return nil, nil
 	}
-	found, err := pages.Altered(reports)
+	found, err := pages.Altered(limits, reports)
 	wrong, err := pages.Problems(err)
 	for _, p := range slices.Concat(found, wrong) {
 		all = append(all, lint.Finding{File: p.File, Line: p.Line, Rule: lint.Generated, Text: p.Text})
@@ -25,7 +26,7 @@ func generatedPages(reports string, sources []string) (all []lint.Finding, err e
 }
 
 // generatedDataPages finds the pages and plots of published data that are not what the data make.
-func generatedDataPages(reports string) (all []lint.Finding, err error) {
+func generatedDataPages(limits *gate.Baselines, reports string) (all []lint.Finding, err error) {
 	folders, err := filepath.Glob(filepath.Join(reports, "data", "*"))
 	if err != nil {
 		return nil, fmt.Errorf("look for published data: %w", err)
@@ -35,7 +36,7 @@ func generatedDataPages(reports string) (all []lint.Finding, err error) {
 		return nil, fmt.Errorf("make a folder to render pages into: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(out) }() // what is left is in the folder of temporary files
-	var renderer report.Renderer
+	renderer := report.NewRenderer(limits)
 	for _, folder := range folders {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			continue // no data: a page of it has its own finding

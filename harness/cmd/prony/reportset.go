@@ -11,7 +11,7 @@ import (
 )
 
 func reportSetCommand() *cobra.Command {
-	var reports string
+	var reports, baselines string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "set",
@@ -20,13 +20,19 @@ func reportSetCommand() *cobra.Command {
 there are, and in which order. All figures of these pages come from the data in DIR/data, and link to the pages of DIR/scenarios, which must
 be rendered before. DIR/pages/README.md says how a page is written.
 
+The index lists the verdict of each scenario, which is that of prony check DIR/data/*, and of each that is not pass the limit that is broken.
+
 It fails if a source names what does not exist, or if a sentence compares figures and the data do not say so any more: then it writes
 nothing, and names the file and the line of all that is wrong. It prints the path of each page.`,
 		Example: "  prony report set --reports reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
+			limits, err := shownLimits(c, baselines)
+			if err != nil {
+				return err
+			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
-			paths, err := pages.Write(reports)
+			paths, err := pages.Write(limits, reports)
 			for _, path := range paths {
 				document.Pages = append(document.Pages, result.Page{Of: filepath.Join(reports, pages.SourcesDir), Page: path, Files: []string{}})
 				if asJSON {
@@ -40,6 +46,7 @@ nothing, and names the file and the line of all that is wrong. It prints the pat
 		},
 	}
 	jsonFlag(c, &asJSON)
+	baselinesFlag(c, &baselines)
 	c.Flags().StringVar(&reports, "reports", defaultReports, "folder of the published pages")
 	return c
 }

@@ -80,7 +80,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 			return result.NewDocument(outcomes...), err
 		}
 		outcome := result.NewOutcome(r, folder)
-		files, err := report.Render(folder, folder)
+		files, err := report.Render(nil, folder, folder)
 		if err != nil { // the figures are stored: what is missing is only how they look
 			say(stderr, "%s: no page: %v", s.Name, err)
 			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))

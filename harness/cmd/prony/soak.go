@@ -157,7 +157,7 @@ func (f *soakFlags) soak(ctx context.Context, args, files []string, deploy deplo
 		say(stderr, "%s: not finished; the same command goes on", s.Name)
 		return result.NewDocument(outcome), err
 	}
-	written, err := report.Render(f.folder, f.folder)
+	written, err := report.Render(nil, f.folder, f.folder)
 	if err != nil { // the figures are stored: what is missing is only how they look
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 	} else {

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -44,7 +45,7 @@ func main() {
 }
 
 func refresh(ctx context.Context, filesOnly bool) error {
-	of := sources{run: func(line string) (string, error) { return shell(ctx, line) }, read: readFile, headline: report.Headline}
+	of := sources{run: func(line string) (string, error) { return shell(ctx, line) }, read: readFile, headline: headline}
 	if filesOnly {
 		of.run = nil
 	}
@@ -74,6 +75,15 @@ type sources struct {
 func readFile(path string) (string, error) {
 	file, err := os.ReadFile(path)
 	return string(file), err
+}
+
+// headline is report.Headline by the checked-in limits.
+func headline(dir string) (string, error) {
+	limits, err := gate.LoadBaselines("baselines")
+	if err != nil {
+		return "", fmt.Errorf("run it in the repository's root: %w", err)
+	}
+	return report.Headline(limits, dir)
 }
 
 // shell runs a command line with bin/ in the path, and returns its output. Its exit status is a verdict and no error.

@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/pronybench/prony/harness/report"
 )
 
 const shownBefore = "Text.\n```console\n$ prony a --b\nold\noutput\n```\nand\n```text\n$ prony c\nstays\n```\n" +
@@ -75,7 +73,7 @@ func TestTheDocumentsCanBeRenewed(t *testing.T) {
 		for _, parts := range excerpt.FindAllStringSubmatch(string(text), -1) {
 			kinds[parts[2]]++
 		}
-		shown, err := sources{read: readFile, headline: report.Headline}.renew(string(text))
+		shown, err := sources{read: readFile, headline: headline}.renew(string(text))
 		require.NoError(t, err, document)
 		assert.Equal(t, shown, string(text), "%s shows a file or a published run as it was: run 'make readme'", document)
 	}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// indexRow is the row of a scenario in the index of the pages.
+var indexRow = regexp.MustCompile("(?m)^\\| \\[`([^`]+)`\\]\\(([^)]+)\\) \\|.*\\| \\**([a-z]+)\\** \\| [^|]+ \\|$")
+
+// pageVerdict is the verdict at the head of a page.
+var pageVerdict = regexp.MustCompile(`(?m)^Verdict: \*\*([a-z]+)\*\*\.`)
+
+// disagreeing returns where the index, the pages of the scenarios and prony check do not have the same verdict. It looks at the published
+// results below the working directory.
+func disagreeing(t *testing.T) (all []string) {
+	t.Helper()
+	folders, err := filepath.Glob("reports/data/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, folders)
+	checked := map[string]string{}
+	for _, o := range prony(t, append([]string{"check", "--json"}, folders...)...).document(t).Scenarios {
+		checked[filepath.Base(o.Run)] = string(o.Verdict)
+	}
+	require.Len(t, checked, len(folders))
+	index, err := os.ReadFile("reports/README.md")
+	require.NoError(t, err)
+	rows := indexRow.FindAllStringSubmatch(string(index), -1)
+	require.Len(t, rows, len(folders))
+	for _, row := range rows {
+		name, page, verdict := row[1], row[2], row[3]
+		if verdict != checked[name] {
+			all = append(all, fmt.Sprintf("%s is %s in the index, and prony check says %q", name, verdict, checked[name]))
+		}
+		if listed := strings.Contains(string(index), fmt.Sprintf("\n- [`%s`](%s): ", name, page)); listed != (checked[name] != "pass") {
+			all = append(all, fmt.Sprintf("%s is %s, and among those that do not pass: %v", name, checked[name], listed))
+		}
+		text, err := os.ReadFile(filepath.Join("reports", page))
+		require.NoError(t, err)
+		if of := pageVerdict.FindSubmatch(text); of != nil && string(of[1]) != checked[name] { // a serial budget has no verdict
+			all = append(all, fmt.Sprintf("%s is %s on its page, and prony check says %q", name, of[1], checked[name]))
+		}
+	}
+	return all
+}
+
+// The published results have one verdict: in the index, on their pages and by prony check.
+func TestTheIndexAgreesWithCheck(t *testing.T) {
+	t.Chdir("../../..")
+	assert.Empty(t, disagreeing(t), "run 'make generate': a page shows the verdict that the limits had when it was rendered")
+}
+
+// A limit that changes after the pages were rendered is a disagreement, until they are rendered again.
+func TestADisagreementWithCheckIsFound(t *testing.T) {
+	inRepository(t, "reports/pages/pages.hcl", "")
+	floor := func(min string) {
+		write(t, "baselines/tiny.hcl", strings.Replace(baseline, "500", min, 1))
+	}
+	render := func() {
+		require.Equal(t, 0, prony(t, "report", "--out", "reports/scenarios", "reports/data/tiny").code)
+		got := prony(t, "report", "set")
+		require.Equal(t, 0, got.code, got.stderr)
+	}
+	floor("500")
+	require.Equal(t, 0, prony(t, "report", "--publish", "reports", recordedRun(t, 1, nil)).code)
+	render()
+	assert.Empty(t, disagreeing(t))
+	floor("5000")
+	assert.Equal(t, []string{
+		`tiny is pass in the index, and prony check says "regressed"`, "tiny is regressed, and among those that do not pass: false",
+		`tiny is pass on its page, and prony check says "regressed"`,
+	}, disagreeing(t))
+	lint := prony(t, "report", "lint", "reports")
+	assert.Equal(t, 1, lint.code)
+	assert.Contains(t, lint.stdout, "reports/scenarios/tiny.md:3: generated: ")
+	render()
+	assert.Empty(t, disagreeing(t))
+}

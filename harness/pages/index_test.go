@@ -1,0 +1,55 @@
+package pages_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/pages"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const comparison = `{"version":1,"scenario":"other","verdict":"regressed","reasons":["cycles_per_s fell"]}`
+
+// The index has the verdict by the limits of each scenario, and of those that do not pass why: of several broken limits the first one.
+func TestTheIndexSaysWhatDoesNotPass(t *testing.T) {
+	reports := repository(t)
+	index := func(limits *gate.Baselines) string {
+		t.Helper()
+		paths, err := pages.Write(limits, reports)
+		require.NoError(t, err)
+		text, err := os.ReadFile(paths[len(paths)-1])
+		require.NoError(t, err)
+		return string(text)
+	}
+	r, hists := made(t, "slow", alone)
+	r.Manifest.Scenario.Limits = []scenario.Limit{{Metric: result.CyclesPerS, Min: new(1e9), Because: "nothing does that"}, {Metric: result.ServerRSSMBMax, Max: new(1.0), Because: "small"}}
+	publish(t, reports, r, hists)
+	write(t, filepath.Join(reports, "data", "other", "comparison.json"), comparison)
+	write(t, filepath.Join(reports, "scenarios", "other.md"), "# Compared\n")
+	text := index(nil)
+	for _, says := range []string{
+		"The verdict of 3 of 5 is not `pass`:\n\n- [`long`](scenarios/long.md): **inconclusive**\n- [`other`](scenarios/other.md): **regressed**: cycles\\_per\\_s fell\n" +
+			"- [`slow`](scenarios/slow.md): **regressed**: cycles\\_per\\_s 1,030 is below the floor 1,000,000,000: nothing does that (and 1 limit more)\n",
+		"| [`slow`](scenarios/slow.md) | Fixture slow | `none` | **regressed** | 2026-01-02 |",
+		"| [`other`](scenarios/other.md) | Compared | – | **regressed** | – |",
+		"| [`alone`](scenarios/alone.md) | Fixture alone | `none` | pass | 2026-01-02 |",
+	} {
+		assert.Contains(t, text, says)
+	}
+
+	baselines := filepath.Join(t.TempDir(), "baselines")
+	write(t, filepath.Join(baselines, "alone.hcl"), "baseline \"alone\" {\n  floor \"cycles_per_s\" {\n    min     = 5000\n    because = \"it did\"\n  }\n}\n")
+	limits, err := gate.LoadBaselines(baselines)
+	require.NoError(t, err)
+	text = index(limits)
+	assert.Contains(t, text, "The verdict of 4 of 5 is not `pass`:\n\n- [`alone`](scenarios/alone.md): **regressed**: cycles\\_per\\_s 1,030 is below the floor 5,000: it did\n")
+	altered, err := pages.Altered(nil, reports)
+	require.NoError(t, err)
+	assert.NotEmpty(t, altered, "by other limits the index is another")
+}

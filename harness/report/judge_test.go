@@ -1,0 +1,168 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// tooHigh is a limit of a scenario that no run keeps.
+func tooHigh() []scenario.Limit {
+	return []scenario.Limit{{Metric: result.CyclesPerS, Min: new(1e9), Because: "nothing does that", Where: "fixture.hcl:1:1"}}
+}
+
+// floorOf returns baselines with a floor on the rate of the fixture.
+func floorOf(t *testing.T, more string) *gate.Baselines {
+	t.Helper()
+	dir := t.TempDir()
+	text := "baseline \"fixture\" {\n" + more + "  floor \"cycles_per_s\" {\n    min     = 1e8\n    because = \"it did once\"\n  }\n}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "fixture.hcl"), []byte(text), 0o600))
+	limits, err := gate.LoadBaselines(dir)
+	require.NoError(t, err)
+	return limits
+}
+
+// The head of a page has the verdict by the checked-in limits and the broken limits. Neither is stored:
+// with other limits the same data have another page.
+func TestThePageIsJudgedByTheLimits(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	reports := t.TempDir()
+	limits := floorOf(t, "")
+	written, err := report.Publish(limits, stored(t, r, hists), reports)
+	require.NoError(t, err)
+	head, _, _ := strings.Cut(contents(t, written)["fixture.md"], "\n## ")
+	assert.Contains(t, head, "Verdict: **regressed**.")
+	assert.Contains(t, head, "**This run does not keep 1 limit:**\n\n- cycles\\_per\\_s 15")
+	assert.Contains(t, head, " is below the floor 100,000,000: it did once\n")
+	assert.NotContains(t, head, "Reasons for the verdict:")
+
+	data := report.DataFolder(reports, "fixture")
+	kept, err := result.ReadResult(filepath.Join(data, result.ResultFile))
+	require.NoError(t, err)
+	assert.Equal(t, result.Pass, kept.Verdict)
+	assert.Empty(t, kept.Reasons)
+	again, err := report.Render(nil, data, t.TempDir())
+	require.NoError(t, err)
+	head, _, _ = strings.Cut(contents(t, again)["fixture.md"], "\n## ")
+	assert.Contains(t, head, "Verdict: **pass**.")
+	assert.Contains(t, head, "No limit was judged but those on lost, duplicated and corrupted tasks.")
+}
+
+// The limit on lost tasks alone keeps figures off the page.
+func TestAPageWithoutFiguresByTheLimits(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	r.Rounds[1].Ledger.Lost = 2
+	files := rendered(t, r, hists)
+	assert.Len(t, files, 1, "no plot")
+	assert.Contains(t, files["fixture.md"], "Verdict: **incorrect**")
+	assert.Contains(t, files["fixture.md"], "- lost 2 is above the ceiling 0: an acknowledged task is never lost")
+	assert.NotContains(t, files["fixture.md"], "cycles_per_s")
+}
+
+// One function judges every kind of stored result.
+func TestOpenJudgesEachKind(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	r.Manifest.Scenario.Limits = tooHigh()
+	s, err := report.Open(nil, stored(t, r, hists))
+	require.NoError(t, err)
+	assert.Equal(t, result.Regressed, s.Judged.Verdict)
+	assert.Equal(t, result.Regressed, s.Run.Verdict)
+	assert.Equal(t, s.Judged.Reasons, s.Run.Reasons)
+	require.Len(t, report.Broken(s.Judged), 1)
+	assert.Equal(t, report.Broken(s.Judged)[0], report.Why(s.Judged))
+
+	dir := t.TempDir()
+	soak := soakFixture(t)
+	soak.Verdict, soak.Reasons = result.Regressed, []string{"it was too short", "memory rose"}
+	soak.Drifts = []result.SoakDrift{{Verdict: result.Inconclusive, Sentence: "it was too short"}, {Verdict: result.Regressed, Sentence: "memory rose"}}
+	require.NoError(t, result.WriteSoak(dir, soak))
+	s, err = report.Open(nil, dir)
+	require.NoError(t, err)
+	assert.Equal(t, result.Regressed, s.Judged.Verdict)
+	assert.Equal(t, "memory rose", report.Why(s.Judged), "the reason for the verdict, and not that of a better one")
+
+	dir = t.TempDir()
+	require.NoError(t, result.WriteSerial(dir, &result.Serial{Version: result.SerialVersion}))
+	s, err = report.Open(nil, dir)
+	require.NoError(t, err)
+	assert.Equal(t, "serial", s.Judged.Scenario)
+	assert.Equal(t, result.Pass, s.Judged.Verdict)
+
+	dir = t.TempDir()
+	require.NoError(t, result.WriteComparison(dir, &result.Comparison{Version: 1, Scenario: "compared", Verdict: result.Regressed}))
+	s, err = report.Open(nil, dir)
+	require.NoError(t, err)
+	assert.Equal(t, result.Regressed, s.Judged.Verdict)
+	assert.Empty(t, report.Why(s.Judged))
+
+	_, err = report.Open(nil, t.TempDir())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Every run with a verdict on its build is published. Others are refused, and no file changes.
+func TestTheLatestCompleteRunIsPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits  *gate.Baselines
+		change  func(*result.Result)
+		refused string // "" if it is published
+	}{
+		"pass":         {},
+		"regressed":    {change: func(r *result.Result) { r.Manifest.Scenario.Limits = tooHigh() }},
+		"inconclusive": {change: func(r *result.Result) { r.Verdict = result.Inconclusive }},
+		"incorrect":    {change: func(r *result.Result) { r.Verdict, r.Rounds[0].Verdict = result.Incorrect, result.Invalid }},
+		"incorrect in rounds that are valid, of other servers": {change: func(r *result.Result) {
+			r.Verdict, r.Manifest.Scenario.Topology.Kind = result.Incorrect, scenario.ByProgram
+		}},
+		"incorrect beside invalid rounds, of other servers": {change: func(r *result.Result) {
+			r.Verdict, r.Rounds[0].Verdict, r.Manifest.Scenario.Topology.Kind = result.Incorrect, result.Invalid, scenario.ByProgram
+		}, refused: "some of its rounds are invalid, so that the servers whose account balances have no figures"},
+		"invalid": {change: func(r *result.Result) {
+			r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"}
+		}, refused: "its verdict is invalid, which says nothing about the build: the host slept"},
+		"limits of another configuration": {
+			limits:  floorOf(t, "  configuration = \"0123456789ab\"\n\n"),
+			refused: "its verdict is misconfigured, which says nothing about the build: the limits of \"fixture\" are for the configuration 0123456789ab",
+		},
+		"earlier": {
+			change:  func(r *result.Result) { r.Started = r.Started.Add(-time.Hour) },
+			refused: "it began at 2026-01-02 02:04:05, before the published run 20260102T030405.000Z-fixture",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reports := t.TempDir()
+			r, hists := fixture(t, 3, 0)
+			_, err := report.Publish(nil, stored(t, r, hists), reports)
+			require.NoError(t, err)
+			if c.change != nil {
+				c.change(r)
+			}
+			r.Run, r.Title = "the-second", "The second run"
+			_, err = report.Publish(c.limits, stored(t, r, hists), reports)
+			page, readErr := os.ReadFile(filepath.Join(report.PagesFolder(reports), "fixture.md"))
+			require.NoError(t, readErr)
+			if c.refused == "" {
+				require.NoError(t, err)
+				assert.Contains(t, string(page), "# The second run")
+				return
+			}
+			var unpublishable *report.UnpublishableError
+			require.ErrorAs(t, err, &unpublishable)
+			require.ErrorContains(t, err, c.refused)
+			assert.NotContains(t, string(page), "# The second run")
+			kept, err := result.ReadResult(filepath.Join(report.DataFolder(reports, "fixture"), result.ResultFile))
+			require.NoError(t, err)
+			assert.NotEqual(t, "the-second", kept.Run)
+			assert.NoDirExists(t, report.EarlierFolder(report.DataFolder(reports, "fixture")))
+		})
+	}
+}

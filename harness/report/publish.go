@@ -1,0 +1,94 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Publish copies the data of a run's page to reportsDir/data/<scenario>, with its profiles and without
+// the slow commits that no page shows. It keeps a summary of the run published before, for the
+// repeatability of the figures. It renders the page from the copy into reportsDir/scenarios, and returns
+// the paths of the page and its plots. The data of a comparison goes to data/compare-<scenario>.
+//
+// Publish takes the latest complete run of a scenario (see incomplete), even if it breaks limits. It
+// refuses other runs, with an *UnpublishableError and without a change of any file: those with fewer
+// rounds than the scenario's file wants, those of a tree with uncommitted changes, and those older than
+// the published run. Nobody can select the best of several runs.
+func Publish(limits *gate.Baselines, run, reportsDir string) ([]string, error) {
+	switch resultFile(run) {
+	case result.ComparisonFile:
+		return publishComparison(run, reportsDir)
+	case result.SoakFile:
+		return publishSoak(run, reportsDir)
+	case result.SerialFile:
+		return publishSerial(run, reportsDir)
+	}
+	return publishRun(limits, run, reportsDir)
+}
+
+func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error) {
+	r, _, err := result.Read(run) // what cannot be read again is not published
+	if err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	data := DataFolder(reportsDir, r.Scenario)
+	reasons, err := unpublishable(limits, run, data)
+	if err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if len(reasons) > 0 {
+		return nil, &UnpublishableError{Of: run, Reasons: reasons}
+	}
+	if err := keepEarlier(data, r.Run); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if err := copyFiles(run, data, []string{result.HistogramsFile}); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	if err := publishProfiles(r, run, data); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	keepShownStalls(r)
+	if err := result.WriteCompact(filepath.Join(data, result.ResultFile), r); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	return Render(limits, data, PagesFolder(reportsDir))
+}
+
+// unpublishable returns why the run in a folder must not replace the one in the folder data. It reads
+// the run again, because a judged result must not be stored.
+func unpublishable(limits *gate.Baselines, run, data string) ([]string, error) {
+	s, err := Open(limits, run)
+	if err != nil {
+		return nil, err
+	}
+	reasons := s.Run.Manifest.Unpublishable()
+	if why := incomplete(s.Run); why != "" {
+		reasons = append(reasons, why)
+	}
+	published, err := result.ReadResult(filepath.Join(data, result.ResultFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return reasons, nil
+	}
+	if err == nil && s.Run.Started.Before(published.Started) {
+		reasons = append(reasons, fmt.Sprintf("it began at %s, before the published run %s", s.Run.Started.UTC().Format(time.DateTime), published.Run))
+	}
+	return reasons, err
+}
+
+// UnpublishableError says why a run or a comparison is not published.
+type UnpublishableError struct {
+	Of      string // its folder
+	Reasons []string
+}
+
+func (e *UnpublishableError) Error() string {
+	return fmt.Sprintf("publish: %s can't be published: %s: publish the latest complete run of a commit, with all rounds of the scenario", e.Of, strings.Join(e.Reasons, "; "))
+}
