@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -84,7 +83,7 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 // comes because a wait was over: a wait is longer than the test.
 func TestEachNodeSaysAtOnceWhoLeads(t *testing.T) {
 	c := newTimed(t, 0, 0, 0)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), adminPatience)
 	defer cancel()
 	old := c.leader()
 	next := c.others(old)[0]

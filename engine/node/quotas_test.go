@@ -18,13 +18,13 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// waitsMost bounds what a test waits for.
-const waitsMost = 30 * time.Second
+const waitsMost = waittest.Most
 
 // peerAddresses returns where some nodes may listen for each other.
 func peerAddresses(t *testing.T, n int) (listen []string, peers map[string]string) {

@@ -15,11 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queue"
 )
 
 const (
-	waitMost = 20 * time.Second
+	waitMost = waittest.Most
 	waitStep = 2 * time.Millisecond
 	never    = time.Hour // a sync interval that does not come round in a test
 

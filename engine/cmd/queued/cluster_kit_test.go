@@ -57,6 +57,9 @@ type server struct {
 
 var clusterNodes = []string{"n1", "n2", "n3"}
 
+// checkMost bounds the search for an order that explains a history. A search that takes longer decides nothing.
+const checkMost = 30 * time.Second
+
 // slackMs is how far the clocks of processes on one host may seem to differ.
 const slackMs = 20
 
