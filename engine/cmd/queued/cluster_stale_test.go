@@ -16,6 +16,7 @@ import (
 
 // TestALeaderThatWasStoppedReadsNothingOld asks a leader that goes on after it was stopped for what it still believes.
 func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()
 	c := newCluster(t, "--durability", "none")
