@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,10 @@ func (c *timed) forwarded(id string) int {
 
 // A node that leads no shard names the leader in its answers, also after a change of leader.
 func TestRESTAnswersNameTheLeader(t *testing.T) {
-	c := newConfigured(t, func(_ string, c *Config) { c.HTTP = "127.0.0.1:0" }, 0, 0, 0)
+	c := newConfigured(t, func(_ string, c *Config) {
+		c.HTTP = "127.0.0.1:0"
+		c.Cluster.ElectionTimeout = 3 * time.Second // on an overloaded host, heartbeats are late for longer than the default
+	}, 0, 0, 0)
 	calls, led := map[string]int{}, []string{}
 	for round := range 2 {
 		leads := c.leader()

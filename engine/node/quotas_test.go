@@ -121,6 +121,7 @@ func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals
 
 // A tenant's quotas hold for three nodes together, whichever it enqueues at.
 func TestQuotasHoldForAllNodesTogether(t *testing.T) {
+	t.Parallel()
 	nodes, apis := startNodes(t, 3)
 	const most, batch = 600, 10
 	configure := func(tenant string, q access.Quotas) {
