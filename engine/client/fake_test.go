@@ -7,19 +7,18 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// patience bounds every wait of these tests; none of them needs it unless something is broken.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 func bounded(t *testing.T) context.Context {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/replica/logs"
@@ -24,8 +25,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// patience bounds what a test waits for.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // testHost is a server without clients.
 type testHost struct{ t *testing.T }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
 func parseBytes(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
@@ -115,7 +117,7 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 	none.Give(1 << 60)
 }
 
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // process simulates the process that a gate watches. Collecting frees the garbage; cutting a connection frees what it holds.
 type process struct {

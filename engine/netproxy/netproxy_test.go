@@ -17,12 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	wait = 30 * time.Second
+	wait = waittest.Most
 	tick = time.Millisecond
 	// quiet is how long nothing is seen to arrive where nothing may; what may arrive does so in far less.
 	quiet = 100 * time.Millisecond

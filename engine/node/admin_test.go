@@ -19,11 +19,12 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
 )
 
-const adminPatience = 30 * time.Second
+const adminPatience = waittest.Most
 
 type adminTest struct {
 	*testing.T

@@ -250,6 +250,7 @@ func (g *grants) next(id string) {
 }
 
 func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
+	t.Parallel()
 	c := newTimed(t, 0, 0, 10*time.Second)
 	leader := c.leader()
 	require.NotEqual(t, "n3", leader)
@@ -303,6 +304,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 }
 
 func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
+	t.Parallel()
 	c := newTimed(t, -400*time.Millisecond, 0, 0)
 	c.transfer("n1")
 	g := newGrants(c, 2*time.Second)
@@ -316,6 +318,7 @@ func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
 
 // Leases do not overlap even if each hand-over goes from the slowest clock that may lead to the fastest, or back.
 func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
+	t.Parallel()
 	c := newTimed(t, -450*time.Millisecond, 0, 450*time.Millisecond)
 	c.walls["n2"].driftPPM.Store(-1_000)
 	c.walls["n3"].driftPPM.Store(500)
@@ -370,6 +373,7 @@ func TestTheClocksOfThreeOfFiveDecide(t *testing.T) {
 }
 
 func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
+	t.Parallel()
 	c := newTimed(t, 0, 10*time.Second)
 	c.refuses("n1", "behind that of n2, the only other voter that answers")
 	c.refuses("n2", "ahead of that of n1, the only other voter that answers")
@@ -387,6 +391,7 @@ func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 
 // A node that is the only voter leads whatever its clock says.
 func TestANodeAloneLeadsByAnyClock(t *testing.T) {
+	t.Parallel()
 	c := newTimed(t, time.Hour)
 	c.leader()
 	assert.True(t, c.nodes["n1"].cluster.MayLead())

@@ -22,6 +22,7 @@ var outageText = regexp.MustCompile(`1 of 3 nodes is there \(n1\); missing: n2 s
 
 // Without a majority, each kind of answer says which nodes are missing, since when, and what to do.
 func TestTheLastNodeSaysWhoIsMissing(t *testing.T) {
+	t.Parallel()
 	c := newConfigured(t, func(_ string, c *Config) { c.HTTP = "127.0.0.1:0" }, 0, 0, 0)
 	c.leader()
 	n, api := c.nodes["n1"], queuepb.NewQueueServiceClient(c.conns["n1"])

@@ -26,7 +26,7 @@ func start(t *testing.T, change func(*node.Config)) *node.Node {
 	n, err := node.Open(c)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		require.NoError(t, n.Shutdown(ctx))
 	})

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -162,4 +162,4 @@ func TestSeveralListenersServeTheSameQueues(t *testing.T) {
 	assert.Len(t, claim(ctx, t, dial(t, n.Addresses()[1]), "q", 10), 3)
 }
 
-const patience = 30 * time.Second
+const patience = waittest.Most

@@ -18,13 +18,13 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// waitsMost bounds what a test waits for.
-const waitsMost = 30 * time.Second
+const waitsMost = waittest.Most
 
 // peerAddresses returns where some nodes may listen for each other.
 func peerAddresses(t *testing.T, n int) (listen []string, peers map[string]string) {
@@ -121,6 +121,7 @@ func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals
 
 // A tenant's quotas hold for three nodes together, whichever it enqueues at.
 func TestQuotasHoldForAllNodesTogether(t *testing.T) {
+	t.Parallel()
 	nodes, apis := startNodes(t, 3)
 	const most, batch = 600, 10
 	configure := func(tenant string, q access.Quotas) {

@@ -22,6 +22,7 @@ import (
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/quotafstest"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -31,7 +32,7 @@ import (
 
 const (
 	spaceMiB      = 1 << 20
-	spacePatience = 2 * time.Minute
+	spacePatience = waittest.Most
 	spaceLooks    = 100 * time.Millisecond // how often the watch looks
 	spaceTask     = 256 << 10              // bytes of a task
 )

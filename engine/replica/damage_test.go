@@ -52,17 +52,17 @@ func flip(path string) error {
 func TestDamagedStoreIsNotSent(t *testing.T) {
 	g := newGroup(t, func(o *Options) {
 		small(o)
+		slowElections(o)                // another leader would send its own store
 		o.Store.Fatal = func(string) {} // Pebble may read the damaged block, too
 	})
+	leader := g.elect()
 	g.fill(100)
-	leader := g.leader()
 	away := g.members[g.others(leader)[0]]
 	g.stop(away)
 	require.NoError(t, os.RemoveAll(filepath.Join(away.dir, "store")))
 	require.NoError(t, os.RemoveAll(filepath.Join(away.dir, "raft")))
 	require.NoError(t, os.RemoveAll(filepath.Join(away.dir, "snapshots")))
-	g.fill(100)
-	leader = g.leader()
+	g.fillBeyond(away)
 	require.NoError(t, leader.Snapshot())
 	flipped := map[string]bool{}
 	flipTables := func() {

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/replica/logs"
@@ -29,8 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of these tests; none of them needs it unless something is broken.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 const step = 2 * time.Millisecond
 

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of these tests; none of them needs it unless something is broken.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // fakeQueue answers Enqueue and Claim as a test says, and nothing else.
 type fakeQueue struct {

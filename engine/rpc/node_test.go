@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
@@ -26,8 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of these tests; none of them needs it unless something is broken.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // server is a node with a connection to it that was made with gRPC's own defaults.
 type server struct {

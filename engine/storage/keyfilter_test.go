@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -70,7 +71,9 @@ func TestFilterHidesNoKey(t *testing.T) {
 			}
 			for at, n := range live {
 				for i := range n {
-					require.Contains(t, f.candidates(nil, name(at, i), []int64{1, 2, 3, 4, 5, 6}), at)
+					if !slices.Contains(f.candidates(nil, name(at, i), []int64{1, 2, 3, 4, 5, 6}), at) { // require.Contains is slow
+						require.Fail(t, "a key is hidden", "key %d of bucket %d", i, at)
+					}
 				}
 			}
 			require.LessOrEqual(t, f.bound.budget.Taken(), bytes)

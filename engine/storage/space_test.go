@@ -76,7 +76,7 @@ func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
 	before := fs.Used()
 	require.NoError(t, s.Reclaim(t.Context(), 100*mib))
 	require.Zero(t, tablesWithDeletions(t, s))
-	require.Eventually(t, func() bool { return fs.Used()+5*mib < before }, 20*time.Second, time.Millisecond) // files go in the background
+	require.Eventually(t, func() bool { return fs.Used()+5*mib < before }, waitMost, time.Millisecond) // files go in the background
 	for seq := uint64(0); seq <= n; seq++ {
 		_, found, err := s.Task(seqRef(seq))
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestUnflushedIsWhatIsInMemoryOnly(t *testing.T) {
 	require.Less(t, s.Unflushed(), uint64(64<<10))
 	put(t, s, 0, 16, 0)
 	require.Greater(t, s.Unflushed(), uint64(mib))
-	require.Eventually(t, func() bool { u := space.Usage(); return u.Available+mib < u.Free }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { u := space.Usage(); return u.Available+mib < u.Free }, waitMost, time.Millisecond)
 	require.NoError(t, s.Flush())
 	require.Zero(t, s.Unflushed())
 }
@@ -210,7 +210,7 @@ func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 			put(t, s, seq, seq+1, 0)
 		}
 	}()
-	require.Eventually(t, func() bool { return fs.Refused() > 0 && space.Changes() != nil }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return fs.Refused() > 0 && space.Changes() != nil }, waitMost, time.Millisecond)
 	require.ErrorContains(t, space.Changes(), "the file system of the data folder is full")
 	select {
 	case <-done:
@@ -220,7 +220,7 @@ func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 	fs.Occupy(0)
 	fs.Limit(0)
 	<-done
-	require.Eventually(t, func() bool { return space.Changes() == nil }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return space.Changes() == nil }, waitMost, time.Millisecond)
 	for seq := range uint64(50) {
 		_, found, err := s.Task(seqRef(seq))
 		require.NoError(t, err)

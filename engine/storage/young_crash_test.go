@@ -258,7 +258,7 @@ func (m *youngModel) recover(t *testing.T, at moment, what string, crashes int) 
 // then holds is exactly what some commit left: with sync the last one that was acknowledged or a later one, after a kill also in the
 // other modes. A copy and a reader that changes nothing see the same.
 func TestYoungRecordsSurviveCrashes(t *testing.T) {
-	seeds := uint64(2)
+	seeds := uint64(1)
 	if longtest.Asked(t) {
 		seeds = 200
 	}

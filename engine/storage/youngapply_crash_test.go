@@ -281,7 +281,7 @@ func (m *logModel) recover(t *testing.T, at logMoment, what string, crashes int)
 // again in what follows. A loss of power takes the end of the log, unless the store asked for it to be on the disk. What a disk then holds is
 // exactly what the entries up to its position left.
 func TestYoungRecordsOfAReplicatedStoreSurviveCrashes(t *testing.T) {
-	seeds := uint64(6)
+	seeds := uint64(3)
 	if longtest.Asked(t) {
 		seeds = 400
 	}

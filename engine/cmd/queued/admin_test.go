@@ -395,6 +395,7 @@ func TestWhatCantBeUndoneIsAskedFor(t *testing.T) {
 func TestRefusalsOfTheServer(t *testing.T) {
 	a := &admin{pages: 1}
 	s := a.serve(t)
+	s.clock = passing()
 	s.run("status").fails(exitFailed, "queued: the server is not ready: stopping")
 	a.broken = true
 	r := s.run("cluster", "status", "--wait", "0s")
@@ -443,6 +444,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close() //nolint:errcheck // the test's own
 	s := newShell(t, "QUEUED_SERVER="+l.Addr().String(), "QUEUED_ADMIN_SERVER="+l.Addr().String())
-	s.run("status", "--timeout", "20ms").fails(exitUnreachable, "can't reach the server at "+l.Addr().String())
-	s.run("claim", "--queue", "q", "--timeout", "20ms").fails(exitUnreachable, "can't reach the server at "+l.Addr().String())
+	for _, r := range s.runAll([][]string{{"status", "--timeout", "20ms"}, {"claim", "--queue", "q", "--timeout", "20ms"}}) {
+		r.fails(exitUnreachable, "can't reach the server at "+l.Addr().String())
+	}
 }

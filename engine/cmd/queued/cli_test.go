@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,6 +80,27 @@ func (s *shell) run(args ...string) ran {
 	a := &app{in: strings.NewReader(s.in), out: &out, err: &err, env: s.env, asks: s.asks, progress: s.shows, clock: s.clock}
 	code := a.execute(s.ctx, args)
 	return ran{s.T, code, out.String(), err.String()}
+}
+
+// runAll runs commands that mostly wait, all at once.
+func (s *shell) runAll(commands [][]string) []ran {
+	s.Helper()
+	out := make([]ran, len(commands))
+	var running sync.WaitGroup
+	for i, args := range commands {
+		running.Go(func() { out[i] = s.run(args...) })
+	}
+	running.Wait()
+	return out
+}
+
+// passing returns a clock that advances by each pause and never blocks.
+func passing() clock {
+	now := time.UnixMilli(someTime)
+	return clock{now: func() time.Time { return now }, pause: func(ctx context.Context, d time.Duration) error {
+		now = now.Add(d)
+		return ctx.Err()
+	}}
 }
 
 // ok runs a command that must succeed without a word on standard error, and returns its output.

@@ -37,6 +37,7 @@ func (c *cluster) leadAll(nodes ...string) {
 // TestBatchesOverShardsAnswerEachItem makes unary calls with items of several shards at all nodes, while one node comes to lead all
 // shards, leadership is spread again, and leaders are killed.
 func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
+	t.Parallel()
 	const roundsMax = 12 // of one cluster: what its clients saw is kept in memory
 	for rounds := longtest.Count(t, 4, 40); rounds > 0; rounds -= roundsMax {
 		c := newCluster(t, "--durability", "none", "--shards", "3")

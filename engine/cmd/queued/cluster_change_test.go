@@ -94,8 +94,9 @@ func (c *cluster) caughtUp(id string) {
 
 // TestARollingRestartFailsNoCall stops and starts one node after the other, the leader as well.
 func TestARollingRestartFailsNoCall(t *testing.T) {
-	c := newCluster(t, "--durability", "none")
-	l := c.load(func(l *historytest.Load) { l.Punctual = true }) // a late settlement is refused, and rightly so
+	t.Parallel()
+	c := newCluster(t, "--durability", "none", "--cluster-election-timeout", patientElections)
+	l := c.load(func(l *historytest.Load) { l.Punctual, l.Lease = true, 10*time.Second }) // a late settlement is refused, and rightly so
 	for _, id := range clusterNodes {
 		l.goOn(100)
 		c.stop(id)
@@ -112,6 +113,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 
 // TestMembersComeAndGoUnderLoad adds a fourth node, removes one of the first, and kills leaders in between.
 func TestMembersComeAndGoUnderLoad(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--durability", "none")
 	l := c.load()
 	l.goOn(100)

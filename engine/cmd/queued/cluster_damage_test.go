@@ -15,6 +15,7 @@ import (
 // TestDamagedNodeIsNamedAndReplaced flips a bit in the Raft log of a node that was killed: the node does not start, says which
 // file it is and what to do, and is replaced as it says: with an empty data folder.
 func TestDamagedNodeIsNamedAndReplaced(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--durability", "sync")
 	for _, id := range clusterNodes {
 		c.remembered(id)

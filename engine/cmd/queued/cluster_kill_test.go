@@ -23,6 +23,7 @@ func aMoment() { <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond) 
 // TestKilledLeadersLoseNothing kills one leader after the other under load. The killed one comes back each time: what it
 // had and the others had not must not matter.
 func TestKilledLeadersLoseNothing(t *testing.T) {
+	t.Parallel()
 	const killsMax = 10 // of one cluster: what its clients saw is kept in memory
 	for _, shards := range []string{"1", "3"} {
 		for kills := longtest.Count(t, 1, 150); kills > 0; kills -= killsMax {
@@ -48,6 +49,7 @@ func TestKilledLeadersLoseNothing(t *testing.T) {
 // TestAllNodesKilledAtOnceLoseNothing does so under sync, which promises that also of a loss of power, and under none, where
 // what was acknowledged had reached the operating systems.
 func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
+	t.Parallel()
 	for _, durability := range []string{"sync", "none"} {
 		t.Run(durability, func(t *testing.T) {
 			c := newCluster(t, "--durability", durability)
@@ -67,6 +69,7 @@ func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
 // TestANodeKilledAgainAndAgainCatchesUp kills a follower while it catches up, also while it takes a snapshot over, and then
 // has it lead.
 func TestANodeKilledAgainAndAgainCatchesUp(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--durability", "none")
 	l := c.load()
 	victim := c.follower()
@@ -85,6 +88,7 @@ func TestANodeKilledAgainAndAgainCatchesUp(t *testing.T) {
 
 // TestAWipedNodeComesBack takes everything from a node.
 func TestAWipedNodeComesBack(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--durability", "sync")
 	l := c.load()
 	l.goOn(100)
@@ -105,9 +109,10 @@ func TestAWipedNodeComesBack(t *testing.T) {
 
 // TestWhatWasPendingComesAfterAFailover has tasks of every state wait for a new leader.
 func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	c := newCluster(t, "--durability", "none")
+	c := newCluster(t, "--durability", "none", "--cluster-election-timeout", patientElections)
 	r := historytest.NewRecorder()
 	leader := c.leader()
 	old := c.caller(r, 1, leader, "q")
@@ -161,6 +166,7 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 
 // TestAPausedLeaderIsFenced stops a leader for longer than its leases, and lets it go on with what it believes.
 func TestAPausedLeaderIsFenced(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	c := newCluster(t, "--durability", "none")
@@ -207,7 +213,7 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 	require.Equal(t, historytest.OK, outcome)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "what is completed is gone, whomever one asks")
 	assert.Empty(t, historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}))
-	assert.NotEqual(t, historytest.NotLinearizable, historytest.CheckQueue(r.Ops(), slackMs, patience))
+	assert.NotEqual(t, historytest.NotLinearizable, historytest.CheckQueue(r.Ops(), slackMs, checkMost))
 	l.goOn(50)
 	l.end()
 }

@@ -57,6 +57,14 @@ type server struct {
 
 var clusterNodes = []string{"n1", "n2", "n3"}
 
+// checkMost bounds the search for an order that explains a history. A search that takes longer decides nothing.
+const checkMost = 30 * time.Second
+
+// patientElections is the election timeout of a cluster whose calls must all succeed: on an overloaded host, heartbeats
+// are late for longer than the default, and an election that no fault asked for fails calls. It also bounds a transfer
+// of leadership. An election after a kill does not wait for it.
+const patientElections = "3s"
+
 // slackMs is how far the clocks of processes on one host may seem to differ.
 const slackMs = 20
 

@@ -34,6 +34,7 @@ func with(lines []string, parts ...string) (found []string) {
 // A node that goes is one line in the logs of the others, and one when it is back; a new leader is one line in each. Raft repeats its
 // failures meanwhile, and none of that is in the log.
 func TestLogsOfANodeThatGoesAndComesBack(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--shards", "2")
 	leader := c.leader()
 	for _, id := range c.up() {

@@ -12,34 +12,34 @@ import (
 // What the commands say of nodes that are not there, word for word: of one that is to be added, and, as text and as JSON, when two of three are
 // gone.
 func TestCommandsWithoutAMajority(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	m := c.nodes["n1"]
 	s := newShell(t, "QUEUED_SERVER="+m.Listen[0], "QUEUED_ADMIN_SERVER="+m.Admin)
 	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 })
 	s.ok("enqueue", "--queue", "q", "x")
 	var b strings.Builder
-	say := func(args ...string) {
-		r := s.run(args...)
-		fmt.Fprintf(&b, "$ queued %s\n%sexit %d\n\n", strings.Join(args, " "), r.err, r.code)
-		assert.NotContains(t, r.err, "shard -1")
+	say := func(commands ...[]string) {
+		for i, r := range s.runAll(commands) {
+			fmt.Fprintf(&b, "$ queued %s\n%sexit %d\n\n", strings.Join(commands[i], " "), r.err, r.code)
+			assert.NotContains(t, r.err, "shard -1")
+		}
 	}
-	say("cluster", "add", "n9", "127.0.0.1:1") // a port that nobody can be asked to listen on
+	say([]string{"cluster", "add", "n9", "127.0.0.1:1"}) // a port that nobody can be asked to listen on
 	var seen clusterSeen
 	s.json(&seen, "cluster", "status")
 	assert.Len(t, seen.Members, 3, "nothing was added")
 	c.kill("n2", "n3")
 	// Only then is it certain that the node that is left has noticed.
 	s.until(func(r ran) bool { return strings.Contains(r.err, "1 of 3 nodes is there") }, "status")
-	for _, args := range [][]string{
-		{"cluster", "status", "--wait", "0s"},
-		{"status"},
-		{"enqueue", "--queue", "q", "hello"},
-		{"claim", "--queue", "q"},
-		{"enqueue", "--queue", "q", "hello", "-o", "json"},
-		{"cluster", "remove", "n3", "--yes"},
-	} {
-		say(args...)
-	}
+	say(
+		[]string{"cluster", "status", "--wait", "0s"},
+		[]string{"status"},
+		[]string{"enqueue", "--queue", "q", "hello"},
+		[]string{"claim", "--queue", "q"},
+		[]string{"enqueue", "--queue", "q", "hello", "-o", "json"},
+		[]string{"cluster", "remove", "n3", "--yes"},
+	)
 	text := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(\S+?s\)`).ReplaceAllString(b.String(), "TIME (DURATION)")
 	golden(t, "outage.golden", text)
 	c.start("n2")
@@ -48,6 +48,7 @@ func TestCommandsWithoutAMajority(t *testing.T) {
 
 // On a terminal, cluster status says what it waits for; it goes on when that has come.
 func TestClusterStatusWaitsForALeader(t *testing.T) {
+	t.Parallel()
 	c := prepareCluster(t)
 	c.start("n1")
 	s := newShell(t, "QUEUED_ADMIN_SERVER="+c.nodes["n1"].Admin)

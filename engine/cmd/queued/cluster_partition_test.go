@@ -20,6 +20,7 @@ import (
 // TestAPartitionedLeaderAcknowledgesNothingThatIsLost cuts the leader off, with clients on both sides. The short form cuts both
 // directions.
 func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
+	t.Parallel()
 	for name, cut := range map[string]func(c *cluster, leader string){
 		"both ways": func(c *cluster, leader string) { c.net.Isolate(leader, c.up()...) },
 		"what it sends": func(c *cluster, leader string) {
@@ -83,6 +84,7 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 
 // TestAFollowerThatIsCutOffDisturbsNobody cuts a follower off, and lets it come back: the leader stays.
 func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "--durability", "none")
 	l := c.load()
 	l.goOn(50)
@@ -106,6 +108,7 @@ func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
 // TestShortHistoriesAreLinearizable has clients of single nodes call at random while the leader is cut off, stopped or
 // killed, and asks whether what they saw of each queue can have happened one after the other. The short form cuts the leader off.
 func TestShortHistoriesAreLinearizable(t *testing.T) {
+	t.Parallel()
 	const queues, callsMax = 3, 40
 	faults := []struct {
 		name string

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -74,15 +75,18 @@ func leaveBallast(t *testing.T, data, filler string, size int64) {
 
 // TestAServerOnAFullDiskReadsAndResumes fills a real file system: through the API until the server refuses, and then to the last
 // byte from outside. The server refuses changes, reads, starts again after a kill, and resumes by itself when there is space.
-// Nothing acknowledged is lost, and no start ends in a crash.
+// Nothing acknowledged is lost, and no start ends in a crash. The short form does so in one of the modes.
 func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
+			if durability != "sync" {
+				longtest.Only(t)
+			}
 			mount, mounted := smallDisk(t, "768m")
 			if !mounted {
 				return
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 			defer cancel()
 			data, filler := filepath.Join(mount, "data"), filepath.Join(mount, "filler")
 			args := []string{"--data", data, "--durability", durability, "--disk-low", "250MiB", "--disk-critical", "125MiB"}

@@ -145,7 +145,7 @@ func TestLinesGiveUp(t *testing.T) {
 	} {
 		s := (&producer{answer: c.answer}).serve(t)
 		s.in = "a\n"
-		timeout, longest := 2*patience, 2*patience
+		timeout, longest := patience, patience
 		if strings.Contains(c.says, "TIMEOUT") {
 			timeout = 50 * time.Millisecond // doubled until even a busy host connects in it
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -40,8 +41,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds every wait of these tests; none of them needs it unless something is broken.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // process is a queued that serves.
 type process struct {
@@ -107,20 +107,20 @@ func launch(t *testing.T, file string, command func(args []string) *exec.Cmd, ar
 // serves waits until the process does.
 func (p *process) serves() {
 	p.Helper()
+	ended := false
 	require.Eventually(p, func() bool {
 		select {
 		case <-p.exited:
-			require.Fail(p, "queued ended", p.log.String())
+			ended = true
 		default:
 		}
-		text, err := os.ReadFile(p.file)
-		if errors.Is(err, os.ErrNotExist) {
-			return false
-		}
-		require.NoError(p, err)
-		require.NoError(p, json.Unmarshal(text, &p.addresses), "the file is written whole or not at all")
-		return true
+		_, err := os.Stat(p.file)
+		return ended || err == nil
 	}, patience, time.Millisecond)
+	require.False(p, ended, "queued ended: %s", p.log)
+	text, err := os.ReadFile(p.file)
+	require.NoError(p, err)
+	require.NoError(p, json.Unmarshal(text, &p.addresses), "the file is written whole or not at all")
 }
 
 // kill ends the process as a crash would.

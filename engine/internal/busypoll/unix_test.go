@@ -17,9 +17,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // pair returns both ends of a connection; the first one can poll.
 func pair(t *testing.T, network string) (*pollingConn, net.Conn) {

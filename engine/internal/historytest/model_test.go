@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // patience is the time that a check may take.
-const patience = 10 * time.Second
+const patience = waittest.Most
 
 func enqueueOf(ms int64, payload string) Op {
 	return at(ms, Op{Kind: Enqueue, Payload: payload, ID: payload})

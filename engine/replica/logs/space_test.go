@@ -6,10 +6,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
 const (
-	waitMost = 20 * time.Second
+	waitMost = waittest.Most
 	waitStep = 5 * time.Millisecond
 )
 

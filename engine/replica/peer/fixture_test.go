@@ -16,13 +16,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/engine/internal/certstest"
+	"github.com/pronybench/prony/engine/internal/waittest"
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds what a test waits for: never reached unless something is broken.
-const patience = 30 * time.Second
+const patience = waittest.Most
 
 // journal is a log that tests read.
 type journal struct {

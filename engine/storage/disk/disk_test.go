@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,7 +108,7 @@ func TestIntervalFsyncsUnasked(t *testing.T) {
 	s := open(t, fs, Interval, time.Millisecond)
 	defer s.close(t)
 	s.set(t)
-	require.Eventually(t, func() bool { return present(t, powerLoss(fs)) == s.n }, 20*time.Second, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return present(t, powerLoss(fs)) == s.n }, waittest.Most, 2*time.Millisecond)
 }
 
 func TestSyncLogPersistsWhatWasCommitted(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
 // slowDisk holds fsyncs of a store's logs, and of its folder, until they are released.
@@ -74,7 +76,7 @@ func inTime(t *testing.T, slow *slowDisk, do func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(waittest.Most):
 		slow.release()
 		<-done
 		require.FailNow(t, "it waits for an fsync")

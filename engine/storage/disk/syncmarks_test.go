@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/internal/unsynced"
+	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
 // syncHookFS calls functions before and after each fsync of a log.
@@ -106,7 +107,7 @@ func TestAClosedLogIsCovered(t *testing.T) {
 			}
 			require.NoError(t, s.db.Flush())
 			<-during
-			require.Eventually(t, func() bool { return w.Loss().Tasks <= 1 }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return w.Loss().Tasks <= 1 }, waittest.Most, time.Millisecond)
 			require.Never(t, func() bool { return w.Loss().Tasks == 0 }, 20*time.Millisecond, time.Millisecond)
 			require.Equal(t, 3, present(t, powerLoss(mem)))
 		})
