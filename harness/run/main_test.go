@@ -57,6 +57,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	startTimeout = 2 * patience
 	goleak.VerifyTestMain(m)
 }
 
