@@ -138,6 +138,7 @@ func (s server) started(t *testing.T) []int {
 // execution is a scenario under way, or over.
 type execution struct {
 	server server
+	k6     string // the binary, of a script
 	out    string
 	cancel context.CancelFunc
 	shown  *screen
@@ -171,14 +172,27 @@ func beginAs(t *testing.T, s *scenario.Scenario, on server, o Options) *executio
 	return e
 }
 
+// await waits for the end of a run for as long as it shows progress.
+func (e *execution) await(t *testing.T) {
+	t.Helper()
+	shown, since := "", time.Now()
+	for {
+		select {
+		case <-e.done:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		if now := e.shown.String(); now != shown {
+			shown, since = now, time.Now()
+		}
+		require.Less(t, time.Since(since), 3*patience, "the run does not go on: %s", shown)
+	}
+}
+
 // end waits for the run and checks that nothing of its servers is left but their logs.
 func (e *execution) end(t *testing.T) {
 	t.Helper()
-	select {
-	case <-e.done:
-	case <-time.After(2 * patience):
-		require.Fail(t, "the run does not end")
-	}
+	e.await(t)
 	for _, pid := range e.server.started(t) {
 		assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "process %d is left", pid)
 	}
