@@ -23,7 +23,7 @@ func TestExecute(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Workloads[0].Tenants, s.Workloads[0].Queues, s.Workloads[0].Connections, s.Workloads[0].Batch = 2, 2, 2, 1
-	// The window lasts at least 250 ms: long enough to judge the trend of the rate.
+	// The window lasts at least 250 ms: long enough for several samples of the host.
 	s.Workloads[0].Think = scenario.Think{Kind: scenario.ThinkFixed, Min: time.Millisecond, Max: time.Millisecond}
 	s.Phases.Tasks = 1000
 	s.Workloads[0].Payload = scenario.Payload{Kind: "uniform", Min: 64, Max: 256}

@@ -26,7 +26,9 @@ func checkObserved(t *testing.T, round *result.Round) {
 	require.NotNil(t, round.Signals)
 	assert.NotNil(t, round.Signals.ClockStepMs)
 	assert.GreaterOrEqual(t, round.Signals.Samples, 2)
-	assert.Equal(t, round.Profiled, round.Warmup == nil, "a profiled round's rate is nobody's figure")
+	if round.Profiled {
+		assert.Nil(t, round.Warmup, "a profiled round's rate is nobody's figure")
+	}
 	require.Len(t, round.Processes, 2)
 	for i, name := range []string{"generator", "server"} {
 		p := round.Processes[i]
