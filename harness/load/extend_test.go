@@ -75,7 +75,7 @@ func TestExtensions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				b.extensions.delay = 3 * time.Millisecond
-				cfg := config(b, extended(c.share, c.change))
+				cfg := brief(config(b, extended(c.share, c.change)))
 				b.combines = cfg.Workload.Combined
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)

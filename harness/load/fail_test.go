@@ -110,7 +110,7 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
-				cfg := config(b, failed(c.share, c.attempts, c.change))
+				cfg := brief(config(b, failed(c.share, c.attempts, c.change)))
 				b.combines = cfg.Workload.Combined
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)

@@ -46,7 +46,7 @@ func TestLeasesReachTheLedger(t *testing.T) {
 				b := newBroker()
 				c.faults(b)
 				// Some worker is always idle, and takes at once what is handed out again.
-				cfg := persistent(b, workload(func(w *scenario.Workload) { w.Producers, w.Workers = 2, 40 }))
+				cfg := brief(persistent(b, workload(func(w *scenario.Workload) { w.Producers, w.Workers = 2, 40 })))
 				cfg.Ledger.WatchLeases()
 				_, err := Run(t.Context(), cfg)
 				require.NoError(t, err)

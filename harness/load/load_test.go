@@ -44,6 +44,12 @@ func config(b *broker, w scenario.Workload) Config {
 	}
 }
 
+// brief has a fourth of the calls, for tests that are not about the length of the phases.
+func brief(cfg Config) Config {
+	cfg.Phases.Warmup, cfg.Phases.Window = 250*time.Millisecond, 500*time.Millisecond
+	return cfg
+}
+
 func TestCleanRound(t *testing.T) {
 	cases := map[string]func(*scenario.Workload){
 		"one task a call":              nil,
@@ -244,7 +250,7 @@ func TestFaultsOfTheServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				c.fault(b)
-				cfg := config(b, workload(func(w *scenario.Workload) { w.Workers = w.Tenants })) // so that the order can be told
+				cfg := brief(config(b, workload(func(w *scenario.Workload) { w.Workers = w.Tenants }))) // so that the order can be told
 				cfg.Ledger.WatchOrder()
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)

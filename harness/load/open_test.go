@@ -112,7 +112,7 @@ func TestAStallShowsInAnOpenLoad(t *testing.T) {
 	})
 	t.Run("closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := config(stallingBroker(window), workload(func(w *scenario.Workload) { w.Producers, w.Workers = 8, 40 }))
+			cfg := config(stallingBroker(window), workload(func(w *scenario.Workload) { w.Producers, w.Workers = 2, 10 }))
 			o := measure(t, cfg)
 			assert.Less(t, time.Duration(o.CycleLatency.ValueAtPercentile(99)), 2*time.Millisecond)
 			assert.Greater(t, time.Duration(o.CycleLatency.Max()), 900*time.Millisecond, "only the few calls that it held up")

@@ -27,7 +27,7 @@ func TestPriorities(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
-				cfg := config(b, workload(func(w *scenario.Workload) { w.Priority, w.Batch = c.priority, 5 }))
+				cfg := brief(config(b, workload(func(w *scenario.Workload) { w.Priority, w.Batch = c.priority, 5 })))
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				require.True(t, o.Drained)

@@ -252,7 +252,7 @@ func TestMisreads(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := shelved(newBroker())
 				b.shelf.fault = c.fault
-				cfg := reading(b, nil)
+				cfg := brief(reading(b, nil))
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				balance := cfg.Ledger.Balance()

@@ -233,7 +233,7 @@ func TestMisreadsByKind(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := shelved(newBroker())
 				c.fault(b.shelf)
-				cfg := reading(b, func(w *scenario.Workload) { w.Reads = c.reads })
+				cfg := brief(reading(b, func(w *scenario.Workload) { w.Reads = c.reads }))
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				balance := cfg.Ledger.Balance()

@@ -41,10 +41,8 @@ const (
 	faultStrays   = "strays"   // says of a task that it is of another queue
 	faultHangsUp  = "hangs up" // ends the stream, and lives on
 	faultNoAudit  = "no audit" // answers no audit
+	faultAfter    = "after"    // completes the leased tasks after each audit, as if their completions had been under way
 	faultBadEnd   = "bad end"  // exits with status 4 on SIGTERM
-	faultSlows    = "slows"    // none, but it takes longer and longer to answer
-	faultWarms    = "warms up" // none, but in the two seconds after the first task it answers more and more quickly
-	faultHoards   = "hoards"   // none, but for hoardsFor after the first task it hands out half of its tasks
 	faultMisreads = "misreads" // answers reads with another payload
 	faultForgets  = "forgets"  // acknowledges failures, and never hands their tasks out again
 	faultDies     = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
@@ -52,15 +50,11 @@ const (
 
 const faultEach = 100
 
-// hoardsFor is longer than the warm-up and the window of a test, and shorter than its drain.
-const hoardsFor = 2 * time.Second
-
 // broken is a queue server in memory, of one tenant and one queue, with one fault. All of it is
 // guarded by mu; changed tells the streams.
 type broken struct {
 	queuepb.UnimplementedQueueServiceServer
 	fault string
-	began time.Time
 
 	mu        sync.Mutex
 	changed   *sync.Cond
@@ -68,7 +62,6 @@ type broken struct {
 	leased    map[string]*queuepb.Task
 	kept      map[string]*queuepb.Task // all that were enqueued
 	offered   uint64                   // tasks to enqueue
-	handedOut uint64
 	enqueued  uint64
 	completed uint64
 	settled   uint64 // completions asked for
@@ -81,35 +74,6 @@ func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	return &queuepb.Task{
 		Id: id, Tenant: tenant, Queue: queue, Payload: payload, Attempt: 1, Token: b.token, LeaseExpiresAtMs: time.Now().Add(time.Hour).UnixMilli(),
 	}
-}
-
-// delay waits for as long as a server does that slows down or warms up, from its first task on.
-func (b *broken) delay() {
-	b.mu.Lock()
-	if b.offered == 0 {
-		b.began = time.Now()
-		time.AfterFunc(hoardsFor, b.changed.Broadcast)
-	}
-	served := time.Since(b.began)
-	b.mu.Unlock()
-	wait := time.Duration(0)
-	switch b.fault {
-	case faultSlows:
-		wait = served / 25 // far more than a busy host adds
-	case faultWarms:
-		wait = (2*time.Second - served) / 20
-	}
-	if wait > 0 {
-		<-time.After(wait)
-	}
-}
-
-// toHandOut returns how many of the ready tasks may be handed out; b.mu is held.
-func (b *broken) toHandOut() int {
-	if b.fault == faultHoards && time.Since(b.began) < hoardsFor {
-		return min(len(b.ready), max(0, int(b.enqueued/2)-int(b.handedOut)))
-	}
-	return len(b.ready)
 }
 
 // GetTask answers with a task, whatever became of it.
@@ -142,7 +106,6 @@ func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest,
 			return err
 		}
 		answer := &queuepb.EnqueueAnswer{Frame: in.GetFrame()}
-		b.delay()
 		b.mu.Lock()
 		for i, t := range in.GetTasks() {
 			b.offered++
@@ -207,7 +170,7 @@ func (b *broken) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queue
 	for {
 		out := &queuepb.WorkResponse{}
 		b.mu.Lock()
-		for !over && len(answers) == 0 && (credits == 0 || b.toHandOut() == 0) {
+		for !over && len(answers) == 0 && (credits == 0 || len(b.ready) == 0) {
 			b.changed.Wait()
 		}
 		if over && len(answers) == 0 {
@@ -215,8 +178,7 @@ func (b *broken) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queue
 			b.mu.Unlock()
 			return err
 		}
-		n := min(credits, b.toHandOut(), 1000)
-		b.handedOut += uint64(n)
+		n := min(credits, len(b.ready), 1000)
 		out.Tasks, b.ready, credits = b.ready[:n:n], b.ready[n:], credits-n
 		for _, t := range out.Tasks {
 			b.leased[t.GetId()] = t
@@ -283,6 +245,10 @@ func (b *broken) audit(w http.ResponseWriter, _ *http.Request) {
 	}}})
 	if err != nil {
 		die(1, "%v", err)
+	}
+	if b.fault == faultAfter {
+		b.completed += uint64(len(b.leased))
+		clear(b.leased)
 	}
 }
 

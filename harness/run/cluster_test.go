@@ -27,6 +27,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	s := cluster()
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	s.Workloads[0].Batch, s.Phases.Tasks = 8, 3000 // the receipt of some messages is timed, not of each
 	on := real(t)
 	e := execute(t, s, on)
 	r := e.result
@@ -102,7 +103,7 @@ func TestBacklogOfACluster(t *testing.T) {
 func TestNodeThatEndsByItself(t *testing.T) {
 	t.Parallel()
 	s := cluster()
-	s.Phases.Window = 10 * time.Minute // which does not pass: the node's end ends the round
+	forTime(s, 10*time.Minute) // which does not pass: the node's end ends the round
 	on := real(t)
 	e := begin(t, s, on)
 	e.awaitWindow(t)

@@ -19,8 +19,8 @@ func TestDelays(t *testing.T) {
 			t.Parallel()
 			s := small()
 			w := &s.Workloads[0]
-			w.Driver, w.Batch = name, 4
-			w.Delay = scenario.Delay{Time: 100 * time.Millisecond, Part: 0.2}
+			w.Driver, w.Batch, w.InFlight = name, 4, 16 // so few that the window ends after many delays
+			w.Delay = scenario.Delay{Time: 10 * time.Millisecond, Part: 0.2}
 			r := execute(t, s, real(t)).result
 			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 			l := r.Rounds[0].Ledger

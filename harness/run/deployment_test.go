@@ -45,7 +45,7 @@ func lasting(nodes int) *scenario.Scenario {
 
 // long makes the windows of a scenario last until something happens to them.
 func long(s *scenario.Scenario) *scenario.Scenario {
-	s.Phases.Window = 4 * patience
+	forTime(s, 4*patience)
 	return s
 }
 
@@ -159,7 +159,7 @@ func TestAServerThatIsKilledInAWindow(t *testing.T) {
 		pids := on.started(t)
 		assert.NoError(t, syscall.Kill(pids[len(pids)-1], syscall.SIGKILL))
 	}
-	brief := s.Phases.Window
+	brief := s.Phases
 	long(s)
 	go func() {
 		awaitJournals(t, folder, 3)
@@ -174,7 +174,7 @@ func TestAServerThatIsKilledInAWindow(t *testing.T) {
 	assert.NotEmpty(t, w.Ends[0].Lines)
 	assert.Positive(t, w.Ends[0].Down)
 	assert.Regexp(t, `^server "" ended by itself, and was ready again after .*: signal: killed$`, strings.Join(w.Round.Reasons, "\n"))
-	s.Phases.Window = brief
+	s.Phases = brief
 	assert.False(t, d.warm)
 	passes(t, d, 3, false)
 
@@ -296,7 +296,7 @@ func TestACluster(t *testing.T) {
 	on, folder := real(t), t.TempDir()
 	killedHarness(t, on, folder, 3, false)
 	s := lasting(3)
-	s.Phases.Window = slowdown * 6 * time.Second
+	forTime(s, 6*time.Second)
 	s.Faults = []scenario.Fault{
 		{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: s.Phases.Window / 8, Times: 1, For: 200 * time.Millisecond},
 		{ // the nodes reach each other through links that they did not have before

@@ -3,7 +3,6 @@ package run
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,9 +34,9 @@ func TestExtensions(t *testing.T) {
 func TestExtensionsThatAreRefusedAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Phases.Drain = time.Second // tasks whose completion is refused stay leased
 	s.Workloads[0].Extend = 0.5
-	r := execute(t, s, acting(t, faultStale)).result
+	forTime(s, window) // tasks whose completion is refused stay leased, and their batches keep their room
+	r := executeUntilDrained(t, s, acting(t, faultStale)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	assert.Regexp(t, `not extended: \d+ extensions were refused although their lease was valid, and \d+ acknowledged; the first: unextended: producer \d task \d+: `+
 		`an extension was refused although the lease with token \d+ was valid for`, strings.Join(r.Reasons, "\n"))

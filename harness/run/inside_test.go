@@ -3,7 +3,6 @@ package run
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,11 +24,7 @@ func notStarted(t *testing.T, e *execution) {
 func executeInside(t *testing.T, s *scenario.Scenario) *execution {
 	t.Helper()
 	e := begin(t, s, nobody(t))
-	select {
-	case <-e.done:
-	case <-time.After(2 * patience):
-		require.Fail(t, "the run does not end")
-	}
+	e.await(t)
 	require.NoError(t, e.err)
 	assert.NoDirExists(t, filepath.Join(e.folder, dataDir))
 	notStarted(t, e)

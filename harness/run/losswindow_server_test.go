@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // The real server's window of loss is empty at durability sync. At interval each fsync adds a peak.
@@ -18,6 +19,9 @@ func TestTheWindowOfLossOfTheRealServer(t *testing.T) {
 			t.Parallel()
 			s := small()
 			s.Topology.Durability = durability
+			// The window lasts at least 750 ms: long enough for several fsyncs.
+			s.Workloads[0].Batch, s.Phases.Tasks = 1, 600
+			s.Workloads[0].Think = scenario.Think{Kind: scenario.ThinkFixed, Min: 5 * time.Millisecond, Max: 5 * time.Millisecond}
 			if durability == "interval" {
 				s.Topology.SyncInterval = 5 * time.Millisecond
 			}

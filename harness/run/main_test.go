@@ -57,17 +57,20 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	startTimeout = 2 * patience
 	goleak.VerifyTestMain(m)
 }
 
 // patience bounds what must happen but says nothing about how fast.
 const patience = 30 * time.Second
 
-// window is long enough for cycles on a busy host, and for some that end after it began.
-const window = slowdown * 500 * time.Millisecond
+// windowTasks are enough for a fault at each hundredth to show.
+const windowTasks = 300
 
-// small is a scenario of one short round. Two calls of each producer make more than 200 tasks, so that a
-// fault at each hundredth shows however slow the host is.
+// window is the length of windows that end after a time.
+const window = 500 * time.Millisecond
+
+// small is a scenario of one short round. Its window ends after a number of tasks: a slow host takes longer for the same cycles.
 func small() *scenario.Scenario {
 	return &scenario.Scenario{
 		Name: "small", Title: "A short round",
@@ -75,12 +78,17 @@ func small() *scenario.Scenario {
 		Workloads: []scenario.Workload{{
 			Name: "main", Driver: "stream", Connections: 1, Tenants: 1, Queues: 1, Producers: 2, Workers: 4, Batch: 64,
 			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
-			Lease: time.Minute, InFlight: 1024,
+			Lease: time.Minute, InFlight: 256,
 		}},
-		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: window, Drain: patience},
+		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: patience, Tasks: windowTasks, Drain: patience},
 		Rounds:     1,
 		Invariants: []scenario.Invariant{{Kind: "conserved"}},
 	}
+}
+
+// forTime makes the window of a scenario end after a time.
+func forTime(s *scenario.Scenario, window time.Duration) {
+	s.Phases.Window, s.Phases.Tasks = window, 0
 }
 
 // server is a command to run as the server under test. It notes the process id of each start, but for those that write certificates.
@@ -130,6 +138,7 @@ func (s server) started(t *testing.T) []int {
 // execution is a scenario under way, or over.
 type execution struct {
 	server server
+	k6     string // the binary, of a script
 	out    string
 	cancel context.CancelFunc
 	shown  *screen
@@ -163,14 +172,27 @@ func beginAs(t *testing.T, s *scenario.Scenario, on server, o Options) *executio
 	return e
 }
 
+// await waits for the end of a run for as long as it shows progress.
+func (e *execution) await(t *testing.T) {
+	t.Helper()
+	shown, since := "", time.Now()
+	for {
+		select {
+		case <-e.done:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+		if now := e.shown.String(); now != shown {
+			shown, since = now, time.Now()
+		}
+		require.Less(t, time.Since(since), 3*patience, "the run does not go on: %s", shown)
+	}
+}
+
 // end waits for the run and checks that nothing of its servers is left but their logs.
 func (e *execution) end(t *testing.T) {
 	t.Helper()
-	select {
-	case <-e.done:
-	case <-time.After(2 * patience):
-		require.Fail(t, "the run does not end")
-	}
+	e.await(t)
 	for _, pid := range e.server.started(t) {
 		assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "process %d is left", pid)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // The tests of this file run the parts of scenarios that not all have.
@@ -70,6 +72,7 @@ func TestSweep(t *testing.T) {
 func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	t.Parallel()
 	s := small()
+	forTime(s, window)
 	s.Workloads[0].Batch = 1
 	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.1}}, 100_000
 	e := execute(t, s, real(t))
@@ -100,6 +103,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
 	t.Parallel()
 	s := small()
+	forTime(s, window)
 	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}, 1000
 	on := acting(t, faultNone)
 	s.Validity.SlipMsP99Max = new(1e-6) // a nanosecond
@@ -115,6 +119,7 @@ func TestIdleServer(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{0, 3} {
 		s := small()
+		forTime(s, window)
 		s.Workloads[0].Arrivals, s.Workloads[0].Producers, s.Workloads[0].Workers = scenario.Arrivals{Kind: scenario.None}, 0, workers
 		e := execute(t, s, real(t))
 		r := e.result
@@ -231,7 +236,8 @@ func TestBacklogThatFails(t *testing.T) {
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Phases.Window, s.SeriesEvery = time.Second, 50*time.Millisecond
+	s.SeriesEvery = 50 * time.Millisecond
+	forTime(s, time.Second)
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	e := execute(t, s, real(t))
 	r := e.result
@@ -242,18 +248,32 @@ func TestSeries(t *testing.T) {
 	cycles, last := 0.0, 0.0
 	for _, sample := range series {
 		assert.Greater(t, sample.AtS, last)
-		cycles += sample.CyclesPerS * (sample.AtS - last)
+		cycles += sample.CyclesPerS
 		last = sample.AtS
 		assert.Positive(t, sample.ServerRSSMB)
 		assert.Positive(t, sample.DiskMB)
 	}
 	assert.GreaterOrEqual(t, last, 1.0)
-	assert.LessOrEqual(t, cycles, float64(r.Rounds[0].Ledger.Completed))
 	assert.Positive(t, cycles)
 	for _, name := range []string{result.SteadyRateRatio, result.DiskMBMax, result.DiskMBEnd} {
 		assert.Positive(t, r.Metrics[name].Median, name)
 	}
 	assert.GreaterOrEqual(t, r.Metrics[result.DiskMBMax].Median, r.Metrics[result.DiskMBEnd].Median)
+}
+
+// A sample has the rate since the sample before, or since the window began.
+func TestRatesOfASeries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		counted := func() count {
+			since := time.Since(began)
+			return count{at: time.Now(), completed: uint64(since.Milliseconds() * since.Milliseconds())}
+		}
+		samples, err := startSeries(t.Context(), began, 100*time.Millisecond, 3, &topology.Cluster{}, counted).stop(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []result.Sample{{AtS: 0.1, CyclesPerS: 100_000}, {AtS: 0.2, CyclesPerS: 300_000}, {AtS: 0.3, CyclesPerS: 500_000}}, samples)
+	})
 }
 
 // The same load through plain calls, over gRPC and REST, with the token that the server wants.

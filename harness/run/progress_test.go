@@ -160,6 +160,16 @@ func TestProgressFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// Without workers the live line shows the rate of sent tasks.
+func TestProgressOfEnqueuesAlone(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	newProgress(Options{Progress: &text, Terminal: true, Columns: func() int { return 200 }}, enqueuing()).load(1, load.Progress{
+		Phase: "window", Elapsed: time.Second, Sent: 5, Outstanding: 5,
+	})
+	assert.Contains(t, text.String(), " left: 5.00 tasks sent/s, 5 outstanding, 0 completed")
+}
+
 // The time that is left is that of the rounds to come, each with what the ones before took beside their phases.
 func TestPace(t *testing.T) {
 	t.Parallel()

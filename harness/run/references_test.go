@@ -59,17 +59,18 @@ func TestExecuteMeasuresReferences(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, stored.References, len(s.References))
 	require.Len(t, stored.Rounds, 2)
-	second := stored.Rounds[1]
+	first, second := stored.Rounds[0], stored.Rounds[1]
+	windowOf := func(r result.Round) time.Duration { return time.Duration(r.WindowSeconds * float64(time.Second)) }
 	for i, of := range stored.References {
 		assert.Equal(t, s.References[i], of.Name)
 		assert.Equal(t, 3, of.PerS.N)
 		assert.Positive(t, of.PerS.Median)
 		assert.Positive(t, of.CPUUs.Median)
 		require.Len(t, of.Samples, 3)
-		assert.True(t, of.Samples[0].At.Before(stored.Rounds[0].Started), of.Name)
-		assert.True(t, of.Samples[1].At.After(stored.Rounds[0].Started.Add(window)), of.Name)
+		assert.True(t, of.Samples[0].At.Before(first.Started), of.Name)
+		assert.True(t, of.Samples[1].At.After(first.Started.Add(windowOf(first))), of.Name)
 		assert.True(t, of.Samples[1].At.Before(second.Started), of.Name)
-		assert.True(t, of.Samples[2].At.After(second.Started.Add(window)), of.Name)
+		assert.True(t, of.Samples[2].At.After(second.Started.Add(windowOf(second))), of.Name)
 	}
 }
 

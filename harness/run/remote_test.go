@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,6 +74,7 @@ func TestAttach(t *testing.T) {
 			t.Parallel()
 			c, s := running(t, of)
 			s.Rounds, s.Workloads[0].Tenants = 2, 2
+			s.Workloads[0].Batch, s.Phases.Tasks = 1, 2000 // a server says its CPU time in steps of 10 ms
 			s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 			for range 2 {
 				r, _ := attach(t, s)
@@ -187,20 +190,26 @@ func bySSH(t *testing.T, on *sshtest.Server, nodes int) (scenario.Topology, stri
 	for i := range nodes {
 		n := scenario.RemoteNode{Name: scenario.NodeName(i), SSH: string(on.Host), Dir: dir}
 		for _, into := range []*string{&n.Address, &n.HTTP, &n.Admin, &n.Peer} {
-			*into = freeAddress(t)
+			*into = reservedAddress(t)
 		}
 		of.Remote.Nodes = append(of.Remote.Nodes, n)
 	}
 	return of, dir
 }
 
-// freeAddress returns an address on which nothing listens.
-func freeAddress(t *testing.T) string {
+// reservedAddress returns an address on which a server can listen, repeatedly. A bound socket reserves the port until the test ends: the kernel
+// does not choose it for other sockets, and servers can share it, because both sides set SO_REUSEADDR.
+func reservedAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	t.Cleanup(func() { assert.NoError(t, syscall.Close(fd)) })
+	require.NoError(t, syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	at, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	require.IsType(t, &syscall.SockaddrInet4{}, at)
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.(*syscall.SockaddrInet4).Port))
 }
 
 // onlyTheProgram checks what is left of servers on their host.
@@ -304,7 +313,7 @@ func TestACutConnectionEndsTheRun(t *testing.T) {
 	on := sshtest.Start(t)
 	s := small()
 	s.Topology, _ = bySSH(t, on, 1)
-	s.Phases.Window = time.Minute
+	forTime(s, time.Minute)
 	shown := &screen{}
 	done := make(chan struct{})
 	var r *result.Result

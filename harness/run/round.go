@@ -37,6 +37,9 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 	m.round.Reasons = append(m.round.Reasons, reason)
 }
 
+// startTimeout is how long the servers may take to be ready; 0: the time of package topology. Tests have more patience.
+var startTimeout time.Duration
+
 // round executes one round on a fresh topology.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = newRound(p)
@@ -48,7 +51,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	}
 	config := topology.Config{
 		Binary: r.options.binary(r.points[p.point].Topology), Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
-		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
+		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))), StartTimeout: startTimeout,
 	}
 	between, err := r.startHosts(ctx, p, &config)
 	if err != nil {

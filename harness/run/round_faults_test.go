@@ -23,7 +23,7 @@ func faulty(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
 	s.Workloads[0].Batch, s.Workloads[0].InFlight, s.Workloads[0].Idempotent = 8, 1024, true
 	s.Workloads[0].Lease = 2 * time.Second // what was on its way to a worker when its leader went is handed out again after it
-	s.Phases.Window = window
+	forTime(s, window)
 	for i := range faults {
 		faults[i].Times = 1
 	}
@@ -71,7 +71,7 @@ func TestFaultsOfARealCluster(t *testing.T) {
 }
 
 func TestFaultThatCannotBeInjectedIsIncorrect(t *testing.T) {
-	e := execute(t, faulty(3*time.Second,
+	e := execute(t, faulty(time.Second,
 		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetNode, Node: "n9"}, At: 100 * time.Millisecond}), real(t))
 	require.Equal(t, result.Incorrect, e.result.Verdict)
 	assert.Contains(t, e.reasons(), `the faults could not be injected: fault 1, kill of node("n9"): n9: there is no node "n9"`)

@@ -45,8 +45,9 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		return
 	}
 	conserved := slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Conserved})
-	// Tasks that no worker claims are not lost only if the servers still hold them.
-	if (conserved || scenario.Any(o.workloads, scenario.Workload.EnqueuesAlone)) && len(cluster.Servers()) > 0 {
+	// The servers must still hold tasks that no worker claims. If tasks are left, takeLeft has checked the servers' account already. A second
+	// reading could differ, because pending completions may take effect after the first.
+	if left == 0 && (conserved || scenario.Any(o.workloads, scenario.Workload.EnqueuesAlone)) && len(cluster.Servers()) > 0 {
 		r.checkConserved(ctx, cluster, m)
 	}
 }

@@ -17,7 +17,7 @@ func mixed() *scenario.Scenario {
 	s := small()
 	noisy, quiet := s.Workloads[0], s.Workloads[0]
 	noisy.Name = "noisy"
-	s.Phases.Window = time.Second
+	forTime(s, time.Second)
 	quiet.Name, quiet.Batch, quiet.FirstTenant, quiet.InFlight = "quiet", 1, 1, 1000
 	quiet.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}
 	s.Workloads = []scenario.Workload{quiet, noisy}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,33 +13,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// hoardsAtStarts is a server that holds tasks back at the starts with these numbers, from 1, so that their rounds are invalid. It is the real
+// unauditedAtStarts is a server that answers no audit at the starts with these numbers, from 1, so that their rounds are invalid. It is the real
 // server at all others.
-func hoardsAtStarts(t *testing.T, starts string) server {
+func unauditedAtStarts(t *testing.T, starts string) server {
 	t.Helper()
 	executable, err := os.Executable()
 	require.NoError(t, err)
 	return script(t,
 		`case "$(wc -l <"$(dirname "$0")/pids" | tr -d ' ')" in`,
-		fmt.Sprintf(`%s) exec env '%s=%s' '%s' "$@" ;;`, starts, actEnv, faultHoards, executable),
+		fmt.Sprintf(`%s) exec env '%s=%s' '%s' "$@" ;;`, starts, actEnv, faultNoAudit, executable),
 		`esac`,
 		fmt.Sprintf(`exec '%s' "$@"`, queued))
 }
 
-// hoarded is a scenario of which each round is invalid whose server hoards. The workers are more than one producer can outrun.
-func hoarded(rounds int) *scenario.Scenario {
+// ofRounds is small with so many rounds.
+func ofRounds(rounds int) *scenario.Scenario {
 	s := small()
-	w := &s.Workloads[0]
-	w.Producers, w.Workers, w.Batch, w.InFlight = 1, 8, 1, 0
-	s.Validity = scenario.Validity{BacklogGrowthPercentMax: new(100.0)}
-	s.Phases = scenario.Phases{Warmup: 50 * time.Millisecond, Window: time.Second, Drain: patience}
 	s.Rounds = rounds
 	return s
 }
 
 func TestAnInvalidRoundIsMeasuredOnceMore(t *testing.T) {
 	t.Parallel()
-	e := executeAs(t, hoarded(2), hoardsAtStarts(t, "1"), Options{RepeatInvalid: true})
+	e := executeAs(t, ofRounds(2), unauditedAtStarts(t, "1"), Options{RepeatInvalid: true})
 	r := e.result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	assert.Len(t, e.server.started(t), 3)
@@ -64,7 +59,7 @@ func TestAnInvalidRoundIsMeasuredOnceMore(t *testing.T) {
 
 func TestARoundThatIsInvalidAgainIsMeasuredASecondTime(t *testing.T) {
 	t.Parallel()
-	e := executeAs(t, hoarded(5), hoardsAtStarts(t, "1|6"), Options{RepeatInvalid: true})
+	e := executeAs(t, ofRounds(5), unauditedAtStarts(t, "1|6"), Options{RepeatInvalid: true})
 	r := e.result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	assert.Len(t, e.server.started(t), 7)
@@ -77,7 +72,7 @@ func TestARoundThatIsInvalidAgainIsMeasuredASecondTime(t *testing.T) {
 
 func TestARoundIsMeasuredAgainTwiceAtMost(t *testing.T) {
 	t.Parallel()
-	e := executeAs(t, hoarded(9), hoardsAtStarts(t, "1|10|11"), Options{RepeatInvalid: true})
+	e := executeAs(t, ofRounds(9), unauditedAtStarts(t, "1|10|11"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
 	assert.Len(t, e.server.started(t), 11, "one repetition of the three that nine rounds may have is left")
 	assert.Len(t, e.result.Repeated, 2)
@@ -85,7 +80,7 @@ func TestARoundIsMeasuredAgainTwiceAtMost(t *testing.T) {
 
 func TestTheLastFiguresOfARoundStand(t *testing.T) {
 	t.Parallel()
-	e := executeAs(t, hoarded(1), hoardsAtStarts(t, "*"), Options{RepeatInvalid: true})
+	e := executeAs(t, ofRounds(1), unauditedAtStarts(t, "*"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
 	assert.Len(t, e.server.started(t), 2, "once, and not until it is good")
 	assert.Len(t, e.result.Rounds, 1)
@@ -94,7 +89,7 @@ func TestTheLastFiguresOfARoundStand(t *testing.T) {
 
 func TestAnUnfitHostIsNotMeasuredOnceMore(t *testing.T) {
 	t.Parallel()
-	e := executeAs(t, hoarded(3), hoardsAtStarts(t, "1|2"), Options{RepeatInvalid: true})
+	e := executeAs(t, ofRounds(3), unauditedAtStarts(t, "1|2"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
 	assert.Len(t, e.server.started(t), 3, "two of three are more than a quarter, rounded up")
 	assert.Empty(t, e.result.Repeated)
@@ -102,7 +97,7 @@ func TestAnUnfitHostIsNotMeasuredOnceMore(t *testing.T) {
 
 func TestInvalidRoundsAreMeasuredOnceMoreOnlyWhereAsked(t *testing.T) {
 	t.Parallel()
-	e := execute(t, hoarded(1), hoardsAtStarts(t, "1"))
+	e := execute(t, ofRounds(1), unauditedAtStarts(t, "1"))
 	assert.Equal(t, result.Invalid, e.result.Verdict)
 	assert.Empty(t, e.result.Repeated)
 }

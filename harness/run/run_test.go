@@ -23,6 +23,9 @@ func TestExecute(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Workloads[0].Tenants, s.Workloads[0].Queues, s.Workloads[0].Connections, s.Workloads[0].Batch = 2, 2, 2, 1
+	// The window lasts at least 250 ms: long enough for several samples of the host.
+	s.Workloads[0].Think = scenario.Think{Kind: scenario.ThinkFixed, Min: time.Millisecond, Max: time.Millisecond}
+	s.Phases.Tasks = 1000
 	s.Workloads[0].Payload = scenario.Payload{Kind: "uniform", Min: 64, Max: 256}
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}, {Kind: "block", BlockRate: time.Microsecond}}
 	on := real(t)
@@ -37,8 +40,8 @@ func TestExecute(t *testing.T) {
 		assert.Equal(t, i+1, round.Number)
 		assert.Equal(t, i == 1, round.Profiled)
 		assert.Equal(t, result.Pass, round.Verdict)
-		assert.InDelta(t, s.Phases.Window.Seconds(), round.WindowSeconds, 1e-9)
-		assert.Positive(t, round.Cycles)
+		assert.Greater(t, round.WindowSeconds, 0.2)
+		assert.GreaterOrEqual(t, round.Cycles, uint64(s.Phases.Tasks))
 		assert.Positive(t, round.Metrics[result.ServerCPUUsPerCycle])
 		assert.Positive(t, round.Metrics[result.ClientCPUUsPerCycle])
 		assert.Positive(t, round.Metrics[result.ServerRSSMBMax])

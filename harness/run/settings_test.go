@@ -2,7 +2,6 @@ package run
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,11 +49,7 @@ func TestClustersOfSeveralSizes(t *testing.T) {
 		s.Points = append(s.Points, p)
 	}
 	e := begin(t, s, real(t))
-	select {
-	case <-e.done:
-	case <-time.After(3 * patience):
-		require.Fail(t, "the run does not end")
-	}
+	e.await(t)
 	require.NoError(t, e.err)
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
 	require.Len(t, e.result.Points, 3)

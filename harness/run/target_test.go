@@ -114,7 +114,8 @@ func TestATargetThatFailsEndsAlone(t *testing.T) {
 func TestATargetIsKilled(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good")
-	s.Phases.Window, s.Phases.Drain = 3*time.Second, time.Second
+	s.Phases.Drain = time.Second
+	forTime(s, 3*time.Second)
 	s.Faults = []scenario.Fault{{
 		Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetAll}, At: time.Second, For: 200 * time.Millisecond, Times: 1,
 	}}

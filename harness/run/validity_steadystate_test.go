@@ -162,13 +162,18 @@ func TestSteadyLoad(t *testing.T) {
 // The window does not begin before the warm-up has done its work.
 func TestWarmupIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := small()
-	s.Phases = scenario.Phases{Warmup: time.Second, WarmupMax: patience, Window: time.Second, Drain: patience}
-	r := execute(t, s, acting(t, faultWarms)).result
-	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
-	w := r.Rounds[0].Warmup
+	const warmsFor = 3 * time.Second
+	phases := scenario.Phases{Warmup: time.Second, WarmupMax: patience, Window: 2 * time.Second, Drain: patience}
+	m := measuredInVirtualTime(t, phases, scenario.Validity{}, func(since time.Duration) count {
+		warm, s := min(since, warmsFor).Seconds(), since.Seconds()
+		return count{completed: uint64(1000*warm*warm/2 + 1000*warmsFor.Seconds()*max(0, s-warmsFor.Seconds()))}
+	})
+	require.Equal(t, result.Pass, m.round.Verdict, "%v", m.round.Reasons)
+	w := m.round.Warmup
 	require.NotNil(t, w)
-	assert.Greater(t, w.WarmupS, 1.0)
+	assert.True(t, w.Stationary)
+	assert.Greater(t, w.WarmupS, warmsFor.Seconds())
+	assert.Less(t, w.WarmupS, warmsFor.Seconds()+phases.Warmup.Seconds(), "the last parts of the warm-up are no longer than its least time")
 }
 
 func TestSettled(t *testing.T) {

@@ -25,7 +25,7 @@ func TestRoundOfTasks(t *testing.T) {
 func TestRoundOfTooManyTasks(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Phases.Tasks = 1_000_000_000
+	s.Phases.Tasks, s.Phases.Window = 1_000_000_000, window
 	r := execute(t, s, real(t)).result
 	assert.Equal(t, result.Invalid, r.Verdict)
 	require.NotEmpty(t, r.Reasons)

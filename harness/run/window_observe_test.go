@@ -16,7 +16,7 @@ import (
 func TestTimedRoundsAreObserved(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Phases.Window = 1100 * time.Millisecond
+	forTime(s, 1100*time.Millisecond)
 	s.Observe = &scenario.Observe{Scrape: 20 * time.Millisecond, Profiles: true}
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	e := execute(t, s, real(t))

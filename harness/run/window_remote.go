@@ -48,21 +48,23 @@ type remoteWatch struct {
 	done   sync.WaitGroup
 }
 
-// watchRemote begins to read the servers on other hosts, each by a goroutine that writes to its process' watch until stop.
-func watchRemote(ctx context.Context, servers []*serverProbe, into []*processWatch) *remoteWatch {
-	ctx, cancel := context.WithCancel(ctx)
+// watchRemote begins to read the servers on other hosts, each by a goroutine that writes to its process' watch until stop. Stop waits for
+// the first reading, so that a short window has figures too.
+func watchRemote(first context.Context, servers []*serverProbe, into []*processWatch) *remoteWatch {
+	ctx, cancel := context.WithCancel(first)
 	w := &remoteWatch{cancel: cancel}
 	for i, s := range servers {
 		if !s.server.Node().Remote {
 			continue
 		}
 		w.done.Go(func() {
+			into[i].sampleRemote(first, s)
 			tick := time.NewTicker(remoteEvery)
 			defer tick.Stop()
 			for {
-				into[i].sampleRemote(ctx, s)
 				select {
 				case <-tick.C:
+					into[i].sampleRemote(ctx, s)
 				case <-ctx.Done():
 					return
 				}

@@ -3,6 +3,7 @@ package soak
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,17 +15,31 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // childFolder has this test program measure a soak of made-up windows in a folder instead of its tests.
 const childFolder = "PRONY_SOAK_TEST_FOLDER"
 
-// crashWindows is how long that soak is, and crashWindow how long each of its windows really takes.
+// crashWindows is how long that soak is, and crashWindow how long each of its windows really takes. Each of
+// the crashKills processes may measure windowsPerKill windows: none of them reaches the end of the soak.
 const (
-	crashWindows = 60
-	crashWindow  = 5 * time.Millisecond
+	crashWindows   = 60
+	crashWindow    = 5 * time.Millisecond
+	crashKills     = 12
+	windowsPerKill = 4
 )
+
+// Each check of a property adds tens of rows and syncs every one, so the short form has fewer checks.
+func init() {
+	if os.Getenv(longtest.Variable) != "" {
+		return
+	}
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+}
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(childFolder); folder != "" {
@@ -38,6 +53,10 @@ func child(folder string) int {
 	b.Deploy = func(_ context.Context, dir string) (Stand, error) {
 		stand := newFakeStand(dir)
 		stand.takes = crashWindow
+		stand.begins = func() error { // a window takes a byte of the parent's
+			_, err := os.Stdin.Read(make([]byte, 1))
+			return err
+		}
 		return stand, nil
 	}
 	b.every = time.Nanosecond
@@ -51,38 +70,36 @@ func child(folder string) int {
 
 // Whenever the process is killed, the next one goes on: each window is counted once, and the measured time is what was asked for.
 func TestKilledAtAnyTime(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "soak")
 	program, err := os.Executable()
 	require.NoError(t, err)
-	kills := 0
-	for ; kills < 12; kills++ {
+	for kill := range crashKills {
 		c := exec.CommandContext(t.Context(), program)
 		c.Env = append(os.Environ(), childFolder+"="+folder)
+		in, err := c.StdinPipe()
+		require.NoError(t, err)
 		out, err := c.StdoutPipe()
 		require.NoError(t, err)
 		var stderr bytes.Buffer
 		c.Stderr = &stderr
 		require.NoError(t, c.Start())
-		_, err = out.Read(make([]byte, 1))                 // the first window of this process is over, or the process has ended
-		time.Sleep(time.Duration(kills) * crashWindow / 3) // a later moment of the soak for each kill
+		_, err = in.Write(make([]byte, windowsPerKill))
+		require.NoError(t, err)
+		_, err = out.Read(make([]byte, 1)) // the first window of this process is over
+		require.NoError(t, err)
+		time.Sleep(time.Duration(kill) * crashWindow / 3) // any moment will do: each kill takes another one
 		require.NoError(t, c.Process.Kill())
-		waitErr := c.Wait()
+		require.Error(t, c.Wait(), "it was killed")
 		require.Empty(t, stderr.String())
-		if err != nil || waitErr == nil { // it measured all before it could be killed
-			break
-		}
-	}
-	assert.GreaterOrEqual(t, kills, 3)
-	if has, err := result.IsSoak(folder); err != nil || has {
-		t.Skip("the host was so slow that the soak ended before the last kill")
 	}
 	soak, err := Run(t.Context(), newBench(t, folder, crashWindows).Options)
 	require.NoError(t, err)
 	totals := soak.Totals
-	assert.Equal(t, kills+1, totals.Starts)
+	assert.Equal(t, crashKills+1, totals.Starts)
 	assert.InDelta(t, 10*crashWindows, soak.MeasuredS, 1e-6)
 	assert.Equal(t, crashWindows, totals.Windows-totals.Cut)
-	assert.LessOrEqual(t, totals.Cut, kills, "each kill cut one window at most")
+	assert.LessOrEqual(t, totals.Cut, crashKills, "each kill cut one window at most")
 	assert.EqualValues(t, totals.Cut, totals.Ledger.InDoubt, "what a cut window leaves is in the account")
 	assert.Equal(t, totals.Cycles+uint64(6*totals.Cut), totals.Ledger.Completed)
 	assert.Equal(t, result.Pass, soak.Verdict, "%v", soak.Reasons)
@@ -95,6 +112,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 
 // A kill between the whole result of a window and its row leaves nothing out.
 func TestAWindowWithoutItsRow(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	b := newBench(t, folder, 5)
 	before, err := Run(b.stopAfter(t, 3), b.Options)
@@ -133,6 +151,7 @@ func TestAWindowWithoutItsRow(t *testing.T) {
 
 // A kill between a window's row and the end of the Stand's own account of it does not count the window twice.
 func TestAWindowThatWasRecordedIsNotRecovered(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	b := newBench(t, folder, 5)
 	_, err := Run(b.stopAfter(t, 3), b.Options)

@@ -28,7 +28,9 @@ type fakeStand struct {
 	// change alters a window before it is returned; nil: no change.
 	change func(number int, w *Window)
 	// takes is how long a window really takes.
-	takes  time.Duration
+	takes time.Duration
+	// begins is called when a window is under way; nil: nothing is.
+	begins func() error
 	random *rand.Rand
 
 	manifest result.Manifest
@@ -50,6 +52,11 @@ func (s *fakeStand) Measure(ctx context.Context, number int, faults bool) (Windo
 	}
 	if err := result.WriteFile(s.file(), []byte(fmt.Sprint(number))); err != nil {
 		return Window{}, err
+	}
+	if s.begins != nil {
+		if err := s.begins(); err != nil {
+			return Window{}, err
+		}
 	}
 	select {
 	case <-time.After(s.takes):

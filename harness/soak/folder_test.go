@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 )
 
 func TestFoldersThatAreRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 1)
 	_, err := Run(t.Context(), newBench(t, b.Folder, 1).Options)
 	require.NoError(t, err)
@@ -52,6 +54,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 
 // Old results of windows are deleted by age and by size, the newest never, and the deleted ones are counted across starts.
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 1)
 	f, err := openFolder(b.Folder, b.Scenario, time.Now())
 	require.NoError(t, err)
@@ -97,13 +100,16 @@ func TestPrune(t *testing.T) {
 
 // A killed soak may leave its lock to a child for the moment until the child's program begins. The next soak waits for that.
 func TestALockThatIsGivenUpAtOnceIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	first, err := lockFolder(dir)
-	require.NoError(t, err)
-	released := make(chan error, 1)
-	time.AfterFunc(5*lockPause, func() { released <- first.Close() })
-	second, err := lockFolder(dir)
-	require.NoError(t, err)
-	require.NoError(t, <-released)
-	require.NoError(t, second.Close())
+	synctest.Test(t, func(t *testing.T) {
+		first, err := lockFolder(dir)
+		require.NoError(t, err)
+		released := make(chan error, 1)
+		time.AfterFunc(lockWait-lockPause, func() { released <- first.Close() })
+		second, err := lockFolder(dir)
+		require.NoError(t, err)
+		require.NoError(t, <-released)
+		require.NoError(t, second.Close())
+	})
 }

@@ -28,6 +28,7 @@ func faultWindow(number int, level float64, recoveryMs ...float64) Window {
 // How the load comes back from faults is that of all windows together, however they are added up, and no window with faults counts as invalid
 // because the rate did not come back.
 func TestRecoveryIsThatOfAllWindows(t *testing.T) {
+	t.Parallel()
 	windows := []Window{
 		faultWindow(1, 990, 10, 20),
 		faultWindow(2, 400, 30, -1),
@@ -72,6 +73,7 @@ func TestRecoveryIsThatOfAllWindows(t *testing.T) {
 }
 
 func TestRecoveryThatTakesLongIsKept(t *testing.T) {
+	t.Parallel()
 	row := rowOf(t, faultWindow(1, 990, 90_000))
 	got, err := row.Recoveries.account()
 	require.NoError(t, err)

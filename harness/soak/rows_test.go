@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -25,14 +26,15 @@ func rowOf(t require.TestingT, w Window) Row {
 // However many windows there are, rows and file are bounded, and every sum and the merged latency are those of all windows. A new start reads
 // the same.
 func TestRowsAreBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	windowsMax := longtest.Count(t, 40, 90) // rows are added up at 8 windows, at 16 and at 32, and in the long form at 64
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "rows-")
-		require.NoError(t, err)
-		defer func() { _ = os.RemoveAll(dir) }()
 		path := filepath.Join(dir, rowsFile)
+		defer func() { require.NoError(t, os.Remove(path)) }()
 		const most = 8
 		random := rand.New(rand.NewPCG(3, rapid.Uint64().Draw(t, "seed")))
-		windows := rapid.IntRange(1, 90).Draw(t, "windows")
+		windows := rapid.IntRange(1, windowsMax).Draw(t, "windows")
 		reopen := rapid.IntRange(1, 30).Draw(t, "reopen")
 		r, err := openRows(path, most)
 		require.NoError(t, err)
@@ -85,6 +87,7 @@ func TestRowsAreBounded(t *testing.T) {
 
 // A percentile of two windows is that of their latencies together, which no average of the two is.
 func TestAPercentileIsNeverAnAverage(t *testing.T) {
+	t.Parallel()
 	window := func(number int, ms int64) Window {
 		w := madeWindow(number, rand.New(rand.NewPCG(1, 1)))
 		h := result.NewHistograms()
@@ -105,6 +108,7 @@ func TestAPercentileIsNeverAnAverage(t *testing.T) {
 }
 
 func TestCorruptRows(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 1))
 	line := func(number int) string {
 		text, err := encodeRow(rowOf(t, madeWindow(number, random)))
@@ -126,6 +130,7 @@ func TestCorruptRows(t *testing.T) {
 
 // Events and samples of a row are bounded, and what is left out is counted.
 func TestEventsOfARowAreBounded(t *testing.T) {
+	t.Parallel()
 	w := madeWindow(1, rand.New(rand.NewPCG(1, 1)))
 	for range 3 {
 		w.Events = append(w.Events, "x")

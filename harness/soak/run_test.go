@@ -18,6 +18,7 @@ import (
 )
 
 func TestASteadySoakPasses(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, filepath.Join(t.TempDir(), "new"), 120)
 	soak, err := Run(t.Context(), b.Options)
 	require.NoError(t, err)
@@ -64,6 +65,7 @@ func sameJSON(t *testing.T, want, got any) {
 
 // Each planted change of 5 % is called by its name, and nothing else is.
 func TestPlantedChangesAreCalled(t *testing.T) {
+	t.Parallel()
 	const windows = 120
 	for figure, plant := range map[string]func(w *Window, up, down float64){
 		scenario.SoakRate: func(w *Window, _, down float64) {
@@ -88,6 +90,7 @@ func TestPlantedChangesAreCalled(t *testing.T) {
 		},
 	} {
 		t.Run(figure, func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, t.TempDir(), windows).changing(func(number int, w *Window) {
 				plant(w, rising(number, windows, 5), rising(number, windows, -5))
 			})
@@ -109,6 +112,7 @@ func TestPlantedChangesAreCalled(t *testing.T) {
 
 // A window that does not tell about drift is left out of it, and counted.
 func TestWindowsThatAreNotJudged(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 80)
 	b.Scenario.Soak.FaultsEvery = 10
 	var with []int
@@ -148,6 +152,7 @@ func TestWindowsThatAreNotJudged(t *testing.T) {
 }
 
 func TestASoakWithFaultsInEveryWindowHasNoDrift(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 3)
 	b.Scenario.Soak.FaultsEvery = 1
 	soak, err := Run(t.Context(), b.Options)
@@ -159,6 +164,7 @@ func TestASoakWithFaultsInEveryWindowHasNoDrift(t *testing.T) {
 
 // One task at fault in one window is one too many, however many windows follow.
 func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 70).changing(func(number int, w *Window) {
 		if number == 3 {
 			w.Round.Verdict, w.Round.Reasons = result.Incorrect, []string{"1 task is lost"}
@@ -178,6 +184,7 @@ func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
 }
 
 func TestAHostThatIsNotFitMakesASoakInvalid(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 130).changing(func(number int, w *Window) {
 		if number%2 == 0 || number < 10 {
 			w.Round.Verdict = result.Invalid
@@ -190,6 +197,7 @@ func TestAHostThatIsNotFitMakesASoakInvalid(t *testing.T) {
 }
 
 func TestAShortSoakIsInconclusive(t *testing.T) {
+	t.Parallel()
 	soak, err := Run(t.Context(), newBench(t, t.TempDir(), 10).Options)
 	require.NoError(t, err)
 	assert.Equal(t, result.Inconclusive, soak.Verdict)
@@ -199,6 +207,7 @@ func TestAShortSoakIsInconclusive(t *testing.T) {
 
 // An interrupt stops the servers with their data, and the same call goes on.
 func TestAnInterruptedSoakGoesOn(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	b := newBench(t, folder, 100)
 	soak, err := Run(b.stopAfter(t, 40), b.Options)
@@ -229,6 +238,7 @@ func TestAnInterruptedSoakGoesOn(t *testing.T) {
 
 // An interrupt in the middle of a window leaves it to the next process.
 func TestAnInterruptedWindowIsRecovered(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -236,7 +246,10 @@ func TestAnInterruptedWindowIsRecovered(t *testing.T) {
 	b.Deploy = func(_ context.Context, dir string) (Stand, error) {
 		stand := newFakeStand(dir)
 		stand.takes = time.Hour
-		time.AfterFunc(10*time.Millisecond, cancel)
+		stand.begins = func() error {
+			cancel()
+			return nil
+		}
 		return stand, nil
 	}
 	_, err := Run(ctx, b.Options)
@@ -252,6 +265,7 @@ func TestAnInterruptedWindowIsRecovered(t *testing.T) {
 
 // Servers that never stay up end the soak with an error instead of going on for ever.
 func TestServersThatDoNotStayUp(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, t.TempDir(), 100).changing(func(_ int, w *Window) { w.Cut, w.Events = true, []string{"server ended by itself"} })
 	_, err := Run(t.Context(), b.Options)
 	require.ErrorContains(t, err, "10 windows in a row were cut short, the last with: [server ended by itself]")

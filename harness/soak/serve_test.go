@@ -31,6 +31,7 @@ func get(t *testing.T, url string) (int, string) {
 
 // While a soak goes on, its page and its metrics say what is known, and the metrics keep the rules of Prometheus.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	server, err := Serve("127.0.0.1:0")
 	require.NoError(t, err)
 	code, _ := get(t, server.URL())
@@ -79,6 +80,7 @@ func TestServe(t *testing.T) {
 
 // The page is well-formed, before the first window and after the last.
 func TestPageIsWellFormed(t *testing.T) {
+	t.Parallel()
 	soak, err := Run(t.Context(), newBench(t, t.TempDir(), 2).Options)
 	require.NoError(t, err)
 	for _, s := range []*result.Soak{{}, soak} {
@@ -98,6 +100,7 @@ func TestPageIsWellFormed(t *testing.T) {
 }
 
 func TestListenAddress(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"9100": "127.0.0.1:9100", "0": "127.0.0.1:0", "127.0.0.1:0": "127.0.0.1:0", "0.0.0.0:9100": "0.0.0.0:9100", "[::1]:80": "[::1]:80",
 	} {

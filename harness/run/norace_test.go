@@ -1,5 +1,0 @@
-//go:build !race
-
-package run
-
-const slowdown = 1
