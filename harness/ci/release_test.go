@@ -25,8 +25,8 @@ const released = "v0.9.0-test.1"
 // modulePath is what the paths of all modules begin with.
 const modulePath = "github.com/pronybench/prony/"
 
-// checkout is a clone of this repository in a folder of its own, with the last commit and without the changes since then. The published pages and
-// their data, most of the repository's bytes, are not checked out: no script of ci/ that takes a checkout reads them.
+// checkout is a clone of this repository at the last commit. It has no published pages and none of
+// their data, most of the repository's bytes: no script of ci/ that takes a checkout reads them.
 type checkout struct {
 	*testing.T
 

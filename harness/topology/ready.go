@@ -149,8 +149,9 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 	})
 }
 
-// waitForToken waits for an access token that the cluster accepts. A node writes its file before the token is committed. If the node loses the
-// lead in between, its file stays, its token may never become valid, and the next leader makes a token of its own. Once known the token stays.
+// waitForToken waits for an access token that the cluster accepts, and keeps it. A node writes its
+// file before the token is committed. If it loses the lead in between, its file stays, its token may
+// never become valid, and the next leader makes another token.
 func (c *Cluster) waitForToken(ctx context.Context) error {
 	if c.Token != "" || len(c.servers) == 0 || c.servers[0].Node().tokenFile == "" {
 		return nil

@@ -52,8 +52,8 @@ func measuredOn(t *testing.T, got command) *result.Result {
 	return r
 }
 
-// measured runs a scenario on hosts once, whose rounds can all be measured and have balanced ledgers. A run is invalid where the machine is so busy
-// that heartbeats stay away for longer than the election timeout; the hosts are as the scenario asks for then as well.
+// measured runs a scenario on hosts once and requires balanced ledgers. On a busy machine heartbeats
+// may arrive after the election timeout, which makes the run invalid. The network is the same then.
 func measured(t *testing.T, file string) (*result.Result, command) {
 	t.Helper()
 	got := binary(t, "run", "--json", "--rounds", "1", file)
@@ -77,7 +77,7 @@ func TestThreeHosts(t *testing.T) {
 		assert.InDelta(t, 100, h.Mbit, 0)
 		assert.Positive(t, h.TripMsP50)
 		assert.Positive(t, h.Packets)
-		assert.Positive(t, h.Received, "packets of which some are to be lost")
+		assert.Positive(t, h.Received, "the hosts count the packets that they may drop")
 		lost += h.Lost
 		assert.Positive(t, h.ForwarderCores)
 		assert.Positive(t, round.Ledger.Completed)
