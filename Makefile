@@ -42,13 +42,14 @@ dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs 
 
 # Many tests wait for elections, leases and windows: two packages for each core keep the cores busy. Those of harness/peers start clusters of
 # other servers where they are installed. They run last, because they take both cores. -count=1: tests read baselines, scenarios and pages, and
-# the go command would repeat an old pass when one of them has changed, since they lie outside of the test's module.
+# the go command would repeat an old pass when one of them has changed, since they lie outside of the test's module. The tests of the two build
+# tags share one build, since it compiles and links most of the engine again.
 test: ## Run the short form of all tests of all modules
 	go test -count=1 -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(filter-out ./harness/peers/...,$(PACKAGES))
 	go test -count=1 -timeout 10m ./harness/peers/...
 	cd $(APART) && GOWORK=off go test -count=1 ./...
-	go test -tags planted -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient' ./engine/internal/planted/... ./engine/rpc ./engine/shard
-	go test -tags serialbudget -timeout 10m -run 'Noop|SerialBudget' ./engine/internal/serialbudget ./engine/shard ./engine/rpc ./engine/node
+	go test -tags planted,serialbudget -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient|Noop|SerialBudget' \
+		./engine/internal/planted/... ./engine/internal/serialbudget ./engine/shard ./engine/rpc ./engine/node
 
 axe: ## Fetch bin/axe.min.js, with which the long tests check that the HTML pages are accessible
 	ci/axe

@@ -25,7 +25,8 @@ const released = "v0.9.0-test.1"
 // modulePath is what the paths of all modules begin with.
 const modulePath = "github.com/pronybench/prony/"
 
-// checkout is a clone of this repository in a folder of its own, with the last commit and without the changes since then.
+// checkout is a clone of this repository at the last commit. It has no published pages and none of
+// their data, most of the repository's bytes: no script of ci/ that takes a checkout reads them.
 type checkout struct {
 	*testing.T
 
@@ -35,8 +36,10 @@ type checkout struct {
 func clone(t *testing.T, of string) checkout {
 	t.Helper()
 	c := checkout{t, filepath.Join(t.TempDir(), "prony")}
-	out, err := exec.CommandContext(t.Context(), "git", "clone", "--quiet", of, c.dir).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "git", "clone", "--quiet", "--no-checkout", of, c.dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	c.git("sparse-checkout", "set", "--no-cone", "/*", "!/reports/")
+	c.git("checkout", "--quiet")
 	return c
 }
 

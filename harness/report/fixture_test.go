@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
@@ -22,10 +24,53 @@ const fixtureRun = "testdata/run"
 
 var fixtureStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
+// drawnRound is what chance gives a round of the fixture.
+type drawnRound struct {
+	rate, serverCPU, clientCPU, rss float64
+	histograms                      result.Histograms
+}
+
+// draws are the rounds that were drawn so far. Each test has the same rounds, and to draw their latencies takes most of the time of a fixture.
+var draws = struct {
+	sync.Mutex
+
+	random *rand.Rand
+	rounds []drawnRound
+}{random: rand.New(rand.NewPCG(7, 11))}
+
+// drawn returns a round, whose histograms are the caller's.
+func drawn(t testing.TB, number int) drawnRound {
+	t.Helper()
+	draws.Lock()
+	defer draws.Unlock()
+	for random := draws.random; len(draws.rounds) < number; {
+		d := drawnRound{
+			rate: 152_000 + 4_000*random.NormFloat64(), serverCPU: 7.4 + 0.1*random.NormFloat64(), clientCPU: 5.3 + 0.1*random.NormFloat64(),
+			rss: 184 + random.NormFloat64(), histograms: result.NewHistograms(),
+		}
+		for range 20_000 {
+			enqueue := 90e3 * math.Exp(0.45*random.NormFloat64())
+			settle := 70e3 * math.Exp(0.4*random.NormFloat64())
+			if random.Float64() < 0.004 {
+				enqueue += 2e6 * random.ExpFloat64()
+			}
+			require.NoError(t, d.histograms.Enqueue.RecordValue(int64(enqueue)))
+			require.NoError(t, d.histograms.Settle.RecordValue(int64(settle)))
+			require.NoError(t, d.histograms.Cycle.RecordValue(int64(enqueue+settle+40e3*random.ExpFloat64())))
+		}
+		draws.rounds = append(draws.rounds, d)
+	}
+	d := draws.rounds[number-1]
+	d.histograms = result.Histograms{
+		Enqueue: hdrhistogram.Import(d.histograms.Enqueue.Export()), Settle: hdrhistogram.Import(d.histograms.Settle.Export()),
+		Cycle: hdrhistogram.Import(d.histograms.Cycle.Export()),
+	}
+	return d
+}
+
 // fixture invents a run. Its values are plausible and nothing more: no machine measured them.
 func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(7, 11))
 	r := &result.Result{
 		Version: result.Version, Run: result.NewID(fixtureStart, "fixture"), Scenario: "fixture",
 		Title:   "Fixture: invented values | for the tests of pages",
@@ -58,7 +103,8 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 	var hists []result.RoundHistograms
 	for number := 1; number <= timed+profiled; number++ {
 		isProfiled := number > timed
-		rate := 152_000 + 4_000*random.NormFloat64()
+		d := drawn(t, number)
+		rate := d.rate
 		if isProfiled {
 			rate *= 0.93
 		}
@@ -67,29 +113,18 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 			Started:       fixtureStart.Add(time.Duration(number) * 13 * time.Second),
 			WindowSeconds: 10, Cycles: uint64(rate * 10),
 			Metrics: map[string]float64{
-				result.ServerCPUUsPerCycle: 7.4 + 0.1*random.NormFloat64(),
-				result.ClientCPUUsPerCycle: 5.3 + 0.1*random.NormFloat64(),
-				result.ServerRSSMBMax:      184 + random.NormFloat64(),
+				result.ServerCPUUsPerCycle: d.serverCPU,
+				result.ClientCPUUsPerCycle: d.clientCPU,
+				result.ServerRSSMBMax:      d.rss,
 				result.ServerCPUCores:      0.87,
 				result.StorageSetsPerCycle: 2.1,
 				result.StorageGetsPerCycle: 0,
 			},
 			Ledger: result.Ledger{Enqueued: uint64(rate * 12.1), Completed: uint64(rate * 12.1)},
 		}
-		h := result.NewHistograms()
-		for range 20_000 {
-			enqueue := 90e3 * math.Exp(0.45*random.NormFloat64())
-			settle := 70e3 * math.Exp(0.4*random.NormFloat64())
-			if random.Float64() < 0.004 {
-				enqueue += 2e6 * random.ExpFloat64()
-			}
-			require.NoError(t, h.Enqueue.RecordValue(int64(enqueue)))
-			require.NoError(t, h.Settle.RecordValue(int64(settle)))
-			require.NoError(t, h.Cycle.RecordValue(int64(enqueue+settle+40e3*random.ExpFloat64())))
-		}
-		round.Derive(h)
+		round.Derive(d.histograms)
 		r.Rounds = append(r.Rounds, round)
-		hists = append(hists, result.RoundHistograms{Round: number, Histograms: h})
+		hists = append(hists, result.RoundHistograms{Round: number, Histograms: d.histograms})
 	}
 	if timed > 0 {
 		metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad)

@@ -103,6 +103,15 @@ func TestClusterStartsAndStops(t *testing.T) {
 	}
 }
 
+// A node that lost the lead while it made its token leaves a file with a token that is not valid.
+func TestClusterTakesTheTokenThatWasCommitted(t *testing.T) {
+	s := newClusterSite(t, "lost lead")
+	c := s.start(t)
+	assert.Equal(t, "secret", c.Token)
+	require.NoError(t, c.Stop(t.Context()))
+	s.assertAllEmpty(t)
+}
+
 func TestClusterOfOneNodeThatProposesAlone(t *testing.T) {
 	s := newClusterSite(t, "good")
 	s.config.Topology.Nodes, s.config.Topology.Coalesce = 1, new(false)

@@ -56,6 +56,17 @@ func (m *membership) check() {
 	fmt.Fprintf(os.Stderr, "node=%s listen=%s peers=%s join=%s coalesce=%t\n", m.node, m.listen, m.peers, m.join, m.coalesce)
 }
 
+// secret is what a node writes to its token file. In the mode "lost lead" n1 wrote its token and lost the lead before that was committed.
+func (m *membership) secret(mode string) string {
+	switch {
+	case mode == "lost lead":
+		return map[string]string{"n1": "uncommitted", "n2": "secret"}[m.node]
+	case m.node == "n1":
+		return "secret"
+	}
+	return ""
+}
+
 // serve answers GET /v1/routes: n1 leads the even shards, the second node the odd ones. Before it knows, which it does
 // the third time it is asked, and always in the mode "leaderless", nobody leads.
 func (m *membership) serve(mode, address string, shards int) {

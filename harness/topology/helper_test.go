@@ -116,8 +116,8 @@ func actServer(mode string) {
 	if member.node != "" {
 		member.serve(mode, *http, *shards)
 		at.TokenFile = filepath.Join(*data, "admin.token")
-		if member.node == "n1" {
-			if err := os.WriteFile(at.TokenFile, []byte("secret\n"), 0o600); err != nil {
+		if secret := member.secret(mode); secret != "" {
+			if err := os.WriteFile(at.TokenFile, []byte(secret+"\n"), 0o600); err != nil {
 				die(1, "%v", err)
 			}
 		}

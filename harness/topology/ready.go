@@ -149,13 +149,15 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 	})
 }
 
-// waitForToken reads the token. That of a cluster is in the folder of the node that led first, and of no other; once
-// known it stays.
+// waitForToken waits for an access token that the cluster accepts, and keeps it. A node writes its
+// file before the token is committed. If it loses the lead in between, its file stays, its token may
+// never become valid, and the next leader makes another token.
 func (c *Cluster) waitForToken(ctx context.Context) error {
 	if c.Token != "" || len(c.servers) == 0 || c.servers[0].Node().tokenFile == "" {
 		return nil
 	}
 	return c.servers[0].Node().poll(ctx, func() (bool, error) {
+		refused := errors.New("no node has made an access token")
 		for _, s := range c.servers {
 			n := s.Node()
 			var token string
@@ -167,6 +169,10 @@ func (c *Cluster) waitForToken(ctx context.Context) error {
 			}
 			switch {
 			case err == nil:
+				if err := c.accepts(ctx, token); err != nil {
+					refused = fmt.Errorf("the access token of %s: %w", s.ID, err)
+					continue
+				}
 				c.Token = token
 				return true, nil
 			case s.ID == "" || !errors.Is(err, fs.ErrNotExist):
@@ -175,8 +181,26 @@ func (c *Cluster) waitForToken(ctx context.Context) error {
 				return true, n.fail("the server ended before it was ready", nil)
 			}
 		}
-		return false, errors.New("no node has made an access token")
+		return false, refused
 	})
+}
+
+// accepts returns nil if a node of the cluster takes the token for valid. A server without a cluster writes only tokens that are valid.
+func (c *Cluster) accepts(ctx context.Context, token string) error {
+	if !c.config.Topology.Clustered() {
+		return nil
+	}
+	var errs []error
+	for _, s := range c.servers {
+		client := c.Client(s.Node().HTTP)
+		client.Token = token
+		_, err := fetchRoutes(ctx, client)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // poll calls try until it is done, which may be with an error, the server ends, or ctx is done. What try says before it

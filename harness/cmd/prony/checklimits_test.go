@@ -14,10 +14,10 @@ import (
 func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
 	inFolder(t)
 	limit := func(min string) string {
-		return tiny("tiny", "100ms", `limit "cycles_per_s" { min = `+min+`  because = "no host does that" }`)
+		return tiny("tiny", "1s", `limit "cycles_per_s" { min = `+min+`  because = "no host does that" }`)
 	}
 	write(t, "tiny.hcl", limit("1e15"))
-	got := prony(t, "run", "--json", "tiny.hcl")
+	got := prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
 	require.Equal(t, 0, got.code, got.stderr)
 	folder := got.document(t).Scenarios[0].Run
 	write(t, "tiny.hcl", limit("1"))
@@ -41,8 +41,8 @@ func TestCheckNeedsLimits(t *testing.T) {
 	got := prony(t, "check", "--json", stored(t, "a", "run", nil))
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "there is no folder \"baselines\"")
-	write(t, "tiny.hcl", tiny("tiny", "100ms", `limit "cycles_per_s" { min = 0.001  because = "x" }`))
-	got = prony(t, "run", "--json", "tiny.hcl")
+	write(t, "tiny.hcl", tiny("tiny", "1s", `limit "cycles_per_s" { min = 0.001  because = "x" }`))
+	got = prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
 	require.Equal(t, 0, got.code, got.stderr)
 	folder := got.document(t).Scenarios[0].Run
 	assert.Equal(t, 0, prony(t, "check", folder).code)

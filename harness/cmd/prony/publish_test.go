@@ -20,13 +20,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// unlimited is tiny, of the name one, without limits on how fit the host is, rather than with warnings.
+// unlimited is tiny, of the name one, with one round, and without limits on how fit the host is, rather than with warnings.
 func unlimited(more string) string {
 	var limits strings.Builder
 	for _, l := range scenario.ValidityLimits() {
 		fmt.Fprintf(&limits, "    %s = \"any\"\n", l.Name)
 	}
-	return strings.Replace(tiny("one", "300ms", more), `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }", 1)
+	return strings.NewReplacer("rounds = 2", "rounds = 1", `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }").Replace(tiny("one", "600ms", more))
 }
 
 // inRepository is inFolder with a commit of these files, as path and text by turns.
@@ -55,7 +55,7 @@ func commitAll(t *testing.T) {
 
 func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	inRepository(t,
-		"scenarios/one.hcl", unlimited(""), "scenarios/warns.hcl", tiny("warns", "300ms", ""), "harness/code.go", "package harness\n", "harness/README.md", "1\n")
+		"scenarios/one.hcl", unlimited(""), "scenarios/warns.hcl", tiny("warns", "600ms", ""), "harness/code.go", "package harness\n", "harness/README.md", "1\n")
 	ran := prony(t, "publish", "--json")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	d := ran.document(t)
@@ -114,7 +114,7 @@ func TestPublishMeasuresCommitsOnly(t *testing.T) {
 	commitAll(t)
 	refused("--within -1s is below 0", "--within", "-1s")
 	refused("find what to publish: stat nowhere", "nowhere")
-	write(t, "warns.hcl", tiny("warns", "300ms", ""))
+	write(t, "warns.hcl", tiny("warns", "600ms", ""))
 	commitAll(t)
 	refused(`warns.hcl: scenario "warns" has an unfit host as a warning only (validity.on_breach)`, "warns.hcl")
 	write(t, "runs/one.hcl", unlimited(""))

@@ -106,7 +106,8 @@ func TestAKnobThatIsNone(t *testing.T) {
 		"RATE=many":   `RATE is "many"; it must be a number of at least 0`,
 		"DURATION=10": `DURATION is "10"; it must be a duration with a unit: '10s', '1m30s'`,
 	} {
-		o := start(t, nil, "-e", given, filepath.Join(root, "scenarios", "k6", "smoke.js"))()
+		// Without a token, connect would ask whatever server listens at the default port.
+		o := start(t, []string{"PRONY_TOKEN=unused"}, "-e", given, filepath.Join(root, "scenarios", "k6", "smoke.js"))()
 		assert.Equal(t, scriptException, o.code)
 		assert.Contains(t, o.printed, want)
 	}
