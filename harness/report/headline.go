@@ -104,5 +104,9 @@ func (h *headline) host() string {
 	h.recorded("host's kernel", strings.TrimSpace(of.OS+" "+of.Kernel))
 	h.recorded("host's virtualisation", of.Virtualisation)
 	h.recorded("host's container", of.Container)
-	return HostWords(of)
+	words := HostWords(of)
+	if conditions := ConditionWords(of); conditions != "" {
+		words += "; " + conditions
+	}
+	return words
 }
