@@ -149,7 +149,10 @@ func (c *Comparison) addPoint(a, b stored, ofA, ofB result.Point) {
 		if !isA || !isB {
 			continue
 		}
-		compared := Metric{Name: m.name, Unit: figureA.Unit, A: figureA, B: figureB}
+		compared := Metric{
+			Name: m.name, Unit: figureA.Unit, A: figureA, B: figureB,
+			OfBareA: ofBare(a, ofA, m.name, figureA), OfBareB: ofBare(b, ofB, m.name, figureB),
+		}
 		var ratio stat.Summary
 		var err error
 		if m.percentile > 0 {
@@ -168,6 +171,19 @@ func (c *Comparison) addPoint(a, b stored, ofA, ofB result.Point) {
 	if len(s.Metrics) > 0 {
 		c.Scenarios = append(c.Scenarios, s)
 	}
+}
+
+// ofBare returns a figure of a point as a ratio to the bare data path, or nil.
+func ofBare(r stored, point result.Point, name string, m result.Metric) *result.Metric {
+	bare := r.Bare(point)
+	if bare == nil {
+		return nil
+	}
+	share, has := bare.Share(name, m)
+	if !has {
+		return nil
+	}
+	return &share
 }
 
 func runOf(r stored, point int) Run {

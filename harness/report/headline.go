@@ -70,7 +70,7 @@ func (h *headline) figure(name string) string {
 		h.lacks("it has no %s", name)
 		return ""
 	}
-	return interval(m)
+	return interval(m) + inBare(h.result.Bare(result.Point{}), name, m)
 }
 
 // recorded returns a value that the run must have.

@@ -11,6 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -84,6 +85,9 @@ func historyMarkdown(all []history.Tracked, plots []figure) string {
 		" A figure that did not change has a change point with a probability of %s at most. %s.", stat.ChangeMinSide, stat.ChangeMinN, render.PercentTo(stat.ChangeAlpha, 0), testedText(tested))
 	p.paragraph("The drift is that of the newest record since the first one of the last tag, or, where no record has a tag, since the first record. Intervals of the two that" +
 		" are apart do not overlap.")
+	if comparesWithBare(all) {
+		p.paragraph("A ratio to %s is a share of the bare data path, or a multiple of its CPU time: those of different hosts can be compared.", code(scenario.ReferenceBare))
+	}
 	p.heading(2, "Change points")
 	p.list(changeItems(all))
 	for i, t := range all {
@@ -97,6 +101,12 @@ func historyMarkdown(all []history.Tracked, plots []figure) string {
 		" code. A ratio to a reference takes the speed of the host in the same minutes out, as far as the reference is moved by what moves the figure. Latencies are those of" +
 		" closed and open loads alike, as the scenario has them. Other products, servers on other hosts and soaks have no records. Of a sweep the first and the last point have some.")
 	return p.String()
+}
+
+func comparesWithBare(all []history.Tracked) bool {
+	return slices.ContainsFunc(all, func(t history.Tracked) bool {
+		return slices.ContainsFunc(t.Tracks, func(track history.Track) bool { return track.RelativeTo == scenario.ReferenceBare })
+	})
 }
 
 // testedText says how many tests there were, and so how many false alarms to expect.
