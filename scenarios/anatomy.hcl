@@ -5,6 +5,8 @@ scenario "anatomy" {
   title = "Anatomy of a cycle: one task a call, and batches of 64"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "none"

@@ -6,6 +6,8 @@ scenario "cost-of-ha" {
   title = "The same workload in batches of 64 on one process, on Raft with one node and on Raft with three"
   tags  = ["raft", "core"]
 
+  references = ["bare"]
+
   # The kind and durability are swept.
   topology "raft" {
     shards     = 1

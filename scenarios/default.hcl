@@ -5,6 +5,8 @@ scenario "default" {
   title = "Create, claim and complete over gRPC streams, a server without any settings"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   # Durability is not set but checked: a server with another default does not start.
   topology "single" {
     default_settings = true

@@ -6,6 +6,8 @@ scenario "durability" {
   title = "The same load at durability none, interval and sync: rate and window of loss"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   # durability is swept. The fsyncs of interval are 10 ms apart.
   topology "single" {
     shards     = 1
@@ -37,6 +39,8 @@ scenario "durability" {
 scenario "durability-interval" {
   title = "The same load at durability interval, with fsyncs 10 ms to 1 s apart: rate and window of loss"
   tags  = ["single-node", "core"]
+
+  references = ["bare"]
 
   # sync_interval is swept.
   topology "single" {

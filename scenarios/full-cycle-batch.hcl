@@ -4,6 +4,8 @@ scenario "full-cycle-batch" {
   title = "Create, claim and complete over gRPC streams in batches of 64, one Pebble shard"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "none"

@@ -6,6 +6,8 @@ scenario "full-cycle-sync-single" {
   title = "Create, claim and complete over gRPC streams, one task per call, each acknowledgement after fsync"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "sync"

@@ -6,6 +6,8 @@ scenario "full-cycle-sync" {
   title = "Create, claim and complete over gRPC streams in batches of 64, each acknowledgement after fsync"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "sync"

@@ -53,6 +53,9 @@ scenario "full-cycle" {
   # From six rounds on, a median has a 95 % interval.
   rounds = 7
 
+  # The bare data path is measured beside the rounds, so that hosts and days can be compared.
+  references = ["bare"]
+
   # Profiles are taken in one more round, which is not timed.
   capture "cpu" {}
   capture "mutex" {}

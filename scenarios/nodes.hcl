@@ -5,6 +5,8 @@ scenario "nodes" {
   title = "Create, claim and complete in batches of 64 on 1, 3 and 5 nodes, with one and four shards"
   tags  = ["raft", "core"]
 
+  references = ["bare"]
+
   include "shared/sweep.hcl" {}
 
   # nodes and shards are swept.

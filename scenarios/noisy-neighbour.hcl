@@ -7,6 +7,8 @@ scenario "noisy-neighbour" {
   title = "A quiet tenant at ${var.quiet_rate} beside noisy ones on one shard"
   tags  = ["single-node", "isolation", "core"]
 
+  references = ["bare"]
+
   include "shared/single.hcl" {}
 
   workload "quiet" {

@@ -11,6 +11,8 @@ scenario "open-half" {
   title = "Latency of a cycle over gRPC streams under open load at ${var.rate}"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "none"

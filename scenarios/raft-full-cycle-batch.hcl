@@ -5,6 +5,8 @@ scenario "raft-full-cycle-batch" {
   title = "Create, claim and complete over gRPC streams in batches of 64, three nodes, one shard"
   tags  = ["raft", "core"]
 
+  references = ["bare"]
+
   topology "raft" {
     nodes      = 3
     shards     = 1

@@ -5,6 +5,8 @@ scenario "raft-full-cycle" {
   title = "Create, claim and complete over gRPC streams, three nodes, one shard"
   tags  = ["raft", "core"]
 
+  references = ["bare"]
+
   # Three server processes on this host, each with a data folder, a log and ports of its own. Four processes share the
   # host's CPUs with each other: more threads than one of each would only fight over them.
   topology "raft" {

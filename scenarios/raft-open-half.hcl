@@ -6,6 +6,8 @@ scenario "raft-open-half" {
   title = "Latency of a cycle over gRPC streams under open load at ${var.rate}, three nodes"
   tags  = ["raft", "core"]
 
+  references = ["bare"]
+
   topology "raft" {
     nodes      = 3
     shards     = 1

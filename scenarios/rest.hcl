@@ -5,6 +5,8 @@ scenario "rest" {
   title = "Create, claim and complete with REST requests, one task each, on kept connections"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "none"

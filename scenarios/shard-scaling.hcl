@@ -5,6 +5,8 @@ scenario "shard-scaling" {
   title = "Create, claim and complete in batches of 64, one process with 1 to 8 shards"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   # shards is swept. Neither side is held to a number of CPUs: more shards are for more of them.
   topology "sharded" {
     durability = "none"

@@ -4,6 +4,8 @@ scenario "tenants" {
   title = "The same load spread over 1 to 1,000 tenants on one shard"
   tags  = ["single-node", "isolation", "core"]
 
+  references = ["bare"]
+
   include "shared/sweep.hcl" {}
 
   topology "single" {

@@ -5,6 +5,8 @@ scenario "transports" {
   title = "Create, claim and complete over streams, unary gRPC and REST, in batches and one by one, with one and four shards"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   include "shared/sweep.hcl" {}
 
   # shards is swept.

@@ -4,6 +4,8 @@ scenario "unary-combined" {
   title = "Create, claim and complete with two unary gRPC calls, one task each"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "none"

@@ -5,6 +5,8 @@ scenario "unary" {
   title = "Create, claim and complete with unary gRPC calls, one task each"
   tags  = ["single-node", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "none"

@@ -80,6 +80,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	d.disk()
+	d.threads()
 	d.signals(&signals)
 	for _, c := range d.Checks {
 		if c.State == Unfit {
@@ -138,13 +139,24 @@ func (d *Report) disk() {
 		name  string
 		value float64
 		what  string
-	}{{"fsync", d.Host.FsyncMsP50, "median of "}, {"fsync, slowest", d.Host.FsyncMsMax, "slowest "}} {
-		check := Check{Name: c.name, State: Unknown, Unit: "ms", About: c.what + about}
-		if c.value > 0 {
-			check.State, check.Value = Note, &c.value
-		}
-		d.add(check)
+	}{{"fsync", d.Host.FsyncMsP50, "median of "}, {"fsync, p99", d.Host.FsyncMsP99, "99th percentile of "}, {"fsync, slowest", d.Host.FsyncMsMax, "slowest "}} {
+		d.add(measured(c.name, c.value, "ms", c.what+about))
 	}
+}
+
+// threads adds the time of a hop between two OS threads.
+func (d *Report) threads() {
+	const about = "a hop between two OS threads: a byte through a pipe to a thread that waits for it, half of a round trip"
+	d.add(measured("thread hop", d.Host.ThreadHopUsP50, "us", "median of "+about))
+	d.add(measured("thread hop, p99", d.Host.ThreadHopUsP99, "us", "99th percentile of "+about))
+}
+
+// measured is a check without a limit, of a value that is 0 if it is unknown.
+func measured(name string, value float64, unit, about string) Check {
+	if value <= 0 {
+		return Check{Name: name, State: Unknown, Unit: unit, About: about}
+	}
+	return Check{Name: name, State: Note, Value: &value, Unit: unit, About: about}
 }
 
 // signals says which of the host's signals can be read, and how they were while the generator was measured.

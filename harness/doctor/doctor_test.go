@@ -38,7 +38,7 @@ func TestExamine(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	d, checks := examine(t, "")
 	assert.Equal(t, procs, runtime.GOMAXPROCS(0), "it was put back")
-	for _, name := range []string{"generator", "generator, wall", "generator, single", "slip", "clock", "CPUs", "fsync"} {
+	for _, name := range []string{"generator", "generator, wall", "generator, single", "slip", "clock", "CPUs", "fsync", "fsync, p99", "thread hop", "thread hop, p99"} {
 		require.Contains(t, checks, name)
 		if v := checks[name].Value; v != nil { // a host without a CPU to spare may not get to any
 			assert.GreaterOrEqual(t, *v, 0.0, name)

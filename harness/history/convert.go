@@ -37,7 +37,7 @@ func FromResult(r *result.Result, of Commit) (records []Record, left string, err
 			Version: Version, Scenario: r.Scenario, Point: point.Name, Run: r.Run, Measured: r.Started.UTC().Truncate(time.Second),
 			Commit: r.Manifest.Build.Commit, Committed: of.Committed.UTC(), Tag: of.Tag,
 			HostClass: r.Manifest.Host.Class(), CPUModel: r.Manifest.Host.CPUModel, Verdict: r.Verdict,
-			Metrics: headlines(point.Metrics, perCycle), References: referencesOf(r),
+			Metrics: headlines(point.Metrics, perCycle), References: referencesOf(r, point),
 		}
 		if r.Verdict == result.Incorrect {
 			record.Metrics, record.References = map[string]Figure{}, nil
@@ -110,15 +110,28 @@ func headlines(all map[string]result.Metric, perCycle bool) map[string]Figure {
 	return found
 }
 
-func referencesOf(r *result.Result) map[string]Reference {
-	if len(r.References) == 0 {
-		return nil
-	}
-	all := map[string]Reference{}
-	for _, of := range r.References {
-		all[of.Name] = Reference{figureOf(of.PerS), figureOf(of.CPUUs)}
+// referencesOf returns the references of a point: the bare data path is one only where its conditions are those of the point.
+func referencesOf(r *result.Result, point result.Point) map[string]Reference {
+	var all map[string]Reference
+	bare := r.Bare(point)
+	for i := range r.References {
+		of := &r.References[i]
+		if of.Name == scenario.ReferenceBare && of != bare {
+			continue
+		}
+		if all == nil {
+			all = map[string]Reference{}
+		}
+		all[of.Name] = Reference{figureOf(of.PerS), figureOf(of.CPUUs), optional(of.ServerCPUUs), optional(of.ClientCPUUs)}
 	}
 	return all
+}
+
+func optional(m *result.Metric) *Figure {
+	if m == nil {
+		return nil
+	}
+	return new(figureOf(*m))
 }
 
 // conditions returns the durability and the hash of the settings that a point was measured with.

@@ -54,6 +54,31 @@ func TestTheRecordOfAResult(t *testing.T) {
 	require.NoError(t, history.Append(t.TempDir(), records...))
 }
 
+// A record has the bare data path if that has the conditions of its point.
+func TestARecordHasTheBareDataPathOfItsConditions(t *testing.T) {
+	r := measured()
+	metric := func(v float64) result.Metric { return result.Metric{Median: v, Low: v, High: v, N: 8} }
+	r.Manifest.Scenario.Workloads = []scenario.Workload{{Name: "main", Batch: 1}}
+	r.References = append(r.References, result.Reference{
+		Name: scenario.ReferenceBare, Batch: 1, Durability: "sync", PerS: metric(2000), CPUUs: metric(3), ServerCPUUs: new(metric(2)), ClientCPUUs: new(metric(1)),
+	})
+	records, _, err := history.FromResult(r, history.Commit{})
+	require.NoError(t, err)
+	figure := func(v float64) history.Figure { return history.Figure{Median: v, Low: v, High: v} }
+	assert.Equal(t, history.Reference{PerS: figure(2000), CPUUs: figure(3), ServerCPUUs: new(figure(2)), ClientCPUUs: new(figure(1))}, records[0].References["bare"])
+	dir := t.TempDir()
+	require.NoError(t, history.Append(dir, records...))
+	read, err := history.ReadAll(dir)
+	require.NoError(t, err)
+	assert.Equal(t, records[0].References, read[0].References)
+
+	r.References[1].Durability = "none"
+	records, _, err = history.FromResult(r, history.Commit{})
+	require.NoError(t, err)
+	assert.NotContains(t, records[0].References, "bare")
+	assert.Contains(t, records[0].References, "echo")
+}
+
 // Figures per cycle of results that do not say which time they cover are too small.
 func TestFiguresThatDoNotCoverTheWindowAreLeftOut(t *testing.T) {
 	r := measured()

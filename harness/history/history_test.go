@@ -276,6 +276,25 @@ func TestATrackAsARatioToTheReference(t *testing.T) {
 	assert.Len(t, one.Samples, 1, "a record without the reference has no ratio")
 }
 
+// The bare data path comes before other references, for cycles and the CPU time of the same side alone.
+func TestTheBareDataPathIsTheReferenceOfASeries(t *testing.T) {
+	s := series(t, 1000, 800)
+	figure := func(v float64) history.Figure { return history.Figure{Median: v, Low: v, High: v} }
+	server, client := figure(2), figure(1)
+	s.Records[1].References["bare"] = history.Reference{PerS: figure(1600), CPUUs: figure(3), ServerCPUUs: &server, ClientCPUUs: &client}
+	tracked, err := history.TrackAll([]history.Series{s})
+	require.NoError(t, err)
+	got := map[string]float64{}
+	for _, track := range tracked[0].Tracks {
+		if track.RelativeTo != "" {
+			got[track.Metric+" "+track.RelativeTo] = track.Samples[len(track.Samples)-1].Median
+			assert.Len(t, track.Samples, 1, "the other record has none")
+		}
+	}
+	cpu := s.Records[1].Metrics[result.ServerCPUUsPerCycle].Median
+	assert.Equal(t, map[string]float64{"cycles_per_s bare": 0.5, "server_cpu_us_per_cycle bare": cpu / 2}, got)
+}
+
 func TestDriftIsSinceTheLastTag(t *testing.T) {
 	s := series(t, 1000, 1100, 1200, 1500)
 	drift := func(tags ...string) *history.Drift {

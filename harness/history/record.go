@@ -66,6 +66,9 @@ type Record struct {
 type Reference struct {
 	PerS  Figure `json:"per_s"`
 	CPUUs Figure `json:"cpu_us"`
+	// Of the bare data path alone.
+	ServerCPUUs *Figure `json:"server_cpu_us,omitempty"`
+	ClientCPUUs *Figure `json:"client_cpu_us,omitempty"`
 }
 
 // Figure is a figure with its interval or range, as result.Metric has it: stored as [median, low, high].

@@ -122,18 +122,16 @@ func TrackAll(all []Series) ([]Tracked, error) {
 	return tracked, nil
 }
 
-// reference returns the reference that a metric of the series is compared with, or "" if it has none: of CPU time the computing on one core, and of
-// rates the first of scenario.ReferenceNames that a record has.
+// reference returns the reference that a metric of the series is compared with, or "" if it has none: of CPU time the bare data path or the
+// computing on one core, and of rates the first of scenario.ReferenceNames that a record has and that compares with the metric.
 func (s Series) reference(metric string) string {
-	if _, comparable := new(result.Reference).ReferenceFigure(metric); !comparable {
-		return ""
-	}
 	names := scenario.ReferenceNames()
 	if spec, _ := result.Lookup(metric); spec.Unit != "1/s" {
-		names = []string{scenario.ReferenceCPU}
+		names = []string{scenario.ReferenceBare, scenario.ReferenceCPU}
 	}
 	for _, name := range names {
-		if slices.ContainsFunc(s.Records, func(r Record) bool { _, has := r.References[name]; return has }) {
+		_, comparable := (&result.Reference{Name: name}).ReferenceFigure(metric)
+		if comparable && slices.ContainsFunc(s.Records, func(r Record) bool { _, has := r.References[name]; return has }) {
 			return name
 		}
 	}
@@ -189,12 +187,21 @@ func (r Record) figure(metric, reference string) (Figure, bool) {
 	if !has {
 		return Figure{}, false
 	}
-	stored := result.Reference{PerS: of.PerS.metric(), CPUUs: of.CPUUs.metric()}
+	stored := of.reference(reference)
 	to, comparable := stored.ReferenceFigure(metric)
 	if !comparable || !(to.Low > 0) {
 		return Figure{}, false
 	}
 	return Figure{f.Median / to.Median, f.Low / to.High, f.High / to.Low}, true
+}
+
+// reference converts back what referencesOf converted.
+func (r Reference) reference(name string) *result.Reference {
+	of := &result.Reference{Name: name, PerS: r.PerS.metric(), CPUUs: r.CPUUs.metric()}
+	if r.ServerCPUUs != nil && r.ClientCPUUs != nil {
+		of.ServerCPUUs, of.ClientCPUUs = new(r.ServerCPUUs.metric()), new(r.ClientCPUUs.metric())
+	}
+	return of
 }
 
 func (f Figure) metric() result.Metric {

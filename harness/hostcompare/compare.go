@@ -149,7 +149,10 @@ func (c *Comparison) addPoint(a, b stored, ofA, ofB result.Point) {
 		if !isA || !isB {
 			continue
 		}
-		compared := Metric{Name: m.name, Unit: figureA.Unit, A: figureA, B: figureB}
+		compared := Metric{
+			Name: m.name, Unit: figureA.Unit, A: figureA, B: figureB,
+			OfBareA: ofBare(a, ofA, m.name, figureA), OfBareB: ofBare(b, ofB, m.name, figureB),
+		}
 		var ratio stat.Summary
 		var err error
 		if m.percentile > 0 {
@@ -168,6 +171,19 @@ func (c *Comparison) addPoint(a, b stored, ofA, ofB result.Point) {
 	if len(s.Metrics) > 0 {
 		c.Scenarios = append(c.Scenarios, s)
 	}
+}
+
+// ofBare returns a figure of a point as a ratio to the bare data path, or nil.
+func ofBare(r stored, point result.Point, name string, m result.Metric) *result.Metric {
+	bare := r.Bare(point)
+	if bare == nil {
+		return nil
+	}
+	share, has := bare.Share(name, m)
+	if !has {
+		return nil
+	}
+	return &share
 }
 
 func runOf(r stored, point int) Run {
@@ -224,16 +240,10 @@ func manifests(a, b Set) []Row {
 		{"cgroup CPU limit", func(h result.Host) string { return h.CgroupCPUMax }},
 		{"cgroup memory limit", func(h result.Host) string { return h.CgroupMemoryMax }},
 		{"file system of the data", func(h result.Host) string { return h.Filesystem }},
-		{"fsync there, median of the runs' medians, ms", nil},
 	} {
-		row := Row{Name: property.name}
-		if property.of == nil {
-			row.A, row.B = fsync(a), fsync(b)
-		} else {
-			row.A, row.B = distinct(a, property.of), distinct(b, property.of)
-		}
-		rows = append(rows, row)
+		rows = append(rows, Row{property.name, distinct(a, property.of), distinct(b, property.of)})
 	}
+	rows = append(rows, conditions(a, b)...)
 	return append(rows, serverHosts(a, b)...)
 }
 
@@ -289,19 +299,4 @@ func distinct(s Set, of func(result.Host) string) (values []string) {
 		}
 	}
 	return values
-}
-
-// fsync is measured before each run, and has another value each time.
-func fsync(s Set) []string {
-	var medians []float64
-	for _, r := range s.all {
-		if ms := r.Manifest.Host.FsyncMsP50; ms > 0 {
-			medians = append(medians, ms)
-		}
-	}
-	of, err := stat.Summarise(medians)
-	if err != nil {
-		return []string{unknown}
-	}
-	return []string{fmt.Sprintf("%.3g", of.Center)}
 }

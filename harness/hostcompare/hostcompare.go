@@ -59,12 +59,16 @@ type Run struct {
 
 // Metric is a figure of both hosts. Each has its interval as its own page does: of 95 % from six rounds on, and below the range of the rounds.
 type Metric struct {
-	Name  string        `json:"name"`
-	Unit  string        `json:"unit"`
-	A     result.Metric `json:"a"`
-	B     result.Metric `json:"b"`
-	Ratio *Ratio        `json:"ratio"` // null if a side has too little for one
-	Why   string        `json:"why,omitempty"`
+	Name string        `json:"name"`
+	Unit string        `json:"unit"`
+	A    result.Metric `json:"a"`
+	B    result.Metric `json:"b"`
+	// OfBareA and OfBareB are the figures as ratios to the bare data path of their runs; null if a run has none, or if the figure is not
+	// compared with it.
+	OfBareA *result.Metric `json:"a_of_bare,omitempty"`
+	OfBareB *result.Metric `json:"b_of_bare,omitempty"`
+	Ratio   *Ratio         `json:"ratio"` // null if a side has too little for one
+	Why     string         `json:"why,omitempty"`
 }
 
 // Ratio is B's figure to A's, with its 95 % interval by a bootstrap over the rounds of each side.

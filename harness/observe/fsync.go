@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	fsyncsMax  = 64                     // samples taken at most
+	fsyncsMax  = 200                    // samples taken at most
 	fsyncsFor  = 500 * time.Millisecond // no further sample is begun after this
 	fsyncBytes = 512                    // appended before each fdatasync
 )
 
 // fsyncLatency summarises the time of one small append and its fdatasync, in milliseconds.
 type fsyncLatency struct {
-	p50, max float64
-	n        int
+	p50, p99, max float64
+	n             int
 }
 
 // measureFsync appends to a new file in dir and syncs it, up to count times and for about limit
@@ -50,10 +50,16 @@ func measureFsync(dir string, count int, limit time.Duration) (latency fsyncLate
 	}
 	slices.Sort(samples)
 	return fsyncLatency{
-		p50: milliseconds(samples[(len(samples)-1)/2]),
+		p50: milliseconds(rank(samples, 50)),
+		p99: milliseconds(rank(samples, 99)),
 		max: milliseconds(samples[len(samples)-1]),
 		n:   len(samples),
 	}, nil
+}
+
+// rank returns a percentile of sorted samples: the smallest sample that at least so many percent of all do not exceed.
+func rank(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
 func fdatasync(fd int) error {

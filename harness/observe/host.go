@@ -17,7 +17,7 @@ const unknown = "unknown"
 
 // Host describes the machine that this process runs on. Filesystem and fsync latency are those of
 // dataDir, which must exist; the measurement writes a small file there for at most about half a
-// second and removes it. CPUs counts the CPUs that this process may use, and GOMAXPROCS is this
+// second and removes it. The hop between threads takes another fifth of a second. CPUs counts the CPUs that this process may use, and GOMAXPROCS is this
 // process's. What could not be read is "unknown" or 0, so there is no error.
 func Host(dataDir string) result.Host {
 	host := result.Host{
@@ -32,6 +32,8 @@ func Host(dataDir string) result.Host {
 		Filesystem:      filesystem(dataDir),
 		Virtualisation:  virtualisation("/"),
 		Container:       container("/"),
+		// Before this process adds to it.
+		PressureCPUPercent: hostFiles{root: "/"}.cpuPressurePercent(),
 	}
 	if fs, err := procfs.NewDefaultFS(); err == nil {
 		host.CPUModel = cpuModel(fs)
@@ -43,7 +45,11 @@ func Host(dataDir string) result.Host {
 	host.GOMAXPROCSSource = gomaxprocsSource(os.Getenv("GOMAXPROCS"), host.GOMAXPROCS, host.CPUs, host.CgroupCPUMax)
 	if latency, err := measureFsync(dataDir, fsyncsMax, fsyncsFor); err == nil {
 		host.FsyncMsP50 = latency.p50
+		host.FsyncMsP99 = latency.p99
 		host.FsyncMsMax = latency.max
+	}
+	if hop, err := measureThreadHop(hopsWarmup, hopsMax, hopsFor); err == nil {
+		host.ThreadHopUsP50, host.ThreadHopUsP99 = hop.p50, hop.p99
 	}
 	return host
 }

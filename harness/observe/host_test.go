@@ -34,7 +34,12 @@ func TestHostDescribesThisMachine(t *testing.T) {
 		assert.NotEmpty(t, text, name)
 	}
 	assert.Positive(t, host.FsyncMsP50)
-	assert.GreaterOrEqual(t, host.FsyncMsMax, host.FsyncMsP50)
+	assert.GreaterOrEqual(t, host.FsyncMsP99, host.FsyncMsP50)
+	assert.GreaterOrEqual(t, host.FsyncMsMax, host.FsyncMsP99)
+	assert.Positive(t, host.ThreadHopUsP50)
+	assert.GreaterOrEqual(t, host.ThreadHopUsP99, host.ThreadHopUsP50)
+	_, err = os.Stat("/proc/pressure/cpu")
+	assert.Equal(t, err == nil, host.PressureCPUPercent != nil)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left, "the measurement removes its file")

@@ -106,11 +106,34 @@ func (h hostFiles) groupPressure() (all [pressures]pressure) {
 	return all
 }
 
-// readPressure reads the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", whose total is in microseconds.
+// cpuPressurePercent is the share of the last ten seconds in which some task of the host waited for a CPU (PSI); nil if it is unknown.
+func (h hostFiles) cpuPressurePercent() *float64 {
+	text, known := pressureField(filepath.Join(h.root, "proc", "pressure", pressureNames[cpuPressure]), "avg10=")
+	if !known {
+		return nil
+	}
+	percent, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(percent >= 0 && percent <= 100) {
+		return nil
+	}
+	return &percent
+}
+
+// readPressure reads the total of a file of pressure, which is in microseconds.
 func readPressure(path string) pressure {
+	text, known := pressureField(path, "total=")
+	if !known {
+		return pressure{}
+	}
+	us, err := strconv.ParseUint(text, 10, 63)
+	return pressure{time.Duration(us) * time.Microsecond, err == nil}
+}
+
+// pressureField returns a field of the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123".
+func pressureField(path, prefix string) (text string, known bool) {
 	data, err := os.ReadFile(path)
 	if err != nil { // also where the kernel was started without it, which the first read says
-		return pressure{}
+		return "", false
 	}
 	for line := range strings.Lines(string(data)) {
 		fields := strings.Fields(line)
@@ -118,13 +141,12 @@ func readPressure(path string) pressure {
 			continue
 		}
 		for _, field := range fields[1:] {
-			if text, is := strings.CutPrefix(field, "total="); is {
-				us, err := strconv.ParseUint(text, 10, 63)
-				return pressure{time.Duration(us) * time.Microsecond, err == nil}
+			if text, is := strings.CutPrefix(field, prefix); is {
+				return text, true
 			}
 		}
 	}
-	return pressure{}
+	return "", false
 }
 
 // throttled is how often and how long the CPU quota of a control group has stopped tasks.

@@ -29,10 +29,23 @@ func (w *writer) measured(names ...string) (string, error) {
 		"- Code: " + grouped(all, func(d *dataset) string {
 			return fmt.Sprintf("commit `%s`, measured on %s UTC", revision(d.manifest.Build), d.started.UTC().Format(time.DateOnly))
 		}),
-		"- Host: " + grouped(all, func(d *dataset) string { return report.HostWords(d.manifest.Host) }),
+		"- Host: " + grouped(all, func(d *dataset) string { return report.HostWords(d.manifest.Host) }) + conditions(all),
 		"- Durability: " + grouped(all, func(d *dataset) string { return "`" + d.manifest.Durability() + "`" }) + " " + settings(all),
 		"- Rounds: " + grouped(all, (*dataset).plan),
 	}, "\n"), nil
+}
+
+// conditions describes the hosts before the runs by ranges of figures; "" if no run recorded any.
+func conditions(all []*dataset) string {
+	var hosts []result.Host
+	for _, d := range all {
+		hosts = append(hosts, d.manifest.Host)
+	}
+	words := report.ConditionWords(hosts...)
+	if words == "" {
+		return ""
+	}
+	return " Measured " + words + "."
 }
 
 // commands lists the commands, each once with links to the pages of the data that it measured.

@@ -1,9 +1,12 @@
 // Package reference measures what a host is worth at the moment: fixed operations that need the host and nothing of the server under
 // test. A limit relative to a reference holds on a fast and on a slow host.
 //
-// There are four: an echo over the transport of a driver, a raw Pebble commit, an fsync, and a loop of computing on one core. Each
-// takes Config.For, and some milliseconds more to start and stop. A measurement sets GOMAXPROCS and counts the CPU time of this process, so nothing
-// else should run in the process meanwhile.
+// There are five: the bare data path of a task queue (package bare), an echo over the transport of a driver, a raw Pebble commit, an fsync,
+// and a loop of computing on one core. The bare data path takes Config.BareFor, half as much before it as warm-up, and the time to start
+// and stop two processes. Each of the others takes Config.For, and some milliseconds more to start and stop. A measurement sets GOMAXPROCS and counts
+// the CPU time of this process, so nothing else should run in the process meanwhile.
+//
+// The bare data path starts the binary of this process again, which must call bare.Main if bare.IsChild reports true for its arguments.
 package reference
 
 import (
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -27,10 +31,11 @@ type Config struct {
 	Callers     int           // of the echo: calls outstanding at once; at least 1
 	Connections int           // of the echo: at least 1
 	Procs       int           // GOMAXPROCS of the echo, for both of its sides; 0: as many as this process has
-	Batch       int           // of the Pebble commit: keys in a batch; at least 1
+	Batch       int           // of the Pebble commit: keys in a batch; at least 1. The bare data path has calls of one task if it is 1
 	Payload     int           // bytes of each task; at least 1
-	Sync        bool          // of the Pebble commit: wait for fsync
-	For         time.Duration // how long one sample takes; above 0
+	Sync        bool          // of the bare data path and the Pebble commit: wait for fsync
+	BareFor     time.Duration // how long cycles of the bare data path are counted for a sample; above 0
+	For         time.Duration // how long one sample of the others takes; above 0
 }
 
 // Of returns how the references of a scenario are measured, with servers' data below dir. The references are those of the first
@@ -40,7 +45,7 @@ func Of(s *scenario.Scenario, dir string) Config {
 	c := Config{
 		Dir: dir, Driver: w.Driver, Listen: s.Topology.Listen, TLS: s.Topology.TLS, Sync: s.Topology.Durability == "sync",
 		Callers: max(1, min(w.Producers, callersMax)), Connections: max(1, min(w.Connections, callersMax)),
-		Batch: max(1, w.EnqueueBatch()), Payload: max(1, (w.Payload.Min+w.Payload.Max)/2), For: s.ReferenceSample(),
+		Batch: max(1, w.EnqueueBatch()), Payload: max(1, (w.Payload.Min+w.Payload.Max)/2), For: s.ReferenceSample(), BareFor: s.BareSample(),
 	}
 	if w.Payload.Kind == scenario.Lognormal {
 		c.Payload = max(1, w.Payload.Median)
@@ -64,17 +69,27 @@ type kind struct {
 type measured struct {
 	operations uint64
 	wall, cpu  time.Duration
+	server     time.Duration // of cpu, of the bare data path's server
 }
 
 var kinds = map[string]kind{
+	scenario.ReferenceBare: {"enqueue, claim and completion of one task on the bare data path: gRPC streams, one deciding goroutine and Pebble, between two" +
+		" processes with a GOMAXPROCS of 1", bareDataPath},
 	scenario.ReferenceEcho:         {"a message of one call's payloads there and back over the driver's transport, without a queue", echo},
 	scenario.ReferencePebbleCommit: {"a commit of one call's payloads to a store of their own", pebbleCommit},
 	scenario.ReferenceFsync:        {"an append of 512 bytes and its fdatasync in the data folder", fsync},
 	scenario.ReferenceCPU:          {"1,000 dependent steps of computing on one core", cpu},
 }
 
-// Operation says what one operation of a reference is; "" if there is no reference of that name.
-func Operation(name string) string { return kinds[name].operation }
+// Describe returns what the reference of a name measures, without figures. Its operation is "" if there is no such reference.
+func Describe(name string, c Config) result.Reference {
+	of := result.Reference{Name: name, Operation: kinds[name].operation}
+	if name == scenario.ReferenceBare {
+		of.Batch, of.Durability = result.BareConditions(c.Batch, c.Sync)
+		of.Operation += fmt.Sprintf(", with %s a call, at durability %s", render.Plural(of.Batch, "task"), of.Durability)
+	}
+	return of
+}
 
 // Measure takes one sample of the reference of that name, of scenario.ReferenceNames. It fails if the reference cannot be measured, and
 // ends early with ctx's error.
@@ -95,10 +110,14 @@ func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample
 		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: %d operations in %v and %v of CPU time are no measurement",
 			name, m.operations, m.wall, m.cpu)
 	}
-	return result.ReferenceSample{
-		At: began, PerS: float64(m.operations) / m.wall.Seconds(),
-		CPUUs: float64(m.cpu) / float64(time.Microsecond) / float64(m.operations),
-	}, nil
+	each := func(cpu time.Duration) float64 {
+		return float64(cpu) / float64(time.Microsecond) / float64(m.operations)
+	}
+	s := result.ReferenceSample{At: began, PerS: float64(m.operations) / m.wall.Seconds(), CPUUs: each(m.cpu)}
+	if name == scenario.ReferenceBare {
+		s.ServerCPUUs, s.ClientCPUUs = each(m.server), each(m.cpu-m.server)
+	}
+	return s, nil
 }
 
 // usage reads the clock and the CPU time of this process.
@@ -115,7 +134,7 @@ func now() (usage, error) {
 // since returns what was used from u on, for so many operations.
 func (u usage) since(operations uint64) (measured, error) {
 	after, err := now()
-	return measured{operations, after.at.Sub(u.at), after.cpu - u.cpu}, err
+	return measured{operations: operations, wall: after.at.Sub(u.at), cpu: after.cpu - u.cpu}, err
 }
 
 // repeat calls one until a time has passed, and at least once. It returns how often it did.

@@ -10,19 +10,28 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/reference/bare"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 func config(t *testing.T) Config {
 	return Config{
 		Dir: t.TempDir(), Driver: "stream", Listen: "tcp", Callers: 3, Connections: 2, Batch: 2, Payload: 100, For: 5 * time.Millisecond,
+		BareFor: 5 * time.Millisecond,
 	}
+}
+
+func TestMain(m *testing.M) {
+	if bare.IsChild(os.Args) {
+		os.Exit(bare.Main(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
 }
 
 // Each reference has figures, over each transport, and leaves nothing behind.
 func TestMeasure(t *testing.T) {
 	for _, name := range scenario.ReferenceNames() {
-		assert.NotEmpty(t, Operation(name))
+		assert.NotEmpty(t, Describe(name, config(t)).Operation)
 		for _, driver := range []string{"stream", "unary", "rest"} {
 			for _, listen := range []string{"tcp", "unix"} {
 				c := config(t)
@@ -31,6 +40,11 @@ func TestMeasure(t *testing.T) {
 				require.NoError(t, err, "%s, %s, %s", name, driver, listen)
 				assert.Positive(t, s.PerS, name)
 				assert.Positive(t, s.CPUUs, name)
+				if name == scenario.ReferenceBare {
+					assert.Positive(t, s.ServerCPUUs)
+					assert.Positive(t, s.ClientCPUUs)
+					assert.InEpsilon(t, s.CPUUs, s.ServerCPUUs+s.ClientCPUUs, 1e-9)
+				}
 				left, err := os.ReadDir(c.Dir)
 				require.NoError(t, err)
 				assert.Empty(t, left, name)
@@ -47,7 +61,7 @@ func TestMeasureFails(t *testing.T) {
 	_, err = Measure(t.Context(), "sun", c)
 	require.ErrorContains(t, err, `there is no reference "sun"`)
 	c.Dir = "/does/not/exist"
-	for _, name := range []string{scenario.ReferencePebbleCommit, scenario.ReferenceFsync} {
+	for _, name := range []string{scenario.ReferenceBare, scenario.ReferencePebbleCommit, scenario.ReferenceFsync} {
 		_, err = Measure(t.Context(), name, c)
 		require.ErrorContains(t, err, "measure the reference "+name)
 	}
@@ -57,6 +71,26 @@ func TestMeasureFails(t *testing.T) {
 		_, err = Measure(ended, name, config(t))
 		require.ErrorIs(t, err, context.Canceled, name)
 	}
+}
+
+// The conditions of the bare data path are those of the scenario, and are recorded.
+func TestDescribeTheBareDataPath(t *testing.T) {
+	for _, c := range []struct {
+		batch      int
+		sync       bool
+		bareBatch  int
+		durability string
+		says       string
+	}{
+		{1, false, 1, "none", "with 1 task a call, at durability none"},
+		{2, true, 64, "sync", "with 64 tasks a call, at durability sync"},
+		{500, false, 64, "none", "with 64 tasks a call, at durability none"},
+	} {
+		of := Describe(scenario.ReferenceBare, Config{Batch: c.batch, Sync: c.sync})
+		assert.Equal(t, []any{c.bareBatch, c.durability}, []any{of.Batch, of.Durability})
+		assert.Contains(t, of.Operation, c.says)
+	}
+	assert.Zero(t, Describe(scenario.ReferenceEcho, Config{Batch: 64}).Batch)
 }
 
 // The compiler does the computing: the state after an operation depends on each of its steps.
@@ -79,7 +113,7 @@ func TestOf(t *testing.T) {
 	}
 	assert.Equal(t, Config{
 		Dir: "d", Driver: "unary", Listen: "unix", TLS: true, Callers: callersMax, Connections: 4, Procs: 3, Batch: 64, Payload: 160, Sync: true,
-		For: 100 * time.Millisecond,
+		For: 100 * time.Millisecond, BareFor: time.Second,
 	}, Of(s, "d"))
 	s.Workloads[0].Payload = scenario.Payload{Kind: scenario.Lognormal, Median: 90, Min: 1, Max: 5000}
 	s.Topology.Procs, s.Topology.Durability = 0, "none"

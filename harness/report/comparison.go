@@ -312,7 +312,7 @@ func sidesSection(p *page, c *comparison) {
 		{"GOMAXPROCS of the generator", known(float64(host.GOMAXPROCS), "")},
 		{"memory", known(host.MemoryMB, "MB")},
 		{"file system of the data", text(host.Filesystem)},
-		{"fsync latency there", fmt.Sprintf("median %s, largest %s", known(host.FsyncMsP50, "ms"), known(host.FsyncMsMax, "ms"))},
+		{"fsync latency there", fsyncText(host)},
 	}
 	for i := range table {
 		table[i][1] = orUnknown(table[i][1])

@@ -76,7 +76,7 @@ func (h *headline) figure(name string) string {
 		h.lacks("it has no %s", name)
 		return ""
 	}
-	return interval(m)
+	return interval(m) + inBare(h.result.Bare(result.Point{}), name, m)
 }
 
 // recorded returns a value that the run must have.
@@ -110,5 +110,9 @@ func (h *headline) host() string {
 	h.recorded("host's kernel", strings.TrimSpace(of.OS+" "+of.Kernel))
 	h.recorded("host's virtualisation", of.Virtualisation)
 	h.recorded("host's container", of.Container)
-	return HostWords(of)
+	words := HostWords(of)
+	if conditions := ConditionWords(of); conditions != "" {
+		words += "; " + conditions
+	}
+	return words
 }

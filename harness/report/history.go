@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -88,6 +89,9 @@ func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []
 		" are apart do not overlap.")
 	p.paragraph("Every published run has a record, with the verdict by the limits of the day of its publication. Each series lists its records that do not pass." +
 		" An incorrect run has no figures.")
+	if comparesWithBare(all) {
+		p.paragraph("A ratio to %s is a share of the bare data path, or a multiple of its CPU time: those of different hosts can be compared.", code(scenario.ReferenceBare))
+	}
 	p.heading(2, "Change points")
 	p.list(changeItems(all))
 	baselineBuildsSection(p, builds)
@@ -102,6 +106,12 @@ func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []
 		" code. A ratio to a reference takes the speed of the host in the same minutes out, as far as the reference is moved by what moves the figure. Latencies are those of" +
 		" closed and open loads alike, as the scenario has them. Other products, servers on other hosts and soaks have no records. Of a sweep the first and the last point have some.")
 	return p.String()
+}
+
+func comparesWithBare(all []history.Tracked) bool {
+	return slices.ContainsFunc(all, func(t history.Tracked) bool {
+		return slices.ContainsFunc(t.Tracks, func(track history.Track) bool { return track.RelativeTo == scenario.ReferenceBare })
+	})
 }
 
 // testedText says how many tests there were, and so how many false alarms to expect.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pronybench/prony/harness/hostcompare"
@@ -92,6 +93,10 @@ func hostsTitle(s hostcompare.Scenario, code func(string) string) string {
 
 func hostsMetrics(s hostcompare.Scenario, code func(string) string) render.Table {
 	t := render.Table{Header: []string{"metric", "unit", ">A", "its interval", ">B", "its interval", ">B / A", "its interval"}}
+	compared := slices.ContainsFunc(s.Metrics, func(m hostcompare.Metric) bool { return m.OfBareA != nil || m.OfBareB != nil })
+	if compared {
+		t.Header = append(t.Header, ">A of bare", ">B of bare")
+	}
 	for _, m := range s.Metrics {
 		row := []string{code(m.Name), m.Unit}
 		for _, of := range []result.Metric{m.A, m.B} {
@@ -102,6 +107,14 @@ func hostsMetrics(s hostcompare.Scenario, code func(string) string) render.Table
 		} else {
 			row = append(row, render.Digits(m.Ratio.Center, 3), render.Digits(m.Ratio.Low, 3)+" to "+render.Digits(m.Ratio.High, 3))
 		}
+		for _, share := range []*result.Metric{m.OfBareA, m.OfBareB} {
+			switch {
+			case share != nil:
+				row = append(row, render.Digits(share.Median, 3))
+			case compared:
+				row = append(row, "-")
+			}
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
@@ -110,6 +123,9 @@ func hostsMetrics(s hostcompare.Scenario, code func(string) string) render.Table
 // hostsNotes says what a reader must know of the runs of a scenario.
 func hostsNotes(s hostcompare.Scenario) []string {
 	notes := []string{fmt.Sprintf("runs: %s of %s, and %s of %s", s.A.ID, render.Plural(s.A.Rounds, "round"), s.B.ID, render.Plural(s.B.Rounds, "round"))}
+	if slices.ContainsFunc(s.Metrics, func(m hostcompare.Metric) bool { return m.OfBareA != nil || m.OfBareB != nil }) {
+		notes = append(notes, "of bare: rate as a share, CPU time as a multiple of the bare data path measured beside the run")
+	}
 	if s.A.Commit != s.B.Commit {
 		notes = append(notes, fmt.Sprintf("the builds differ, so that the ratio is of host and build together: %s and %s", s.A.Commit, s.B.Commit))
 	}

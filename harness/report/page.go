@@ -181,10 +181,14 @@ func windows(rounds []result.Round) string {
 
 func summarySection(p *page, r *result.Result) {
 	p.heading(2, "%s", SummaryHeading(r))
-	metricsTable(p, result.Published(r))
+	metrics, bare := result.Published(r), r.Bare(result.Point{})
+	if len(r.Points) > 0 { // the points have shares of their own
+		bare = nil
+	}
+	metricsTable(p, metrics, bare)
 	for _, point := range result.PublishedPoints(r) {
 		p.heading(3, "%s", PointHeading(r, point))
-		metricsTable(p, point.Metrics)
+		metricsTable(p, point.Metrics, r.Bare(point))
 	}
 	if len(r.Metrics) > 0 {
 		p.paragraph("n is the number of rounds. An interval is of this run's rounds and does not cover another day. All values: durability"+
@@ -193,22 +197,30 @@ func summarySection(p *page, r *result.Result) {
 	}
 }
 
-func metricsTable(p *page, metrics map[string]result.Metric) {
+// metricsTable shows metrics, also as shares of the bare data path unless that is nil.
+func metricsTable(p *page, metrics map[string]result.Metric, bare *result.Reference) {
+	header := []string{"metric", ">value", ">low", ">high"}
+	if bare != nil {
+		header = append(header, ofBareHeader)
+	}
 	var rows [][]string
 	for _, spec := range result.Specs() {
 		m, found := metrics[spec.Name]
 		if !found || spec.Unit == "samples" {
 			continue
 		}
-		rows = append(rows, []string{
-			code(spec.Name), Value(spec.Unit, m.Median), Value(spec.Unit, m.Low), Value(spec.Unit, m.High), fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics),
-		})
+		row := []string{code(spec.Name), Value(spec.Unit, m.Median), Value(spec.Unit, m.Low), Value(spec.Unit, m.High)}
+		if bare != nil {
+			row = append(row, ofBare(bare, spec.Name, m))
+		}
+		rows = append(rows, append(row, fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics)))
 	}
 	if len(rows) == 0 {
 		p.paragraph("No metric could be summarised.")
 		return
 	}
-	p.table([]string{"metric", ">value", ">low", ">high", ">n", "unit", "what value, low and high are"}, rows)
+	p.table(append(header, ">n", "unit", "what value, low and high are"), rows)
+	ofBareParagraph(p, bare)
 }
 
 // meaning says how the three numbers of a metric came about.

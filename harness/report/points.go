@@ -156,6 +156,10 @@ func pointsSection(p *page, r *result.Result) {
 		header = append(header, code(v.Key))
 	}
 	header = append(header, ">n", ">cycles/s", ">low", ">high", ">share")
+	compared := slices.ContainsFunc(points, func(point result.Point) bool { return r.Bare(point) != nil })
+	if compared {
+		header = append(header, ofBareHeader)
+	}
 	if costs {
 		header = append(header, ">cost", ">cost, low", ">cost, high")
 	}
@@ -172,6 +176,9 @@ func pointsSection(p *page, r *result.Result) {
 			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), share(m.Median, first))
 		} else {
 			row = append(row, none, none, none, none, none)
+		}
+		if compared {
+			row = append(row, ofBare(r.Bare(point), result.CyclesPerS, m))
 		}
 		if costs {
 			row = append(row, costCells(point)...)

@@ -48,8 +48,9 @@ func provenanceTable(p *page, r *result.Result, measured []string) {
 		{"virtualisation", text(orNotRecorded(host.Virtualisation))},
 		{"container", text(orNotRecorded(host.Container))},
 		{"file system of the data", text(host.Filesystem)},
-		{"fsync latency there, before the first round", fmt.Sprintf("median %s, largest %s", known(host.FsyncMsP50, "ms"), known(host.FsyncMsMax, "ms"))},
+		{"fsync latency there, before the first round", fsyncText(host)},
 	}
+	rows = append(rows, conditionRows(host)...)
 	if ofScript(r) {
 		rows = append(rows, []string{"k6 binary, SHA-256", code(build.K6)})
 	}

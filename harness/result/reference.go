@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -17,9 +18,16 @@ type Reference struct {
 	// PerS is operations per second, and CPUUs the CPU time of one operation in microseconds, of all threads that take part. Both are
 	// the median over the samples, with its 95 % interval where there are at least six samples and its range otherwise. N counts
 	// samples.
-	PerS    Metric            `json:"per_s"`
-	CPUUs   Metric            `json:"cpu_us"`
-	Samples []ReferenceSample `json:"samples"` // in the order of time
+	PerS  Metric `json:"per_s"`
+	CPUUs Metric `json:"cpu_us"`
+	// ServerCPUUs and ClientCPUUs are the shares of CPUUs of the two processes of the bare data path; nil of other references.
+	ServerCPUUs *Metric `json:"server_cpu_us,omitempty"`
+	ClientCPUUs *Metric `json:"client_cpu_us,omitempty"`
+	// Batch and Durability are the conditions of the bare data path: tasks of a call, and "sync" if the server waits for fsync or "none"
+	// if not. Both are empty of other references.
+	Batch      int               `json:"batch,omitempty"`
+	Durability string            `json:"durability,omitempty"`
+	Samples    []ReferenceSample `json:"samples"` // in the order of time
 }
 
 // ReferenceSample is one measurement of a reference.
@@ -27,27 +35,40 @@ type ReferenceSample struct {
 	At    time.Time `json:"at"`     // its begin
 	PerS  float64   `json:"per_s"`  // operations per second; above 0
 	CPUUs float64   `json:"cpu_us"` // CPU time of one operation, in microseconds; above 0
+	// ServerCPUUs and ClientCPUUs are those of Reference; 0 of other references than the bare data path.
+	ServerCPUUs float64 `json:"server_cpu_us,omitempty"`
+	ClientCPUUs float64 `json:"client_cpu_us,omitempty"`
 }
 
-// SummariseReference makes a reference of its samples. It fails without a sample, and if a figure of one is not a positive finite
-// number.
-func SummariseReference(name, operation string, samples []ReferenceSample) (Reference, error) {
+// SummariseReference adds the figures of samples to a reference that has none. It fails without a sample, and if a figure of one is not a
+// positive finite number.
+func SummariseReference(r Reference, samples []ReferenceSample) (Reference, error) {
 	if len(samples) == 0 {
-		return Reference{}, fmt.Errorf("reference %s: it was not measured", name)
+		return Reference{}, fmt.Errorf("reference %s: it was not measured", r.Name)
 	}
-	var rates, costs []float64
+	var rates, costs, ofServer, ofClient []float64
 	for _, s := range samples {
-		for _, v := range []float64{s.PerS, s.CPUUs} {
+		figures := []float64{s.PerS, s.CPUUs}
+		if r.Name == scenario.ReferenceBare {
+			figures = append(figures, s.ServerCPUUs, s.ClientCPUUs)
+		}
+		for _, v := range figures {
 			if !(v > 0) || math.IsInf(v, 0) {
-				return Reference{}, fmt.Errorf("reference %s: a sample of %v is no measurement", name, v)
+				return Reference{}, fmt.Errorf("reference %s: a sample of %v is no measurement", r.Name, v)
 			}
 		}
 		rates, costs = append(rates, s.PerS), append(costs, s.CPUUs)
+		ofServer, ofClient = append(ofServer, s.ServerCPUUs), append(ofClient, s.ClientCPUUs)
 	}
-	r := Reference{Name: name, Operation: operation, Samples: samples}
-	var errs [2]error
+	r.Samples = samples
+	var errs [4]error
 	r.PerS, errs[0] = referenceMetric(rates, "1/s")
 	r.CPUUs, errs[1] = referenceMetric(costs, "us")
+	if r.Name == scenario.ReferenceBare {
+		r.ServerCPUUs, r.ClientCPUUs = new(Metric), new(Metric)
+		*r.ServerCPUUs, errs[2] = referenceMetric(ofServer, "us")
+		*r.ClientCPUUs, errs[3] = referenceMetric(ofClient, "us")
+	}
 	return r, errors.Join(errs[:]...)
 }
 
@@ -57,8 +78,12 @@ func referenceMetric(values []float64, unit string) (Metric, error) {
 }
 
 // ReferenceFigure returns the figure of a reference that a metric can be compared with: operations per second for a rate, and CPU
-// time per operation for CPU time per cycle. ok is false for other metrics.
+// time per operation for CPU time per cycle. A cycle of the bare data path is compared with cycles alone, and with the CPU time of the
+// same side. ok is false for other metrics.
 func (r *Reference) ReferenceFigure(metric string) (figure Metric, ok bool) {
+	if r.Name == scenario.ReferenceBare {
+		return r.bareFigure(metric)
+	}
 	switch metric {
 	case CyclesPerS, EnqueuesPerS, FillTasksPerS, DrainCyclesPerS:
 		return r.PerS, true

@@ -125,7 +125,16 @@ type Host struct {
 	CgroupMemoryMax  string  `json:"cgroup_memory_max"`
 	Filesystem       string  `json:"filesystem"`   // of the data folder
 	FsyncMsP50       float64 `json:"fsync_ms_p50"` // measured there, before the first round
-	FsyncMsMax       float64 `json:"fsync_ms_max"`
+	// FsyncMsP99 is that of some 200 fsyncs at most: of fewer than 100 it is the slowest.
+	FsyncMsP99 float64 `json:"fsync_ms_p99,omitempty"`
+	FsyncMsMax float64 `json:"fsync_ms_max"`
+	// ThreadHopUs is the time from the write of a byte into a pipe by one OS thread until another one, which waited for it, has read it:
+	// half of a round trip between two threads, which the kernel places. Measured before the first round.
+	ThreadHopUsP50 float64 `json:"thread_hop_us_p50,omitempty"`
+	ThreadHopUsP99 float64 `json:"thread_hop_us_p99,omitempty"`
+	// PressureCPUPercent is the share of the ten seconds before the run in which some task of the host waited for a CPU (PSI); nil where
+	// the kernel does not tell. That of each window is in Signals.
+	PressureCPUPercent *float64 `json:"pressure_cpu_percent,omitempty"`
 	// Virtualisation is the hypervisor that the machine runs under, "none", or "" if it was not recorded.
 	Virtualisation string `json:"virtualisation,omitempty"`
 	// Container is what this process is confined by, "none", or "" if it was not recorded.

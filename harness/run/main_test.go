@@ -20,6 +20,7 @@ import (
 
 	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/attack"
+	"github.com/pronybench/prony/harness/reference/bare"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -42,6 +43,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(programEnv) != "" {
 		actProgram()
 		return
+	}
+	if bare.IsChild(os.Args) {
+		os.Exit(bare.Main(context.Background(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	if attack.IsChild(os.Args) {
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -14,13 +14,14 @@ type references struct {
 	names   []string
 	samples map[string][]result.ReferenceSample
 	err     error // the first one; no further sample is taken after it
+	config  reference.Config
 	// measure takes one sample.
 	measure func(ctx context.Context, name string) (result.ReferenceSample, error)
 }
 
 // newReferences returns the references that a scenario asks for, measured beside its data.
 func newReferences(names []string, c reference.Config) *references {
-	return &references{names: names, samples: map[string][]result.ReferenceSample{}, measure: func(ctx context.Context, name string) (result.ReferenceSample, error) {
+	return &references{names: names, samples: map[string][]result.ReferenceSample{}, config: c, measure: func(ctx context.Context, name string) (result.ReferenceSample, error) {
 		return reference.Measure(ctx, name, c)
 	}}
 }
@@ -46,7 +47,7 @@ func (r *references) summarise() ([]result.Reference, error) {
 	errs := []error{r.err}
 	if r.err == nil {
 		for _, name := range r.names {
-			of, err := result.SummariseReference(name, reference.Operation(name), r.samples[name])
+			of, err := result.SummariseReference(reference.Describe(name, r.config), r.samples[name])
 			if err != nil {
 				errs = append(errs, err)
 				continue

@@ -64,7 +64,7 @@ func (s *Scenario) soakLasts(warmup, drain time.Duration) time.Duration {
 
 func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	r := s.PlannedRounds()
-	references := time.Duration((r.Total()+1)*len(s.References)) * (s.ReferenceSample() + referenceStartExpected)
+	references := time.Duration(r.Total()+1) * s.referencesExpected()
 	backlogs := r.Timed
 	if Any(s.Workloads, Workload.ClaimsAlone) { // it is the load of every round
 		backlogs = r.Total()
@@ -74,11 +74,12 @@ func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 
 // What a round of a server that is well takes besides its warm-up and its window, as seen on two cores.
 const (
-	referenceStartExpected = 15 * time.Millisecond // to connect to an echo or to open a store, and to stop it
-	startExpected          = time.Second           // to start one process and stop it
-	clusterStartExpected   = 3 * time.Second       // a cluster elects leaders
-	hostsStartExpected     = time.Second           // to make hosts, and to measure the round trips between them
-	othersStartExpected    = 6 * time.Second       // a cluster of another queue server forms and elects leaders
+	referenceStartExpected = 15 * time.Millisecond  // to connect to an echo or to open a store, and to stop it
+	bareStartExpected      = 200 * time.Millisecond // to start two processes and to stop them
+	startExpected          = time.Second            // to start one process and stop it
+	clusterStartExpected   = 3 * time.Second        // a cluster elects leaders
+	hostsStartExpected     = time.Second            // to make hosts, and to measure the round trips between them
+	othersStartExpected    = 6 * time.Second        // a cluster of another queue server forms and elects leaders
 	// DrainExpected is how long its drain takes.
 	DrainExpected = time.Second
 	// backlogPerSExpected is at how many tasks a second a backlog is filled and drained.

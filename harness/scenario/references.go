@@ -11,6 +11,7 @@ import (
 
 // The references that a scenario may ask for: what the host is worth in the minute of the run.
 const (
+	ReferenceBare         = "bare"          // the bare data path of a task queue, in processes of its own
 	ReferenceEcho         = "echo"          // a message there and back over the driver's transport
 	ReferencePebbleCommit = "pebble_commit" // a commit of one call's payloads to an otherwise empty store
 	ReferenceFsync        = "fsync"         // an append of 512 bytes and its fdatasync in the data folder
@@ -19,7 +20,7 @@ const (
 
 // ReferenceNames returns the names of all references, in the order of the page. The slice is the caller's.
 func ReferenceNames() []string {
-	return []string{ReferenceEcho, ReferencePebbleCommit, ReferenceFsync, ReferenceCPU}
+	return []string{ReferenceBare, ReferenceEcho, ReferencePebbleCommit, ReferenceFsync, ReferenceCPU}
 }
 
 const (
@@ -33,10 +34,33 @@ func (s *Scenario) ReferenceSample() time.Duration {
 	return min(max(s.Phases.Window/100, referenceSampleMin), referenceSampleMax)
 }
 
+const (
+	bareSampleMin = 200 * time.Millisecond
+	bareSampleMax = time.Second
+)
+
+// BareSample is how long cycles of the bare data path are counted for one sample: a tenth of the window, at least 200 ms and at most a
+// second. Half of that passes before, as warm-up.
+func (s *Scenario) BareSample() time.Duration {
+	return min(max(s.Phases.Window/10, bareSampleMin), bareSampleMax)
+}
+
+// referencesExpected is how long one sample of each reference takes.
+func (s *Scenario) referencesExpected() (all time.Duration) {
+	for _, name := range s.References {
+		if name == ReferenceBare {
+			all += s.BareSample()*3/2 + bareStartExpected
+		} else {
+			all += s.ReferenceSample() + referenceStartExpected
+		}
+	}
+	return all
+}
+
 // echoDrivers are the drivers whose transport an echo can use.
 var echoDrivers = []string{"stream", "unary", "rest"}
 
-// readReferences reads references = ["echo", "pebble_commit", "fsync", "cpu"], after the workloads.
+// readReferences reads references = ["bare", "echo", "pebble_commit", "fsync", "cpu"], after the workloads.
 func readReferences(b *hclfile.Block, s *Scenario) []string {
 	const example = `["echo", "cpu"]`
 	names := b.Texts("references", hclfile.NamesSpec{Max: len(ReferenceNames()), Example: example})

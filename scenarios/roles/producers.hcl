@@ -5,6 +5,8 @@ scenario "roles-producers" {
   title = "1 to 256 producers with 64 workers, at durability sync"
   tags  = ["roles", "core"]
 
+  references = ["bare"]
+
   topology "single" {
     shards     = 1
     durability = "sync"

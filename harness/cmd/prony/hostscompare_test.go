@@ -28,11 +28,12 @@ type hostRun struct {
 	after      time.Duration // of the first run
 	sweep      bool          // over two points
 	servers    []result.ServerHost
+	bare       bool // the bare data path was measured beside it
 }
 
 var (
 	slowHost = result.Host{OS: "linux", Arch: "amd64", CPUModel: "Slow CPU", CPUs: 2, GOMAXPROCS: 2, MemoryMB: 4000, Kernel: "6.1", Filesystem: "ext4", FsyncMsP50: 2, Virtualisation: "kvm"}
-	fastHost = result.Host{OS: "linux", Arch: "arm64", CPUModel: "Fast CPU", CPUs: 64, GOMAXPROCS: 64, MemoryMB: 256000, Kernel: "6.12", Filesystem: "xfs", FsyncMsP50: 0.05}
+	fastHost = result.Host{OS: "linux", Arch: "arm64", CPUModel: "Fast CPU", CPUs: 64, GOMAXPROCS: 64, MemoryMB: 256000, Kernel: "6.12", Filesystem: "xfs", FsyncMsP50: 0.05, FsyncMsP99: 0.2, ThreadHopUsP50: 23, ThreadHopUsP99: 60, PressureCPUPercent: new(1.5)}
 )
 
 // store writes the run into a folder.
@@ -56,6 +57,13 @@ func (h hostRun) store(t *testing.T, folder string) {
 			},
 		},
 		Metrics: map[string]result.Metric{},
+	}
+	if h.bare {
+		figure := func(v float64) result.Metric { return result.Metric{Median: v, Low: v, High: v, N: 8} }
+		r.References = []result.Reference{{
+			Name: scenario.ReferenceBare, Batch: 1, Durability: h.durability,
+			PerS: figure(12_500 * h.speed), CPUUs: figure(12 / h.speed), ServerCPUUs: new(figure(8 / h.speed)), ClientCPUUs: new(figure(4 / h.speed)),
+		}}
 	}
 	points := []int{0}
 	if h.sweep {
@@ -121,6 +129,7 @@ func twoHosts(t *testing.T) {
 		a, b   bool
 	}{
 		{"few", func(r *hostRun) { r.rounds, r.commit = 3, "fedcba98" }, true, true},
+		{"with-bare", func(r *hostRun) { r.bare = true }, true, true},
 		{"only-a", func(*hostRun) {}, true, false},
 		{"only-b", func(*hostRun) {}, false, true},
 		{"settings", func(r *hostRun) { r.workers, r.durability = 8, "none" }, true, true},
@@ -132,7 +141,7 @@ func twoHosts(t *testing.T) {
 	} {
 		ofA, ofB := a, b
 		ofA.scenario, ofB.scenario, ofA.after, ofB.after = c.name, c.name, time.Minute, time.Minute
-		if c.change(&ofB); c.name == "swept" {
+		if c.change(&ofB); c.name == "swept" || c.name == "with-bare" {
 			c.change(&ofA)
 		}
 		if c.a {
@@ -165,11 +174,14 @@ func TestHostsCompare(t *testing.T) {
 	require.Equal(t, 0, got.code, got.stderr)
 	var c hostcompare.Comparison
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))
-	require.Len(t, c.Scenarios, 4)
+	require.Len(t, c.Scenarios, 5)
 	rate := c.Scenarios[1].Metrics[0]
 	assert.Equal(t, "same", c.Scenarios[1].Name)
 	assert.Equal(t, result.CyclesPerS, rate.Name)
 	require.NotNil(t, rate.Ratio)
+	assert.Nil(t, rate.OfBareA, "the bare data path was not measured")
+	require.NotNil(t, c.Scenarios[4].Metrics[0].OfBareB)
+	assert.InEpsilon(t, 41_200.0/50_000, c.Scenarios[4].Metrics[0].OfBareB.Median, 1e-6)
 	assert.InEpsilon(t, 4, rate.Ratio.Center, 1e-6, "of the newest run that counts")
 	assert.True(t, rate.Ratio.Low < 4 && rate.Ratio.High > 4)
 	assert.Equal(t, []hostcompare.Row{{Name: "CPU", A: []string{"Slow CPU"}, B: []string{"Fast CPU"}}}, c.Manifest[1:2])

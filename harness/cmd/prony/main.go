@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/harness/attack"
 	"github.com/pronybench/prony/harness/hosts"
+	"github.com/pronybench/prony/harness/reference/bare"
 )
 
 // gcPercent keeps the collector from taking part in the measurement more than it must: the generator's heap is
@@ -21,6 +22,9 @@ const gcPercent = 400
 func main() {
 	if hosts.IsChild(os.Args) {
 		os.Exit(hosts.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
+	}
+	if bare.IsChild(os.Args) { // before the collector is set: the bare data path has Go's default
+		os.Exit(bare.Main(context.Background(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

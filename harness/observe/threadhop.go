@@ -1,0 +1,118 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	hopsMax    = 2000                   // round trips taken at most
+	hopsWarmup = 100                    // round trips before the first one that counts
+	hopsFor    = 200 * time.Millisecond // no further round trip is begun after this
+)
+
+// threadHop summarises the time of a hop between two OS threads, in microseconds.
+type threadHop struct {
+	p50, p99 float64
+	n        int
+}
+
+// measureThreadHop passes a byte to and fro between two OS threads through two pipes, up to count times and for about limit. A hop is
+// half of a round trip: from before the write of the byte until the thread that waited in read has it. Both threads are locked to their
+// goroutines and place themselves nowhere: on which CPUs they run is the kernel's choice. At least one round trip is taken.
+//
+// GOMAXPROCS is raised to two meanwhile: with one, a thread that waits in read keeps the other one from running until Go's monitor
+// takes the processor away from it.
+func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, err error) {
+	if before := runtime.GOMAXPROCS(0); before < 2 {
+		runtime.GOMAXPROCS(2)
+		defer runtime.GOMAXPROCS(before)
+	}
+	var there, back [2]int
+	if err := errors.Join(unix.Pipe2(there[:], unix.O_CLOEXEC), unix.Pipe2(back[:], unix.O_CLOEXEC)); err != nil {
+		return hop, fmt.Errorf("measure a hop between threads: %w", err) // a process without descriptors has lost more than two
+	}
+	answered := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		answered <- errors.Join(answerHops(there[0], back[1]), unix.Close(back[1]))
+	}()
+	samples, err := roundTrips(there[1], back[0], warmup, count, limit)
+	err = errors.Join(err, unix.Close(there[1])) // which ends the other thread
+	err = errors.Join(err, <-answered, unix.Close(there[0]), unix.Close(back[0]))
+	if err != nil {
+		return hop, fmt.Errorf("measure a hop between threads: %w", err)
+	}
+	slices.Sort(samples)
+	return threadHop{p50: hopUs(rank(samples, 50)), p99: hopUs(rank(samples, 99)), n: len(samples)}, nil
+}
+
+// roundTrips returns the times of round trips, without those of the warm-up.
+func roundTrips(out, in, warmup, count int, limit time.Duration) (samples []time.Duration, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var token [1]byte
+	samples = make([]time.Duration, 0, count)
+	begun := time.Now()
+	for trip := 0; len(samples) < count && (len(samples) == 0 || time.Since(begun) < limit); trip++ {
+		start := time.Now()
+		if err := passOn(out, token[:]); err != nil {
+			return nil, err
+		}
+		if err := take(in, token[:]); err != nil {
+			return nil, err
+		}
+		if trip >= warmup {
+			samples = append(samples, time.Since(start))
+		}
+	}
+	return samples, nil
+}
+
+// answerHops writes back each byte that it reads, until there is no writer any more.
+func answerHops(in, out int) error {
+	var token [1]byte
+	for {
+		if err := take(in, token[:]); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := passOn(out, token[:]); err != nil {
+			return err
+		}
+	}
+}
+
+func passOn(fd int, token []byte) error {
+	for {
+		if _, err := unix.Write(fd, token); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func take(fd int, token []byte) error {
+	for {
+		n, err := unix.Read(fd, token)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return err
+		case n == 0:
+			return io.EOF
+		default:
+			return nil
+		}
+	}
+}
+
+// hopUs is half of a round trip, in microseconds.
+func hopUs(trip time.Duration) float64 { return float64(trip) / 2 / float64(time.Microsecond) }

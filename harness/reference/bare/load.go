@@ -1,0 +1,191 @@
+package bare
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+const (
+	callsPerFrameMax       = 512  // producers' calls that one frame carries
+	completionsPerFrameMax = 4096 // tasks completed by one frame
+)
+
+// call is what a producer asks for: to enqueue the tasks of one call.
+type call struct{ acknowledged chan<- struct{} }
+
+// produce begins the producers, and what sends their calls and receives the acknowledgements. A frame carries all calls that wait.
+func (c *clientSide) produce(stream grpc.ClientStream) {
+	calls, outstanding := make(chan call, producers), make(chan []call, producers) // neither can be full
+	for range producers {
+		c.group.run(func() error { return c.producer(calls) })
+	}
+	c.group.run(func() error { return c.sendCalls(stream, calls, outstanding) })
+	c.group.run(func() error { return c.receiveEnqueued(stream, outstanding) })
+}
+
+// producer enqueues one call after the other, unless too many tasks are left.
+func (c *clientSide) producer(calls chan<- call) error {
+	acknowledged := make(chan struct{}, 1)
+	for {
+		for c.enqueued.Load()-c.cycles.Load() > backlogMax {
+			select {
+			case <-time.After(backlogTick):
+			case <-c.group.ctx.Done():
+				return nil
+			}
+		}
+		if !send(c.group, calls, call{acknowledged}) {
+			return nil
+		}
+		if _, ok := receive(c.group, acknowledged); !ok {
+			return nil
+		}
+	}
+}
+
+func (c *clientSide) sendCalls(stream grpc.ClientStream, calls <-chan call, outstanding chan<- []call) error {
+	payloads := make([]byte, c.batch*payloadBytes)
+	for {
+		next, ok := receive(c.group, calls)
+		if !ok {
+			return nil
+		}
+		var carried []call
+		f, yielded := make([]byte, 0, max(len(payloads), BatchTasks*payloadBytes)), false
+		for has := true; has; {
+			carried, f = append(carried, next), append(f, payloads...)
+			if has = len(carried) < callsPerFrameMax; has {
+				next, has = gather(calls, &yielded)
+			}
+		}
+		if !send(c.group, outstanding, carried) {
+			return nil
+		}
+		if err := stream.SendMsg(&frame{f}); err != nil {
+			return c.sent("enqueue", err)
+		}
+	}
+}
+
+func (c *clientSide) receiveEnqueued(stream grpc.ClientStream, outstanding <-chan []call) error {
+	for {
+		var f frame
+		if err := stream.RecvMsg(&f); err != nil {
+			return c.received("receive what was enqueued", err)
+		}
+		sequences, err := readReply(f.bytes, kindEnqueued, sequenceBytes)
+		if err != nil {
+			return err
+		}
+		carried, ok := receive(c.group, outstanding)
+		if !ok {
+			return nil
+		}
+		if got, want := len(sequences)/sequenceBytes, len(carried)*c.batch; got != want {
+			return fmt.Errorf("%d tasks were enqueued and %d acknowledged", want, got)
+		}
+		for _, one := range carried {
+			one.acknowledged <- struct{}{} // it has room: a producer has one call outstanding
+		}
+		c.enqueued.Add(int64(len(sequences) / sequenceBytes))
+	}
+}
+
+// work begins the workers, and what receives their tasks and sends what they have completed. A frame carries all completions that wait.
+func (c *clientSide) work(stream grpc.ClientStream) {
+	credits := workers * c.batch
+	claimed, completed := make(chan []byte, credits), make(chan []byte, credits) // neither can be full: credits bounds both
+	for range workers {
+		c.group.run(func() error { return c.worker(claimed, completed) })
+	}
+	c.group.run(func() error { return c.receiveTasks(stream, claimed) })
+	c.group.run(func() error {
+		if err := stream.SendMsg(&frame{workFrame(credits, 0)}); err != nil {
+			return c.sent("claim tasks", err)
+		}
+		return c.sendCompleted(stream, completed)
+	})
+}
+
+// worker completes the tasks of one call after the other.
+func (c *clientSide) worker(claimed <-chan []byte, completed chan<- []byte) error {
+	for {
+		tasks, ok := receive(c.group, claimed)
+		if !ok {
+			return nil
+		}
+		sequences := make([]byte, 0, c.batch*sequenceBytes)
+		for ; len(tasks) > 0; tasks = tasks[taskBytes:] {
+			sequences = append(sequences, tasks[:sequenceBytes]...)
+		}
+		if !send(c.group, completed, sequences) {
+			return nil
+		}
+	}
+}
+
+// receiveTasks hands tasks to the workers, and counts the completions that the server acknowledges.
+func (c *clientSide) receiveTasks(stream grpc.ClientStream, claimed chan<- []byte) error {
+	for {
+		var f frame
+		if err := stream.RecvMsg(&f); err != nil {
+			return c.received("receive tasks", err)
+		}
+		if len(f.bytes) == 1+countBytes && f.bytes[0] == kindCompleted {
+			c.cycles.Add(int64(binary.LittleEndian.Uint32(f.bytes[1:])))
+			continue
+		}
+		tasks, err := readReply(f.bytes, kindTasks, taskBytes)
+		if err != nil {
+			return err
+		}
+		for len(tasks) > 0 {
+			n := min(len(tasks), c.batch*taskBytes)
+			if !send(c.group, claimed, tasks[:n]) {
+				return nil
+			}
+			tasks = tasks[n:]
+		}
+	}
+}
+
+func (c *clientSide) sendCompleted(stream grpc.ClientStream, completed <-chan []byte) error {
+	for {
+		sequences, ok := receive(c.group, completed)
+		if !ok {
+			return nil
+		}
+		f, yielded := workFrame(0, BatchTasks), false
+		for has := true; has; {
+			f = append(f, sequences...)
+			if has = len(f) < completionsPerFrameMax*sequenceBytes; has {
+				sequences, has = gather(completed, &yielded)
+			}
+		}
+		binary.LittleEndian.PutUint32(f, uint32((len(f)-creditBytes)/sequenceBytes)) // each completed task makes room for another
+		if err := stream.SendMsg(&frame{f}); err != nil {
+			return c.sent("complete tasks", err)
+		}
+	}
+}
+
+// received returns the error of a receiver whose stream has ended; nil if the load was stopped.
+func (c *clientSide) received(doing string, err error) error {
+	if c.group.ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// sent returns the error of a sender whose stream has ended; nil if the load was stopped, and if the stream's receiver knows why.
+func (c *clientSide) sent(doing string, err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return c.received(doing, err)
+}

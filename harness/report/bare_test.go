@@ -1,0 +1,75 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// withBare is a run in batches with the bare data path beside it.
+func withBare() *result.Result {
+	metric := func(v float64) result.Metric {
+		return result.Metric{Median: v, Low: 0.9 * v, High: 1.1 * v, N: 8, Unit: "1/s"}
+	}
+	r := &result.Result{
+		Metrics: map[string]result.Metric{
+			result.CyclesPerS: metric(410_000), result.EnqueuesPerS: metric(410_000), result.ServerCPUUsPerCycle: metric(2.5), result.ClientCPUUsPerCycle: metric(1.5),
+			result.CPUUsPerCycle: metric(4),
+		},
+		References: []result.Reference{{
+			Name: scenario.ReferenceBare, Operation: "a cycle", Batch: 64, Durability: "none",
+			PerS: metric(500_000), CPUUs: metric(2), ServerCPUUs: new(metric(1)), ClientCPUUs: new(metric(1.2)),
+		}},
+	}
+	r.Manifest.Scenario = scenario.Scenario{
+		Topology: scenario.Topology{Kind: "single", Durability: "none"}, Workloads: []scenario.Workload{{Name: "main", Batch: 64}},
+	}
+	return r
+}
+
+func TestTheSummaryShowsSharesOfTheBareDataPath(t *testing.T) {
+	p, r := &page{}, withBare()
+	summarySection(p, r)
+	assert.Contains(t, p.String(), "| metric | value | low | high | of bare | n | unit | what value, low and high are |\n")
+	for _, row := range []string{
+		"| `cycles_per_s` | 410,000 | 369,000 | 451,000 | 0.820 | 8 |", "| `enqueues_per_s` | 410,000 | 369,000 | 451,000 | – | 8 |",
+		"| `cpu_us_per_cycle` | 4.00 | 3.60 | 4.40 | 2.00 | 8 |", "| `server_cpu_us_per_cycle` | 2.50 | 2.25 | 2.75 | 2.50 | 8 |",
+		"| `client_cpu_us_per_cycle` | 1.50 | 1.35 | 1.65 | 1.25 | 8 |",
+	} {
+		assert.Contains(t, p.String(), row)
+	}
+	assert.Contains(t, p.String(), "with 64 tasks a call at durability `none`, and makes 500,000 cycles a second")
+	referencesSection(p, r)
+	assert.Contains(t, p.String(), "Of the CPU time of `bare` the server has 1.00 us (0.900 to 1.10) and the client 1.20 us (1.08 to 1.32).")
+
+	for name, change := range map[string]func(){
+		"another durability": func() { r.Manifest.Scenario.Topology.Durability = "sync" },
+		"no reference":       func() { r.References = nil },
+	} {
+		change()
+		p := &page{}
+		summarySection(p, r)
+		assert.NotContains(t, p.String(), "bare", name)
+	}
+}
+
+// Points of other conditions than the first one have no share.
+func TestPointsShowSharesOfTheBareDataPath(t *testing.T) {
+	p, r := &page{}, withBare()
+	for i, batch := range []string{"64", "1"} {
+		r.Points = append(r.Points, result.Point{
+			Number: i + 1, Name: "batch=" + batch, Values: []result.Value{{Path: "workload.main.batch", Key: "batch", Text: batch}}, Metrics: r.Metrics,
+		})
+	}
+	pointsSection(p, r)
+	assert.Contains(t, p.String(), "| `batch` | n | cycles/s | low | high | share | of bare |")
+	assert.Contains(t, p.String(), "| `64` | 8 | 410,000 | 369,000 | 451,000 | 1.00 | 0.820 |")
+	assert.Contains(t, p.String(), "| `1` | 8 | 410,000 | 369,000 | 451,000 | 1.00 | – |")
+	r.References = nil
+	none := &page{}
+	pointsSection(none, r)
+	assert.NotContains(t, none.String(), "bare")
+}

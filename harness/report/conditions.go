@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// ConditionWords says in one line of Markdown what was measured of hosts before the first round of their runs: fsync, the hop between two OS
+// threads, and CPU pressure. Figures of several runs are a range. What no run recorded is left out; "" if that is all.
+func ConditionWords(hosts ...result.Host) string {
+	var words []string
+	add := func(name, unit string, p50, p99 func(result.Host) float64) {
+		if median := rangeOf(hosts, p50, unit); median != "" {
+			words = append(words, fmt.Sprintf("%s %s (p99 %s)", name, median, rangeOf(hosts, p99, unit)))
+		}
+	}
+	add("fsync", "ms", fsyncP50, func(h result.Host) float64 { return h.FsyncMsP99 })
+	add("thread hop", "µs", func(h result.Host) float64 { return h.ThreadHopUsP50 }, func(h result.Host) float64 { return h.ThreadHopUsP99 })
+	var pressures []float64
+	for _, h := range hosts {
+		if h.PressureCPUPercent != nil {
+			pressures = append(pressures, *h.PressureCPUPercent)
+		}
+	}
+	if pressure := span(pressures, "%"); pressure != "" {
+		words = append(words, "CPU pressure "+pressure)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "before the first round " + strings.Join(words, ", ")
+}
+
+// fsyncP50 is the median of fsyncs where the 99th percentile is known too.
+func fsyncP50(h result.Host) float64 {
+	if h.FsyncMsP99 == 0 {
+		return 0
+	}
+	return h.FsyncMsP50
+}
+
+// rangeOf writes the values of hosts that are known, or "" without any.
+func rangeOf(hosts []result.Host, of func(result.Host) float64, unit string) string {
+	var values []float64
+	for _, h := range hosts {
+		if v := of(h); v > 0 {
+			values = append(values, v)
+		}
+	}
+	return span(values, unit)
+}
+
+// span writes values of which it is enough to know the lowest and the highest.
+func span(values []float64, unit string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	low, high := render.Digits(slices.Min(values), 3), render.Digits(slices.Max(values), 3)
+	if low == high {
+		return low + " " + unit
+	}
+	return low + " to " + high + " " + unit
+}
+
+// conditionRows are rows of the provenance: what was measured of the host before the first round, besides fsync. Runs of older versions
+// have none.
+func conditionRows(h result.Host) (rows [][]string) {
+	if h.ThreadHopUsP50 > 0 {
+		rows = append(rows, []string{
+			"hop between two OS threads, before the first round",
+			fmt.Sprintf("median %s, 99th percentile %s", known(h.ThreadHopUsP50, "µs"), known(h.ThreadHopUsP99, "µs")),
+		})
+	}
+	if h.PressureCPUPercent != nil {
+		rows = append(rows, []string{"CPU pressure (PSI) of the ten seconds before the run", render.Digits(*h.PressureCPUPercent, 3) + " %"})
+	}
+	return rows
+}
+
+// fsyncText writes the latency of fsync that was measured of a host.
+func fsyncText(h result.Host) string {
+	parts := []string{"median " + known(h.FsyncMsP50, "ms")}
+	if h.FsyncMsP99 > 0 {
+		parts = append(parts, "99th percentile "+known(h.FsyncMsP99, "ms"))
+	}
+	return strings.Join(append(parts, "largest "+known(h.FsyncMsMax, "ms")), ", ")
+}

@@ -1,0 +1,29 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// What was measured of hosts is a range over their runs, and what was not recorded is left out.
+func TestConditionWords(t *testing.T) {
+	assert.Empty(t, ConditionWords())
+	assert.Empty(t, ConditionWords(result.Host{FsyncMsP50: 1, FsyncMsMax: 2}), "a run of an older version")
+	one := result.Host{FsyncMsP50: 1, FsyncMsP99: 3, ThreadHopUsP50: 22, ThreadHopUsP99: 60, PressureCPUPercent: new(0.5)}
+	two := result.Host{FsyncMsP50: 1.5, FsyncMsP99: 3, ThreadHopUsP50: 26, ThreadHopUsP99: 70, PressureCPUPercent: new(0.0)}
+	assert.Equal(t, "before the first round fsync 1 ms (p99 3 ms), thread hop 22 µs (p99 60 µs), CPU pressure 0.5 %", ConditionWords(one))
+	assert.Equal(t, "before the first round fsync 1 to 1.5 ms (p99 3 ms), thread hop 22 to 26 µs (p99 60 to 70 µs), CPU pressure 0 to 0.5 %",
+		ConditionWords(one, two, result.Host{}))
+	p := &page{}
+	provenanceSection(p, &result.Result{Manifest: result.Manifest{Host: one}})
+	assert.Contains(t, p.String(), "| fsync latency there, before the first round | median 1 ms, 99th percentile 3 ms, largest unknown |")
+	assert.Contains(t, p.String(), "| hop between two OS threads, before the first round | median 22 µs, 99th percentile 60 µs |")
+	assert.Contains(t, p.String(), "| CPU pressure (PSI) of the ten seconds before the run | 0.5 % |")
+	old := &page{}
+	provenanceSection(old, &result.Result{})
+	assert.NotContains(t, old.String(), "hop between")
+	assert.NotContains(t, old.String(), "PSI")
+}

@@ -1,0 +1,78 @@
+package result
+
+import (
+	"cmp"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// bareFigure is ReferenceFigure of the bare data path.
+func (r *Reference) bareFigure(metric string) (figure Metric, ok bool) {
+	switch metric {
+	case CyclesPerS:
+		return r.PerS, true
+	case CPUUsPerCycle:
+		return r.CPUUs, true
+	case ServerCPUUsPerCycle:
+		return *cmp.Or(r.ServerCPUUs, &Metric{}), true
+	case ClientCPUUsPerCycle:
+		return *cmp.Or(r.ClientCPUUs, &Metric{}), true
+	}
+	return Metric{}, false
+}
+
+// Bare returns the bare data path that was measured beside a run, if the figures of a point may be compared with it: it was measured with
+// calls of one task if the point has such, and with the point's durability. It returns nil otherwise. The zero point is that of a run
+// without a sweep.
+func (r *Result) Bare(point Point) *Reference {
+	for i := range r.References {
+		if of := &r.References[i]; of.Name == scenario.ReferenceBare && of.suits(r, point) {
+			return of
+		}
+	}
+	return nil
+}
+
+func (r *Reference) suits(of *Result, point Point) bool {
+	var values []scenario.Value
+	for _, v := range point.Values {
+		values = append(values, scenario.Value{Path: v.Path, Text: v.Text})
+	}
+	at, known := of.Manifest.Scenario.At(values)
+	if !known || len(at.Workloads) == 0 || at.Topology.Kind == scenario.ByProgram {
+		return false
+	}
+	batch, durability := BareConditions(at.Workloads[0].EnqueueBatch(), at.Topology.Durability == bareSync)
+	return r.Batch == batch && r.Durability == durability
+}
+
+const (
+	// BareBatch is how many tasks a call of the bare data path has, unless it has one.
+	BareBatch = 64
+
+	bareSync    = "sync"
+	bareNotSync = "none"
+)
+
+// BareConditions returns the batch and the durability of the bare data path that figures are compared with, of a load with so many tasks
+// a call on servers that acknowledge after fsync or not.
+func BareConditions(batch int, sync bool) (bareBatch int, durability string) {
+	bareBatch, durability = 1, bareNotSync
+	if batch > 1 {
+		bareBatch = BareBatch
+	}
+	if sync {
+		durability = bareSync
+	}
+	return bareBatch, durability
+}
+
+// Share returns a metric as a ratio to the figure of a reference, with the bounds that both intervals allow. ok is false if the
+// reference has no figure that the metric can be compared with.
+func (r *Reference) Share(metric string, m Metric) (share Metric, ok bool) {
+	of, comparable := r.ReferenceFigure(metric)
+	if !comparable || !(of.Low > 0) || m.N == 0 {
+		return Metric{}, false
+	}
+	return Metric{Median: m.Median / of.Median, Low: m.Low / of.High, High: m.High / of.Low, N: min(m.N, of.N), Unit: "ratio"}, true
+}
