@@ -79,8 +79,11 @@ func LoadBaselines(dir string) (*Baselines, error) {
 	}
 	files := 0
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".hcl") && e.Name() != baselinebuild.FileName {
-			files++
+		if !strings.HasSuffix(e.Name(), ".hcl") {
+			continue
+		}
+		files++
+		if e.Name() != baselinebuild.FileName {
 			path := filepath.Join(dir, e.Name())
 			l.file(path, l.reader.File(path, baselineFileNames))
 		}

@@ -80,7 +80,7 @@ func (b *builder) baseline(ctx context.Context, commit, path string) error {
 	if err := os.Mkdir(tree, 0o700); err != nil {
 		return fmt.Errorf("make a folder to build in: %w", err)
 	}
-	if err := extract(ctx, b.root, tree, commit, "engine", "go.work", "go.work.sum", "*go.mod", "*go.sum"); err != nil {
+	if err := extract(ctx, b.root, tree, commit, "engine", "go.work*", "*go.[ms]*"); err != nil {
 		return err
 	}
 	built := filepath.Join(b.dir, "baseline-queued")

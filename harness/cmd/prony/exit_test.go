@@ -57,6 +57,7 @@ var exits = map[string]outcomes{
 	"prony baseline":         {alone, "nonsense", never},
 	"prony baseline explain": {"--scenarios more tiny", "--baselines nowhere", never},
 	"prony baseline propose": {"runs/one", "none", never},
+	"prony baseline move":    {never, alone, never},
 	"prony validate":         {"tiny.hcl", alone, never},
 	"prony explain":          {"tiny.hcl", alone, never},
 	"prony list":             {"more", "nowhere", never},

@@ -1,30 +1,27 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
-
-	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/generator"
 )
 
-// generatorCommand is what a guard starts as the load generator of each side of a duet: package generator says what it reads and writes.
-func generatorCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    generatorName,
-		Short:  "Put load on servers as a duet says on standard input",
-		Hidden: true,
-		Args:   noArguments.check,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return generator.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout(), generator.Dial)
-		},
+// generatorArg makes this program the load generator of one side of a duet. Package generator says what it reads and writes.
+const generatorArg = "--generator"
+
+func isGenerator(args []string) bool { return len(args) == 2 && args[1] == generatorArg }
+
+func generatorMain(ctx context.Context) int {
+	if err := generator.Serve(ctx, os.Stdin, os.Stdout, generator.Dial); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "generator:", err)
+		return 1
 	}
+	return 0
 }
 
-const generatorName = "generator"
-
-// ownGenerator returns the program of this process, which is a generator with the argument generatorName.
+// ownGenerator returns the program of this process, which is a generator with generatorArg.
 func ownGenerator() (string, error) {
 	program, err := os.Executable()
 	if err != nil {

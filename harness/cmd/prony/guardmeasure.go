@@ -129,8 +129,8 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 		return guardedRun{}, err
 	}
 	sides := [2]duet.Side{
-		{Name: run.Base, Servers: []string{m.base.path}, Generator: generator, GeneratorArgs: []string{generatorName}, Build: result.Build{Commit: m.base.build.Commit}},
-		{Name: run.Change, Servers: []string{m.servers.first(s)}, Generator: generator, GeneratorArgs: []string{generatorName}, Build: observe.Build(m.servers.first(s))},
+		{Name: run.Base, Servers: []string{m.base.path}, Generator: generator, GeneratorArgs: []string{generatorArg}, Build: result.Build{Commit: m.base.build.Commit}},
+		{Name: run.Change, Servers: []string{m.servers.first(s)}, Generator: generator, GeneratorArgs: []string{generatorArg}, Build: observe.Build(m.servers.first(s))},
 	}
 	profiled := *s
 	profiled.Captures = s.Profiled().Captures

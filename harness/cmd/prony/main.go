@@ -34,6 +34,9 @@ func main() {
 	if attack.IsChild(os.Args) {
 		os.Exit(attack.Main(ctx, os.Stdout, os.Stderr))
 	}
+	if isGenerator(os.Args) {
+		os.Exit(generatorMain(ctx))
+	}
 	os.Exit(execute(ctx, os.Args, os.Stdout, os.Stderr))
 }
 
@@ -65,6 +68,6 @@ Each command prints one JSON document on stdout with --json, also where it fails
 		convertCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), serialCommand(args), hostsCommand(), k6Command())
-	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand(), generatorCommand())
+	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand())
 	return root
 }
