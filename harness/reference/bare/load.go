@@ -176,10 +176,12 @@ func (c *clientSide) sendCompleted(stream grpc.ClientStream, completed <-chan []
 
 // received returns the error of a receiver whose stream has ended; nil if the load was stopped.
 func (c *clientSide) received(doing string, err error) error {
-	if c.group.ctx.Err() != nil {
+	select {
+	case <-c.group.ctx.Done():
 		return nil
+	default:
+		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // sent returns the error of a sender whose stream has ended; nil if the load was stopped, and if the stream's receiver knows why.
