@@ -32,6 +32,7 @@ var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool)
 	result.ServerAllocBytesPerCycle:  counted(result.ServerAllocBytesPerCycle),
 	result.StorageFsyncsPerCycle:     counted(result.StorageFsyncsPerCycle),
 	result.ServerRSSMBMax:            func(s result.GenerationSide) (float64, bool) { return s.RSSMB, s.RSSMB > 0 },
+	result.ServerGoroutinesMax:       func(s result.GenerationSide) (float64, bool) { return float64(s.Goroutines), s.Goroutines > 0 },
 }
 
 // enqueueFigure computes a percentile of enqueues.

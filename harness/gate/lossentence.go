@@ -17,6 +17,7 @@ var lossVerbs = map[string][2]string{
 	result.CycleLatencyMs + "_p50":   {"has", "times the median latency under open load of"},
 	result.CycleLatencyMs + "_p99":   {"has", "times the p99 latency under open load of"},
 	result.ServerRSSMBMax:            {"uses", "times the memory of"},
+	result.ServerGoroutinesMax:       {"has", "times the goroutines of"},
 	result.StorageFsyncsPerCycle:     {"makes", "times the fsyncs per cycle of"},
 	result.ServerAllocBytesPerCycle:  {"allocates", "times the bytes per cycle of"},
 	result.EnqueueLatencyMs + "_p50": {"has", "times the median latency of an enqueue of"},
