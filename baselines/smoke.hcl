@@ -1,5 +1,5 @@
-# Limits of scenarios/smoke.hcl, which runs in CI on shared machines: ratios to the baseline build, measured beside it, and figures far from what a
-# working build does on any host.
+# Limits of scenarios/smoke.hcl, which CI runs on shared machines. Ratios compare the build with the baseline build. Absolute limits are far from
+# the figures of any working host.
 
 baseline "smoke" {
   configuration = "ed4659f230ee"

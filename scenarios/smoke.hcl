@@ -39,7 +39,7 @@ scenario "smoke" {
 
   invariant "conserved" {}
 
-  # CI runs on shared machines. Speed is judged beside the baseline build, so that a neighbour does not make it red; what the host did is
-  # in the result all the same. The long scenarios are strict.
+  # CI runs on shared machines. A neighbour slows both builds alike and must not fail the run, so an unfit host is only a warning. The long
+  # scenarios are strict.
   validity { on_breach = "warn" }
 }

@@ -275,8 +275,8 @@ func (c *conductor) full() bool {
 	return c.options.Generations > 0 && len(c.duet.Generations) >= c.options.Generations
 }
 
-// look measures generations: as many as a look has, or until the next one would end later than the deadline. It says whether to go on: a side that
-// failed ends the duet.
+// look measures the generations of one look: PerLook of them, or as many as end before the deadline. It returns false if a side failed, which
+// ends the duet.
 func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, err error) {
 	first := len(c.duet.Generations)
 	for !c.full() {

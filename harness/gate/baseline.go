@@ -29,7 +29,7 @@ type Limit struct {
 	Point  string  // which point of a sweep it holds for; "" is each that has no limit of its own
 	// RelativeToPoint is the point whose figure Value is a multiple of; "" if Value is the limit itself.
 	RelativeToPoint string
-	// OfBaseline says that Value is a ratio to the figure of the baseline build, which was measured beside the run.
+	// OfBaseline reports that Value is a ratio to the baseline build's figure.
 	OfBaseline bool
 	// Workload is which of several workloads it holds for; "" is all of them together.
 	Workload string

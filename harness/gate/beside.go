@@ -23,10 +23,10 @@ type Beside struct {
 }
 
 const (
-	// keptAlpha is the probability with which a limit is said to be kept though the true ratio breaks it.
+	// keptAlpha is the false-pass rate of one limit: the true ratio breaks it, and its bound keeps it.
 	keptAlpha = 0.05
-	// brokenAlpha is the probability with which a build that is as good as the baseline build is said to be worse. A clean run of the smoke
-	// set judges some thirty ratios, and a broken limit takes an estimate beyond the limit besides.
+	// brokenAlpha bounds the false-alarm rate of one limit. A clean run of the smoke set judges some thirty ratios; a broken limit also needs an
+	// estimate beyond the limit.
 	brokenAlpha = 0.0005
 	// priorDegrees is what the table of noises is worth: as much as seven pairs of the run itself.
 	priorDegrees = 6

@@ -46,7 +46,7 @@ type Finding struct {
 	// Judged is false where the ledger does not balance, so that the figure means nothing, and of a ratio where no baseline build was measured.
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
-	// Inconclusive says of a limit that does not hold that the run does not tell whether it is kept.
+	// Inconclusive reports that chance may explain a broken limit.
 	Inconclusive bool   `json:"inconclusive,omitempty"`
 	Sentence     string `json:"sentence"`
 
@@ -76,7 +76,7 @@ func (f *Finding) OfWork() bool { return f.ofWork }
 func Check(b *Baselines, r *result.Result) Report { return CheckBeside(b, r, nil) }
 
 // CheckBeside is Check of a result beside which the baseline build was measured. Limits of_baseline are judged by the pairs of both, and counters by
-// the fixed work of both. Without beside, such limits are not judged, and a warning says so.
+// the fixed work of both. Without beside they are not judged, and the report has a warning.
 func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}

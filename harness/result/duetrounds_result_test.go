@@ -12,7 +12,7 @@ func generationOf(verdict Verdict, reasons ...string) Generation {
 	return Generation{Verdict: verdict, Reasons: reasons, Sides: [2]GenerationSide{side, side}}
 }
 
-// A side of a duet is judged as a run is: by the generations that count, and by what went wrong in the others.
+// The result of a side has a round for each generation that counts. The verdict reports failures of the other generations.
 func TestADuetsSideAsAResult(t *testing.T) {
 	d := &Duet{Scenario: "s", Generations: []Generation{generationOf(Pass), generationOf(Pass), generationOf(Invalid, "the host slept")}}
 	r := d.Result(1, "folder")

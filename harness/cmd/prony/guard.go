@@ -41,7 +41,7 @@ func guardCommand(args []string) *cobra.Command {
 	var f guardFlags
 	c := &cobra.Command{
 		Use:   "guard FILE...",
-		Short: "Measure scenarios beside the baseline build, and say what broke and why",
+		Short: "Measure scenarios beside the baseline build, and report regressions",
 		Long: `Measures every scenario of the files given, judges it, and ends with the verdict. It is for CI: what fails is named
 with the metric, its value, the limit, where the time went, and the command that measures that scenario alone.
 
@@ -91,7 +91,7 @@ func (f *guardFlags) check() error {
 	return nil
 }
 
-// guard measures and judges the scenarios of the files. named says that the folder of the limits was given.
+// guard measures and judges the scenarios of the files. named is true if the user gave the folder of the limits.
 func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (_ *result.Document, err error) {
 	if err := f.check(); err != nil {
 		return nil, err
