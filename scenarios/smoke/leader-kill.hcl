@@ -40,6 +40,11 @@ scenario "smoke-leader-kill" {
     because = "0 to 230 ms on a quiet host. Another node leads after an election, within 10 s on any host"
   }
 
+  limit "fault_level_ratio" {
+    min     = 0.1
+    because = "0.57 to 1.1 on quiet and busy hosts: the killed node still catches up, which costs the others CPU time. A tenth is a rate that does not come back"
+  }
+
   limit "cycles_per_s" {
     of_baseline = 0.4
     because     = "one round of each build, and how long the killed node catches up varies: it is shown beside the baseline build's, and breaks where the rate hardly comes back"
