@@ -24,6 +24,8 @@ const (
 	guardOpenPairs = 5
 	// guardGeneration is what a generation is expected to take, of three nodes at most.
 	guardGeneration = 6 * time.Second
+	// guardScenario is what each later scenario is expected to take. An undecided duet leaves them that time.
+	guardScenario = 14 * time.Second
 	// guardProfiled is how many generations take profiles after a loss, and guardProfiling what they take together.
 	guardProfiled  = 2
 	guardProfiling = 26 * time.Second
@@ -134,7 +136,7 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	}
 	profiled := *s
 	profiled.Captures = s.Profiled().Captures
-	look := &guardLook{measurer: m, verdict: result.Inconclusive}
+	look := &guardLook{measurer: m, later: place.Of - place.Number, verdict: result.Inconclusive}
 	o := duet.Options{
 		Out: m.options.Out, Command: m.options.Command, PerLook: guardPerLook, Looks: guardLooks, Closed: guardClosed, OpenPairs: guardOpenPairs,
 		Seed: uint64(time.Now().UnixNano()), Decided: look.decided, Profiled: look.profiled, ProfileLosses: true,
@@ -178,11 +180,12 @@ func (m *guardMeasurer) judge(d *result.Duet, last bool) gate.Report {
 // guardLook decides after each look at a duet whether more generations are needed.
 type guardLook struct {
 	measurer *guardMeasurer
+	later    int // scenarios that are measured after this one
 	verdict  result.Verdict
 }
 
 func (l *guardLook) decided(d *result.Duet, _ int) bool {
-	last := !l.measurer.guard.has(guardPerLook * guardGeneration)
+	last := !l.measurer.guard.hasLook(l.later)
 	judged := l.measurer.judge(d, last)
 	l.verdict = judged.Verdict
 	return last || !judged.Undecided()
@@ -191,7 +194,7 @@ func (l *guardLook) decided(d *result.Duet, _ int) bool {
 // profiled returns how many profiled generations a loss needs.
 func (l *guardLook) profiled(d *result.Duet) int {
 	l.verdict = l.measurer.judge(d, true).Verdict
-	if l.verdict != result.Regressed || !l.measurer.guard.has(guardProfiling) {
+	if l.verdict != result.Regressed || !l.measurer.guard.has(guardProfiling+time.Duration(l.later)*guardScenario) {
 		return 0
 	}
 	return guardProfiled

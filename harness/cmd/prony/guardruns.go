@@ -75,6 +75,11 @@ func (g *guard) has(length time.Duration) bool {
 	return g.within == 0 || g.took()+length <= g.within
 }
 
+// hasLook reports whether there is time for another look at a duet before so many later scenarios.
+func (g *guard) hasLook(later int) bool {
+	return g.has(guardPerLook*guardGeneration + time.Duration(later)*guardScenario)
+}
+
 func timeOver(ctx context.Context, err error) bool {
 	return err != nil && errors.Is(context.Cause(ctx), errTimeOver)
 }
