@@ -67,7 +67,7 @@ func TestARatioToTheBaselineBuild(t *testing.T) {
 	require.Len(t, slow.Reasons, 2)
 	assert.Contains(t, slow.Reasons[0], "cycles_per_s is 0.9 (0.882 to 0.918)")
 	assert.Contains(t, slow.Reasons[0], "of baseline 0123456, where the floor is 0.93: noise")
-	assert.Equal(t, "smoke: this build completes 0.9 (0.882 to 0.918) of the cycles of it, and takes 1.1 (1.08 to 1.12) times the server CPU time per cycle of baseline 0123456",
+	assert.Equal(t, "smoke: this build completes 0.9 (0.882 to 0.918) of the cycles of baseline 0123456, and takes 1.1 (1.08 to 1.12) times the server CPU time per cycle of it",
 		LossSentence(slow, nil))
 }
 

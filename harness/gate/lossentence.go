@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -42,11 +41,10 @@ func LossSentence(r Report, compared *result.Comparison) string {
 		}
 		return fmt.Sprintf("%s %s %s", verb[0], shownRatio(f.OfBaseline), verb[1])
 	}
-	parts := make([]string, 0, len(broken))
-	for _, f := range broken {
-		parts = append(parts, of(f))
+	text := fmt.Sprintf("%s: this build %s baseline %.7s", r.Scenario, of(broken[0]), broken[0].OfBaseline.Commit)
+	for _, f := range broken[1:] {
+		text += ", and " + of(f) + " it"
 	}
-	text := fmt.Sprintf("%s: this build %s baseline %.7s", r.Scenario, strings.Join(parts, " it, and "), broken[0].OfBaseline.Commit)
 	if where := lossIn(compared); where != "" {
 		text += "; " + where
 	}

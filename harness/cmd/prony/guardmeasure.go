@@ -72,7 +72,7 @@ func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place 
 	say(m.guard.stderr, "%s broke a limit, and is run once more with profiles", s.Name)
 	again, profiles, err := m.execute(ctx, profiled, &run.Place{Number: place.Number, Of: place.Of})
 	if timeOver(ctx, err) {
-		judged.NoProfiles = "the time for all scenarios was over before profiles were taken"
+		judged.NoProfiles = "the time limit ended the run with profiles"
 		return guardedRun{r, judged}, nil
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	}
 	profiled := *s
 	profiled.Captures = s.Profiled().Captures
-	look := &guardLook{measurer: m, later: place.Of - place.Number, verdict: result.Inconclusive}
+	look := &guardLook{measurer: m, later: place.Of - place.Number}
 	o := duet.Options{
 		Out: m.options.Out, Command: m.options.Command, PerLook: guardPerLook, Looks: guardLooks, Closed: guardClosed, OpenPairs: guardOpenPairs,
 		Seed: uint64(time.Now().UnixNano()), Decided: look.decided, Profiled: look.profiled, ProfileLosses: true,
@@ -181,20 +181,16 @@ func (m *guardMeasurer) judge(d *result.Duet, last bool) gate.Report {
 type guardLook struct {
 	measurer *guardMeasurer
 	later    int // scenarios that are measured after this one
-	verdict  result.Verdict
 }
 
 func (l *guardLook) decided(d *result.Duet, _ int) bool {
 	last := !l.measurer.guard.hasLook(l.later)
-	judged := l.measurer.judge(d, last)
-	l.verdict = judged.Verdict
-	return last || !judged.Undecided()
+	return last || !l.measurer.judge(d, last).Undecided()
 }
 
 // profiled returns how many profiled generations a loss needs.
 func (l *guardLook) profiled(d *result.Duet) int {
-	l.verdict = l.measurer.judge(d, true).Verdict
-	if l.verdict != result.Regressed || !l.measurer.guard.has(guardProfiling+time.Duration(l.later)*guardScenario) {
+	if l.measurer.judge(d, true).Verdict != result.Regressed || !l.measurer.guard.has(guardProfiling+time.Duration(l.later)*guardScenario) {
 		return 0
 	}
 	return guardProfiled
