@@ -10,7 +10,7 @@ import (
 )
 
 // ConditionWords says in one line of Markdown what was measured of hosts before the first round of their runs: fsync, the hop between two OS
-// threads, and CPU pressure. Figures of several runs are a range. What no run recorded is left out; "" if that is all.
+// threads, and CPU pressure. Several runs yield a range. Missing figures are omitted; "" without any.
 func ConditionWords(hosts ...result.Host) string {
 	var words []string
 	add := func(name, unit string, p50, p99 func(result.Host) float64) {

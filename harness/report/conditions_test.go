@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// What was measured of hosts is a range over their runs, and what was not recorded is left out.
+// Conditions of several runs are shown as a range; missing ones are omitted.
 func TestConditionWords(t *testing.T) {
 	assert.Empty(t, ConditionWords())
 	assert.Empty(t, ConditionWords(result.Host{FsyncMsP50: 1, FsyncMsMax: 2}), "a run of an older version")

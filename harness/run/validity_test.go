@@ -27,7 +27,7 @@ func checkObserved(t *testing.T, round *result.Round) {
 	assert.NotNil(t, round.Signals.ClockStepMs)
 	assert.GreaterOrEqual(t, round.Signals.Samples, 2)
 	if round.Profiled {
-		assert.Nil(t, round.Warmup, "a profiled round's rate is nobody's figure")
+		assert.Nil(t, round.Warmup, "profiled rounds are not judged")
 	}
 	require.Len(t, round.Processes, 2)
 	for i, name := range []string{"generator", "server"} {

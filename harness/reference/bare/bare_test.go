@@ -96,7 +96,7 @@ func TestMeasureRefusesAWrongConfiguration(t *testing.T) {
 	}
 }
 
-// Users who happen to type the name of the child's command are told that there is no such command.
+// The child's command is unknown without its environment variable.
 func TestIsChild(t *testing.T) {
 	assert.False(t, IsChild([]string{"prony", command}))
 	t.Setenv(roleEnv, asServer)
