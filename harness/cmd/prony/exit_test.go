@@ -43,6 +43,7 @@ var exits = map[string]outcomes{
 	"prony ratchet page":     {alone, "none.hcl", never},
 	"prony gate":             {alone, "nonsense", never},
 	"prony gate selftest":    {never, "--for -1s", "--for 1m --bank bank"},
+	"prony gate resample":    {never, "nowhere", never},
 	"prony doctor":           {never, "here", alone},
 	"prony check":            {"runs/one", "none", never},
 	"prony publish":          {never, "nowhere", "fit.hcl"},

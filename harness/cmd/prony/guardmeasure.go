@@ -155,7 +155,7 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	}
 	m.worked[duet.WorkKey(s)] = true
 	r := measured.Result(duet.Change, filepath.Base(folder))
-	judged := report.Guarded{Report: m.judge(measured, true), Folder: folder}
+	judged := report.Guarded{Report: gate.CheckDuet(m.guard.limits, measured, true), Folder: folder}
 	for _, g := range measured.Generations {
 		judged.Disturbances += len(g.Marks)
 	}
@@ -171,12 +171,6 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	return guardedRun{r, judged}, result.WriteComparison(folder, compared)
 }
 
-// judge judges a duet by the limits. last says that no more is measured.
-func (m *guardMeasurer) judge(d *result.Duet, last bool) gate.Report {
-	beside := &gate.Beside{Commit: m.base.build.Commit, Pairs: gate.PairsOf(d), Work: d.Work, Last: last}
-	return gate.CheckBeside(m.guard.limits, d.Result(duet.Change, ""), beside)
-}
-
 // guardLook decides after each look at a duet whether more generations are needed.
 type guardLook struct {
 	measurer *guardMeasurer
@@ -185,12 +179,12 @@ type guardLook struct {
 
 func (l *guardLook) decided(d *result.Duet, _ int) bool {
 	last := !l.measurer.guard.hasLook(l.later)
-	return last || !l.measurer.judge(d, last).Undecided()
+	return last || !gate.CheckDuet(l.measurer.guard.limits, d, last).Undecided()
 }
 
 // profiled returns how many profiled generations a loss needs.
 func (l *guardLook) profiled(d *result.Duet) int {
-	if l.measurer.judge(d, true).Verdict != result.Regressed || !l.measurer.guard.has(guardProfiling+time.Duration(l.later)*guardScenario) {
+	if gate.CheckDuet(l.measurer.guard.limits, d, true).Verdict != result.Regressed || !l.measurer.guard.has(guardProfiling+time.Duration(l.later)*guardScenario) {
 		return 0
 	}
 	return guardProfiled

@@ -35,10 +35,11 @@ func gateCommand(args []string) *cobra.Command {
 		Use:   "gate",
 		Short: "Examine the gate itself",
 		Long: `A gate that was never seen to fail is not trusted, and one that fails without cause is switched off. selftest
-measures how often this one does either.`,
-		Example: "  prony gate selftest --for 60m",
+measures how often prony compare does either, and resample how often prony guard fails without cause.`,
+		Example: `  prony gate selftest --for 60m
+  prony gate resample runs`,
 	}
-	c.AddCommand(selfTestCommand(args))
+	c.AddCommand(selfTestCommand(args), resampleCommand())
 	return c
 }
 

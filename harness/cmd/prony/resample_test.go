@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// storedGuard stores a short duet of the scenario tiny, whose change has a share of the base's rate.
+func storedGuard(t *testing.T, name string, rate float64) {
+	t.Helper()
+	folder := filepath.Join("runs", name)
+	d := &result.Duet{Version: result.DuetVersion, Scenario: "tiny"}
+	for n := range 2 {
+		g := result.Generation{Number: n + 1, Verdict: result.Pass}
+		for side, s := range []float64{1, 1 / rate} {
+			g.Sides[side] = result.GenerationSide{Cycles: 1000, ActiveS: s, ServerCPUNs: 1e6, Ledger: result.Ledger{Enqueued: 1000, Completed: 1000}}
+		}
+		d.Generations = append(d.Generations, g)
+	}
+	write(t, filepath.Join(folder, "keep"), "")
+	require.NoError(t, result.WriteDuet(folder, d))
+}
+
+func TestResampleDrawsFromStoredGuards(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", `
+baseline "tiny" {
+  floor "cycles_per_s" {
+    of_baseline = 0.9
+    because     = "noise"
+  }
+}
+`)
+	storedGuard(t, "1-compare-tiny", 1)
+	got := prony(t, "gate", "resample", "--sets", "20", "runs")
+	assert.Zero(t, got.code)
+	assert.Contains(t, got.stdout, "0 of 20 sets did not pass")
+
+	storedGuard(t, "2-compare-tiny", 0.5)
+	got = prony(t, "gate", "resample", "--sets", "20", "--json", "runs")
+	assert.Zero(t, got.code)
+	var r gate.Resampled
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &r))
+	assert.Positive(t, r.NotPassed)
+	assert.Equal(t, 4, r.Scenarios[0].Generations)
+
+	got = prony(t, "gate", "resample", "nowhere")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "nowhere has no run folder with a duet.json: name a folder that prony guard --out wrote to")
+	got = prony(t, "gate", "resample", "--sets", "0", "runs")
+	assert.Contains(t, got.stderr, "--sets is 0: use 1 to 100000")
+}
