@@ -28,6 +28,9 @@ const (
 	// brokenAlpha bounds the false-alarm rate of one limit. A clean run of the smoke set judges some thirty ratios; a broken limit also needs an
 	// estimate beyond the limit.
 	brokenAlpha = 0.0005
+	// brokenPairs is from how many pairs on a limit is broken while more can be measured: beside a loaded CPU single generations of identical
+	// builds differ by 15 %, and two of them may agree.
+	brokenPairs = 6
 	// priorDegrees is what the table of noises is worth: as much as seven pairs of the run itself.
 	priorDegrees = 6
 	// noiseElse is the noise of metrics that the table does not have.
@@ -37,7 +40,7 @@ const (
 // noiseOf is the standard deviation of the logarithm of a ratio of identical builds, from pair to pair. The figures are those of the noisier
 // scenarios on a quiet host with two shared CPUs: under a load that others put on the host it is larger, which the pairs themselves tell.
 var noiseOf = map[string]float64{
-	result.CyclesPerS: 0.03, result.ServerCPUUsPerCycle: 0.025, result.ClientCPUUsPerCycle: 0.025,
+	result.CyclesPerS: 0.03, result.ServerCPUUsPerCycle: 0.025, result.ClientCPUUsPerCycle: 0.025, result.CycleLatencyMs + "_p50": 0.2,
 }
 
 // PairsOf returns the pairs of a duet: one for each generation that counts.
@@ -125,7 +128,7 @@ func (r *ratioLimit) worse() bool {
 // judgeRatio judges a limit that is a ratio to the baseline build.
 //
 //   - It is kept where a break of it is excluded at the level of 95 %.
-//   - It is broken where the estimate is beyond it, and chance does not explain a loss at all at the level of 99.95 %.
+//   - It is broken where the estimate is beyond it, and chance does not explain a loss at all at the level of 99.95 %, from brokenPairs pairs on.
 //   - Otherwise more pairs are needed. After the last one the estimate decides that it is kept; an estimate beyond the limit that chance may
 //     explain is inconclusive.
 func judgeRatio(l Limit, beside *Beside) Finding {
@@ -150,7 +153,7 @@ func judgeRatio(l Limit, beside *Beside) Finding {
 	switch {
 	case r.kept():
 		f.OK, f.Sentence = true, says
-	case !r.holds() && r.worse():
+	case !r.holds() && r.worse() && (beside.Last || r.ratio.N >= brokenPairs):
 		f.Sentence = says + ": " + l.Because
 	case !beside.Last:
 		f.Inconclusive, f.undecided = true, true

@@ -61,6 +61,8 @@ func TestARatioToTheBaselineBuild(t *testing.T) {
 
 	slow := besideOf(t, exactly(2, 0.9, 1.1), false)
 	assert.True(t, slow.Undecided(), "two pairs that agree are not certain")
+	assert.True(t, besideOf(t, exactly(5, 0.5, 2), false).Undecided(), "a few may agree by chance")
+	assert.Equal(t, result.Regressed, besideOf(t, exactly(5, 0.5, 2), true).Verdict, "the last look decides")
 	slow = besideOf(t, exactly(6, 0.9, 1.1), false)
 	assert.Equal(t, result.Regressed, slow.Verdict)
 	assert.False(t, slow.Undecided())
