@@ -18,7 +18,7 @@ import (
 //     primaries bounds the probability of a false alarm in one look by what the look may spend, and the looks together spend policy.Alpha.
 //   - A primary is the same if the one-sided upper 95 % bound of its loss is below its margin.
 //
-// The verdict is regressed if a primary, or a counter from fixed work, is; pass if all primaries are the same or improved; otherwise
+// The verdict is regressed if a primary, or a counter from fixed work, is; pass if all primaries but those of AlarmOnly are the same or improved; otherwise
 // inconclusive, and more generations are needed: Decided is false until the last look. Before the last look there is no pass while a loss
 // above policy.Least is suspected at the level of 10 %: such a duet goes on.
 //
@@ -34,7 +34,7 @@ func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 		return c
 	}
 	conditions(c, d)
-	j := &duetJudgement{c: c, policy: policy, look: look}
+	j := &duetJudgement{c: c, policy: policy, look: look, tolerated: map[string]bool{}}
 	j.count(d)
 	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
 		return c
@@ -60,6 +60,8 @@ type duetJudgement struct {
 	// generations are those that count.
 	generations []result.Generation
 	suspected   bool // a primary's loss may be above the least
+	// tolerated are the metrics of alarms that did not sound, though a loss is not excluded.
+	tolerated map[string]bool
 }
 
 // fail adds a reason for a verdict.
@@ -134,7 +136,7 @@ func (j *duetJudgement) verdict() {
 		}
 	}
 	for _, d := range c.Metrics {
-		if d.Outcome == result.Unclear && c.Verdict != result.Regressed {
+		if d.Outcome == result.Unclear && !j.tolerated[d.Metric] && c.Verdict != result.Regressed {
 			fail(c, result.Inconclusive, d.Metric+" "+d.Because)
 		}
 	}

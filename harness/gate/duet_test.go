@@ -85,6 +85,22 @@ func TestReasonsForARegressionAreTheLosses(t *testing.T) {
 	assert.Contains(t, c.Reasons[0], "server_cpu_us_per_cycle")
 }
 
+// The p99 of identical builds is so noisy that a pass cannot exclude a loss of it. A certain loss is called all the same.
+func TestANoisyP99DoesNotKeepADuetFromPassing(t *testing.T) {
+	noisy := quietHost
+	noisy.p99 = 3
+	c := judged(simulated(seeded(2), 15, noisy, losses{}), 1)
+	require.Equal(t, result.Pass, c.Verdict, c.Reasons)
+	p99 := metricOf(t, c, "cycle_latency_ms_p99")
+	assert.Equal(t, result.Unclear, p99.Outcome)
+	assert.Contains(t, p99.Because, "which a pass does not exclude for this figure")
+	assert.Equal(t, result.Regressed, judged(simulated(seeded(2), 15, quietHost, losses{p99: 0.9}), 1).Verdict)
+
+	one := simulated(seeded(2), 15, quietHost, losses{})
+	one.Generations[3].Sides[1].Open = nil
+	assert.NotEqual(t, result.Pass, judged(one, 1).Verdict, "a figure that one side lacks is not noise")
+}
+
 func TestDuetNamesAGain(t *testing.T) {
 	c := judged(simulated(seeded(3), 15, quietHost, losses{server: -0.1, rate: -0.1}), 1)
 	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)

@@ -183,7 +183,7 @@ func (j *duetJudgement) conclude(judged []judgedPrimary) {
 		l.Estimate, l.StdErr, l.Level = p.lossOf(p.mean.Center), p.mean.StdErr, steps[i].Level
 		l.Low, l.High = p.lossOf(p.mean.Lower(l.Level)), p.lossOf(p.mean.Upper(passAlpha))
 		d.Detectable = p.lossOf(p.mean.DetectableAbove(p.logOf(j.policy.Least), l.Level))
-		j.suspected = j.suspected || losses[i] <= suspectAlpha
+		j.suspected = j.suspected || !p.AlarmOnly && losses[i] <= suspectAlpha
 		if l.Estimate > 0 {
 			d.Because = fmt.Sprintf("is worse by %s", percent(l.Estimate))
 		} else {
@@ -199,6 +199,10 @@ func (j *duetJudgement) conclude(judged []judgedPrimary) {
 		case l.High < p.Margin:
 			d.Outcome = result.Same
 			d.Because += fmt.Sprintf(": a loss of %s or more is excluded", percent(l.High))
+		case p.AlarmOnly:
+			d.Outcome = result.Unclear
+			d.Because += fmt.Sprintf(": the loss may be %s, which a pass does not exclude for this figure; it is not %s for sure", percent(l.High), percent(j.policy.Least))
+			j.tolerated[d.Metric] = true
 		default:
 			d.Outcome = result.Unclear
 			d.Because += fmt.Sprintf(": the loss may be %s, and a pass excludes %s; it is not %s for sure", percent(l.High), render.Percent(p.Margin), percent(j.policy.Least))
