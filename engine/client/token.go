@@ -18,13 +18,18 @@ const TokenBytesMax = 4 << 10
 // may be passed as it is. Dial fails if the rest cannot be a secret (ParseToken). Dial refuses to send a secret unencrypted to another
 // host, unless WithPlaintextToken says so.
 func WithToken(secret string) grpc.DialOption {
-	return tokenOption{secret: func() (string, error) { return ParseToken(secret) }}
+	return tokenOption{name: "WithToken", secret: func() (string, error) { return ParseToken(secret) }}
 }
 
 // WithTokenFile is WithToken with the secret in a file, such as the admin.token in a server's data folder. Dial reads the file once
 // (ReadToken) and fails if it cannot.
 func WithTokenFile(path string) grpc.DialOption {
-	return tokenOption{secret: func() (string, error) { return ReadToken(path) }}
+	return tokenOption{name: "WithTokenFile", secret: func() (string, error) {
+		if path == "" {
+			return "", errors.New("the path is empty: pass the path of the file that has the secret, or leave out the option if the server asks for no token")
+		}
+		return ReadToken(path)
+	}}
 }
 
 // WithPlaintextToken lets the access token go to another host without TLS, where anyone on the network path can read it.
@@ -80,6 +85,7 @@ func ReadToken(path string) (string, error) {
 type tokenOption struct {
 	grpc.EmptyDialOption
 
+	name   string // of the option, for errors
 	secret func() (string, error)
 }
 
@@ -99,7 +105,7 @@ func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption,
 		if t, ok := o.(tokenOption); ok {
 			secret, err := t.secret()
 			if err != nil {
-				return nil, fmt.Errorf("dial %s: %w: %w", addresses, ErrInvalidArgument, err)
+				return nil, fmt.Errorf("dial %s: %w: %s: %w", addresses, ErrInvalidArgument, t.name, err)
 			}
 			o = secretOption{secret: secret}
 		}

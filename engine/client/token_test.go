@@ -68,20 +68,20 @@ func TestDialRefusesWhatIsNoToken(t *testing.T) {
 		token grpc.DialOption
 		says  string
 	}{
-		{client.WithToken(""), "the access token is empty: pass the secret as the server gave it"},
-		{client.WithToken(" \n"), "the access token is empty: pass the secret as the server gave it"},
-		{client.WithToken("hidden words"), `the access token has the character ' ' at byte 6: only printable ASCII without spaces can be sent; pass the secret as the server gave it`},
-		{client.WithToken("hidden\x00"), `the access token has the character '\x00' at byte 6`},
-		{client.WithToken("hiddén"), `the access token has the character 'é' at byte 4`},
-		{client.WithToken("hidde\xff"), `the access token has the character '�' at byte 5`},
-		{client.WithToken(strings.Repeat("x", client.TokenBytesMax+1)), "the access token has 4097 bytes, more than 4096: pass the secret as the server gave it"},
-		{client.WithTokenFile(two), two + `: the access token has the character '\n' at byte 6`},
-		{client.WithTokenFile(empty), empty + ": the access token is empty"},
-		{client.WithTokenFile(large), "read the access token: " + large + " has more than 4096 bytes: name the file that has the secret and nothing else"},
-		{client.WithTokenFile(missing), "read the access token: stat " + missing + ": no such file or directory"},
-		{client.WithTokenFile(""), "read the access token: stat : no such file or directory"},
-		{client.WithTokenFile(dir), "read the access token: " + dir + " is not a regular file: name the file that has the secret"},
-		{client.WithTokenFile(pipe), "read the access token: " + pipe + " is not a regular file"},
+		{client.WithToken(""), "WithToken: the access token is empty: pass the secret as the server gave it"},
+		{client.WithToken(" \n"), "WithToken: the access token is empty: pass the secret as the server gave it"},
+		{client.WithToken("hidden words"), `WithToken: the access token has the character ' ' at byte 6: only printable ASCII without spaces can be sent; pass the secret as the server gave it`},
+		{client.WithToken("hidden\x00"), `WithToken: the access token has the character '\x00' at byte 6`},
+		{client.WithToken("hiddén"), `WithToken: the access token has the character 'é' at byte 4`},
+		{client.WithToken("hidde\xff"), `WithToken: the access token has the character '�' at byte 5`},
+		{client.WithToken(strings.Repeat("x", client.TokenBytesMax+1)), "WithToken: the access token has 4097 bytes, more than 4096: pass the secret as the server gave it"},
+		{client.WithTokenFile(two), "WithTokenFile: " + two + `: the access token has the character '\n' at byte 6`},
+		{client.WithTokenFile(empty), "WithTokenFile: " + empty + ": the access token is empty"},
+		{client.WithTokenFile(large), "WithTokenFile: read the access token: " + large + " has more than 4096 bytes: name the file that has the secret and nothing else"},
+		{client.WithTokenFile(missing), "WithTokenFile: read the access token: stat " + missing + ": no such file or directory"},
+		{client.WithTokenFile(""), "WithTokenFile: the path is empty: pass the path of the file that has the secret, or leave out the option if the server asks for no token"},
+		{client.WithTokenFile(dir), "WithTokenFile: read the access token: " + dir + " is not a regular file: name the file that has the secret"},
+		{client.WithTokenFile(pipe), "WithTokenFile: read the access token: " + pipe + " is not a regular file"},
 	} {
 		_, err := client.Dial("127.0.0.1:7070", c.token)
 		_, adminErr := client.DialAdmin("127.0.0.1:7071", c.token)
