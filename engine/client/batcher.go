@@ -389,8 +389,8 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call. A call that was sent ends with err, or with an unknown outcome if the link was only closed. A call that
-// was not sent ends with an error that says that nothing was done.
+// fail ends every call. The outcome of a call that was sent is unknown, unless err says that nothing was done. A call that was not
+// sent ends with an error that says that nothing was done.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -404,7 +404,7 @@ func (b *batcher[T]) fail(err error) {
 	b.encoding.Unlock()
 	signal.Send(b.wake)
 	finish(waiting, undone(err))
-	if errors.Is(err, ErrClosed) {
+	if !isUndone(err) {
 		err = unknownOutcome(err)
 	}
 	for _, f := range frames {

@@ -14,17 +14,17 @@
 // its way go out together in the next frame. Client.API has the unary calls, and a UnaryWorker works with them; DialAdmin connects to the
 // admin listener.
 //
-// A client that was given several addresses follows a cluster. Its sessions keep a stream to each node that leads a shard; unary
-// calls go to any node. After a refusal because another node leads, and after a broken connection, the client sends a call again if
-// nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. The comments of Producer and Worker
-// list the calls that can be repeated.
+// A session reconnects for as long as it is open, to one server as to a cluster. In a cluster it keeps a stream to each node that leads a
+// shard, and unary calls go to any node. After a broken connection, and after a refusal because a server stops or another node leads, the
+// client sends a call again if nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. The comments
+// of Producer and Worker list the calls that can be repeated.
 //
 // All types are safe for concurrent use, except where their comments say otherwise. Close a session before its client: the calls of
 // the session that are under way then end in order.
 //
 // A nil error means that the server has confirmed the call. The other outcomes are an Error, with which the server refused an item
 // and nothing was done; ErrUnavailable, after which nothing was done either; and ErrUnknownOutcome, after which the call may or may
-// not have taken effect. The errors of unary calls have a gRPC status instead.
+// not have taken effect. The errors of unary calls have a gRPC status instead, and are ErrUnavailable if no server executed the call.
 package client
 
 import (
@@ -68,7 +68,6 @@ const peersMax = 64
 type Client struct {
 	options  []grpc.DialOption // as the caller gave them, with the secrets of access tokens
 	retryMax time.Duration
-	follows  bool // the caller gave several addresses, or asked for retries
 	timing   timing
 	keys     bool // sessions give tasks without a key one of their own
 	seeds    []string
@@ -76,7 +75,7 @@ type Client struct {
 	once     queuepb.QueueServiceClient // tries each node once
 	routing  routing
 
-	only atomic.Pointer[peer] // where all unary calls go while there is one address and no cluster
+	only atomic.Pointer[peer] // where all unary calls go while there is one address and no cluster is known
 	last atomic.Pointer[peer] // that answered a unary call
 
 	mu     sync.Mutex
@@ -100,7 +99,7 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	for _, o := range options {
 		switch o := o.(type) {
 		case retryOption:
-			c.retryMax, c.follows = o.max, true
+			c.retryMax = o.max
 		case keysOption:
 			c.keys = true
 		case timingOption:
@@ -108,7 +107,10 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 		}
 	}
 	for _, address := range strings.Split(addresses, ",") {
-		if address = strings.TrimSpace(address); !slices.Contains(c.seeds, address) {
+		if address = strings.TrimSpace(address); address == "" {
+			return nil, fmt.Errorf("dial %q: %w: an address is empty: pass host:port or unix:/path", addresses, ErrInvalidArgument)
+		}
+		if !slices.Contains(c.seeds, address) {
 			c.seeds = append(c.seeds, address)
 		}
 	}
@@ -120,8 +122,7 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	c.follows = c.follows || len(c.seeds) > 1
-	if !c.follows {
+	if len(c.seeds) == 1 {
 		c.only.Store(c.peers[0])
 	}
 	c.api = queuepb.NewQueueServiceClient(&unary{client: c, most: c.retryMax})
@@ -131,7 +132,7 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	return c, nil
 }
 
-// API returns the unary calls. With several addresses a call goes to one node, and to another one if that node can't be reached,
+// API returns the unary calls. A call goes to one node. It is sent again, in a cluster to another node, if that node can't be reached,
 // refuses the call because it does not lead, or breaks the connection during a call that only reads or can be repeated: an enqueue of
 // tasks that all have a key. That goes on until the call's context or the time of WithRetryMax ends. A call that may have taken effect
 // and can't be repeated fails with the error of the connection.
@@ -142,6 +143,7 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	peers := c.peers
 	c.peers, c.closed = nil, true
+	c.only.Store(nil)
 	c.mu.Unlock()
 	var errs []error
 	for _, p := range peers {
@@ -150,6 +152,12 @@ func (c *Client) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func (c *Client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // connect returns a connection to one address.

@@ -56,10 +56,6 @@ func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 		default:
 			one = unknownOutcome(errNoAnswer)
 		}
-		if e.producer.links.alone { // the session is over, or the refusal is final
-			e.errs[place] = one
-			continue
-		}
 		e.note(place, one, e.tasks[place].Key != "")
 	}
 }

@@ -27,16 +27,16 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-func dial(t testing.TB, address string) *client.Client {
+func dial(t testing.TB, address string, options ...grpc.DialOption) *client.Client {
 	t.Helper()
-	c, err := client.Dial(address)
+	c, err := client.Dial(address, options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
 }
 
 // realServer returns a client of a node, and a function that stops the node, which may be called once more.
-func realServer(t *testing.T) (*client.Client, func()) {
+func realServer(t *testing.T, options ...grpc.DialOption) (*client.Client, func()) {
 	t.Helper()
 	n, err := node.Open(node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func realServer(t *testing.T) (*client.Client, func()) {
 		require.NoError(t, n.Shutdown(ctx))
 	})
 	t.Cleanup(stop)
-	return dial(t, n.Addresses()[0]), stop
+	return dial(t, n.Addresses()[0], options...), stop
 }
 
 type (

@@ -23,8 +23,8 @@ type linked interface {
 	reason() error          // why, then
 }
 
-// follower keeps the links of a session: one to each node that leads. One goroutine, the keeper, changes them. With a server that is
-// in no cluster there is one link and no keeper, and the session ends with the link.
+// follower keeps the links of a session: one to each node that leads, or one to a server that is in no cluster. One goroutine, the keeper,
+// changes them: it opens a link again for as long as the session is open.
 type follower[L linked] struct {
 	client *Client
 	ctx    context.Context // the session's
@@ -37,7 +37,6 @@ type follower[L linked] struct {
 	starved func(error)
 	// ended is called when the session ends without having been closed. May be nil.
 	ended func(error)
-	alone bool // the server is in no cluster
 
 	links  atomic.Pointer[[]L] // where calls go; the list is not changed
 	turn   atomic.Uint32
@@ -45,6 +44,7 @@ type follower[L linked] struct {
 	stop   chan struct{} // closed when the session is closed
 	failed chan struct{} // closed when the session ends without having been closed
 	over   chan struct{} // closed when the session has ended
+	tried  chan struct{} // closed at the keeper's first error
 	once   sync.Once
 
 	mu      sync.Mutex
@@ -53,6 +53,7 @@ type follower[L linked] struct {
 	err     error         // why the session ended; set before over is closed
 
 	// The keeper's.
+	unwatch   func() // ends the watch of the routes; nil without one
 	leaving   []L
 	opening   []leader
 	opened    chan opened[L]
@@ -73,7 +74,7 @@ type opened[L linked] struct {
 func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 	f := &follower[L]{
 		client: c, wake: make(chan struct{}, 1), stop: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
-		changed: make(chan struct{}), opened: make(chan opened[L]),
+		tried: make(chan struct{}), changed: make(chan struct{}), opened: make(chan opened[L]),
 	}
 	f.pace.of = &c.timing
 	f.ctx, f.cancel = context.WithCancel(ctx)
@@ -81,27 +82,12 @@ func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 	return f
 }
 
-// start opens the first links. It returns an error if none opened within the retry time.
+// start opens the first links. It returns an error if none opened within the retry time, and at least one try failed.
 func (f *follower[L]) start() error {
-	t, err := f.routes()
-	if err != nil {
-		f.cancel()
-		return err
-	}
-	if f.alone = t.alone && !f.client.follows; f.alone {
-		all := t.nodes()
-		l, err := f.open(f.ctx, all[0], all[:1])
-		if err != nil {
-			f.cancel()
-			return err
-		}
-		f.links.Store(&[]L{l})
-		return nil
-	}
-	f.client.only.Store(nil)
 	go f.keep()
 	first := time.NewTimer(f.client.retryMax)
 	defer first.Stop()
+	var tried <-chan struct{} // nil within the retry time
 	for {
 		links, changed := f.current()
 		if len(links) > 0 {
@@ -116,28 +102,14 @@ func (f *follower[L]) start() error {
 			}
 			return err
 		case <-first.C:
+			tried = f.tried
+		case <-tried:
 			err := fmt.Errorf("%w for %v: %w", ErrUnavailable, f.client.retryMax, f.problem())
 			f.cancel()
 			<-f.over
 			return err
 		}
 	}
-}
-
-// routes asks for the routes the first time. A client that does not follow gets the answer or error of its one address; a refusal is
-// left to the stream.
-func (f *follower[L]) routes() (*table, error) {
-	if t, _ := f.client.routing.current(); t != nil {
-		return t, nil
-	}
-	if f.client.follows {
-		return &table{}, nil // the keeper asks, and goes on asking
-	}
-	t, err := f.client.routing.ask(f.ctx)
-	if err != nil && isFinal(err) {
-		return &table{alone: true, leaders: []leader{{address: f.client.seeds[0]}}}, nil
-	}
-	return t, err
 }
 
 func (f *follower[L]) current() ([]L, <-chan struct{}) {
@@ -182,12 +154,7 @@ func (f *follower[L]) toward(address string) (l L, ok bool) {
 }
 
 // linkEnded tells the keeper that a link has ended.
-func (f *follower[L]) linkEnded() {
-	if f.alone {
-		f.cancel()
-	}
-	signal.Send(f.wake)
-}
+func (f *follower[L]) linkEnded() { signal.Send(f.wake) }
 
 // publish changes where calls go.
 func (f *follower[L]) publish(links []L) {
@@ -222,8 +189,14 @@ func (f *follower[L]) why() error {
 
 // keep is the keeper: it returns when the session ends.
 func (f *follower[L]) keep() {
-	unfollow := f.client.routing.follow()
-	defer unfollow()
+	if len(f.client.seeds) > 1 {
+		f.unwatch = f.client.routing.follow()
+	}
+	defer func() {
+		if f.unwatch != nil {
+			f.unwatch()
+		}
+	}()
 	var end error
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -237,7 +210,7 @@ func (f *follower[L]) keep() {
 		wait.Reset(next)
 		select {
 		case <-f.ctx.Done():
-			end = unknownOutcome(f.ctx.Err())
+			end = fmt.Errorf("the session's context has ended: %w", f.ctx.Err())
 		case <-f.stop:
 			end = ErrClosed
 		case <-f.wake:
@@ -254,19 +227,12 @@ func (f *follower[L]) keep() {
 // close ends the session once the calls under way have ended; when ctx ends first, at once.
 func (f *follower[L]) close(ctx context.Context) error {
 	f.markClosing()
-	over := (<-chan struct{})(f.over)
-	if f.alone {
-		l := (*f.links.Load())[0]
-		l.leave()
-		over = l.ended()
-	}
-	defer f.cancel()
 	select {
-	case <-over:
+	case <-f.over:
 		return nil
 	case <-ctx.Done():
 		f.cancel()
-		<-over
+		<-f.over
 		return fmt.Errorf("close the session: %w", ctx.Err())
 	}
 }
@@ -275,13 +241,7 @@ func (f *follower[L]) close(ctx context.Context) error {
 func (f *follower[L]) markClosing() { f.once.Do(func() { close(f.stop) }) }
 
 // broke reports whether a session that has ended was not closed.
-func (f *follower[L]) broke() bool {
-	err := f.why()
-	if f.alone {
-		err = (*f.links.Load())[0].reason()
-	}
-	return !errors.Is(err, ErrClosed)
-}
+func (f *follower[L]) broke() bool { return !errors.Is(f.why(), ErrClosed) }
 
 // finish ends the session: after the calls under way if it was closed, and at once otherwise.
 func (f *follower[L]) finish(end error) {
@@ -317,6 +277,9 @@ func (f *follower[L]) finish(end error) {
 // maintain removes ended links and opens missing ones. It returns after what time to call it again at the latest. An error ends the
 // session.
 func (f *follower[L]) maintain() (time.Duration, error) {
+	if f.client.isClosed() {
+		return 0, errors.New("the client was closed before the session")
+	}
 	f.leaving = slices.DeleteFunc(f.leaving, func(l L) bool { return hasEnded(l) })
 	links := slices.Clone(*f.links.Load())
 	var fatal error
@@ -363,11 +326,17 @@ func (f *follower[L]) maintainLinks(links []L) time.Duration {
 	t, _ := f.client.routing.current()
 	if f.stale || t == nil || !t.complete() {
 		asked, err := f.client.routing.ask(f.ctx)
+		if err != nil && isFinal(err) && len(f.client.seeds) == 1 { // the stream says whether the session is refused too
+			asked, err = &table{alone: true, leaders: []leader{{address: f.client.seeds[0]}}}, nil
+		}
 		if err != nil {
 			f.noteError(err)
 			return max(time.Millisecond, time.Until(f.notBefore))
 		}
 		t, f.stale = asked, false
+	}
+	if !t.alone && f.unwatch == nil { // a server that is in no cluster has no other routes
+		f.unwatch = f.client.routing.follow()
 	}
 	all := t.nodes()
 	if t.complete() {
@@ -437,6 +406,9 @@ func (f *follower[L]) take(o opened[L]) {
 // growing pauses otherwise.
 func (f *follower[L]) noteError(err error) {
 	f.mu.Lock()
+	if f.lastErr == nil {
+		close(f.tried)
+	}
 	f.lastErr = err
 	f.mu.Unlock()
 	now := time.Now()

@@ -51,7 +51,7 @@ func (l *link[T]) start(receive func() error, ended func()) {
 			err = l.stream.CloseSend()
 		}
 		if err != nil {
-			l.batcher.fail(unknownOutcome(err))
+			l.batcher.fail(err)
 			l.cancel()
 		}
 	}()

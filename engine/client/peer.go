@@ -16,6 +16,7 @@ type peer struct {
 	conn    *grpc.ClientConn
 	api     queuepb.QueueServiceClient
 	seed    bool
+	alone   []*peer      // the peer itself
 	inUse   atomic.Int32 // by links and calls
 }
 
@@ -37,6 +38,7 @@ func (c *Client) peer(address string) (*peer, error) {
 		return nil, err
 	}
 	p := &peer{address: address, conn: conn, api: queuepb.NewQueueServiceClient(conn), seed: slices.Contains(c.seeds, address)}
+	p.alone = []*peer{p}
 	c.peers = append(c.peers, p)
 	return p, nil
 }

@@ -22,7 +22,7 @@ const produceFramesMax = 4
 // Producer is a session that enqueues over a stream; in a cluster over one to each node that leads, a call to each in
 // turn. It is safe for concurrent use.
 //
-// In a cluster a task that was not stored, since a node did not lead or could not be reached, is sent again until the
+// A task that was not stored, since the server stopped, did not lead or could not be reached, is sent again until the
 // call's context or the time of WithRetryMax ends. So is a task with a Key when the outcome of a try is unknown: it is
 // stored once, within the server's window of keys. A task without a Key is not: see WithIdempotency.
 //
@@ -41,8 +41,8 @@ type Producer struct {
 // produceLink is one stream of a producer session.
 type produceLink = link[Task]
 
-// Producer opens a session for one tenant ("" means "default"). ctx bounds the session's life. In a cluster it waits for
-// a node that leads, for as long as WithRetryMax says.
+// Producer opens a session for one tenant ("" means "default"). ctx bounds the session's life. It waits for the server,
+// or for a node that leads, for as long as WithRetryMax says.
 func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error) {
 	p := &Producer{client: c, tenant: tenant, links: newFollower[*produceLink](ctx, c)}
 	if c.keys {

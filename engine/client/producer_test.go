@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -88,7 +89,7 @@ func TestProducerCallsUnderWayEndWhenTheServerGoes(t *testing.T) {
 	ctx := bounded(t)
 	g := newGated()
 	f := &fake{produce: g.play}
-	p, err := f.serve(t).Producer(ctx, "")
+	p, err := dial(t, f.listen(t), client.WithRetryMax(time.Second)).Producer(ctx, "")
 	require.NoError(t, err)
 	failed := make(chan error, callers)
 	for range callers {
@@ -99,12 +100,21 @@ func TestProducerCallsUnderWayEndWhenTheServerGoes(t *testing.T) {
 	}
 	<-g.frames
 	f.grpc.Stop()
+	unknown := 0
 	for range callers {
-		require.ErrorIs(t, <-failed, client.ErrUnknownOutcome)
+		err := <-failed
+		if errors.Is(err, client.ErrUnknownOutcome) {
+			unknown++
+			require.NotErrorIs(t, err, client.ErrUnavailable)
+		} else {
+			require.ErrorIs(t, err, client.ErrUnavailable, "it waited for its turn")
+		}
 	}
+	require.Positive(t, unknown)
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
-	require.Error(t, err)
-	require.NoError(t, p.Close(ctx), "a broken session can be closed")
+	require.ErrorIs(t, err, client.ErrUnavailable)
+	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "it was never sent")
+	require.NoError(t, p.Close(ctx), "a session without a server can be closed")
 }
 
 func TestACallThatGivesUpHasAnUnknownOutcomeAndTheProducerLivesOn(t *testing.T) {
@@ -235,17 +245,42 @@ func TestFramesStayBelowTheServersLimit(t *testing.T) {
 
 func TestASessionWithoutAServerFails(t *testing.T) {
 	ctx := bounded(t)
-	c := dial(t, "unix:"+t.TempDir()+"/nobody")
-	if p, err := c.Producer(ctx, ""); err == nil {
-		_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
-		require.Error(t, err)
-		require.NoError(t, p.Close(ctx))
+	for _, most := range []time.Duration{0, 50 * time.Millisecond} {
+		c := dial(t, "unix:"+t.TempDir()+"/nobody", client.WithRetryMax(most))
+		_, err := c.Producer(ctx, "")
+		require.ErrorIs(t, err, client.ErrUnavailable)
+		require.ErrorContains(t, err, "no such file", "it was tried")
+		_, err = c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 1})
+		require.ErrorIs(t, err, client.ErrUnavailable)
 	}
-	if w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 1}); err == nil {
-		_, err = w.Receive(ctx)
-		require.Error(t, err)
-		require.NoError(t, w.Close(ctx))
-	}
+}
+
+// A client that tries each call once opens a session with a server that is there.
+func TestASessionOpensWithoutRetries(t *testing.T) {
+	ctx := bounded(t)
+	g := newGated()
+	close(g.gate)
+	p, err := dial(t, (&fake{produce: g.play}).listen(t), client.WithRetryMax(0)).Producer(ctx, "")
+	require.NoError(t, err)
+	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("p")})
+	require.NoError(t, err)
+	require.NoError(t, p.Close(ctx))
+}
+
+// A session that is left open ends with its client, and its calls do not wait for a server.
+func TestASessionEndsWithItsClient(t *testing.T) {
+	ctx := bounded(t)
+	c, _ := realServer(t)
+	p, err := c.Producer(ctx, "")
+	require.NoError(t, err)
+	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	_, err = w.Receive(ctx)
+	require.ErrorContains(t, err, "the client was closed")
+	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
+	require.ErrorContains(t, err, "the client was closed")
+	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "it was never sent")
 }
 
 func TestTheSessionsContextEndsIt(t *testing.T) {
@@ -260,7 +295,7 @@ func TestTheSessionsContextEndsIt(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	_, err = w.Receive(ctx)
-	require.ErrorIs(t, err, client.ErrUnknownOutcome)
+	require.ErrorIs(t, err, context.Canceled)
 	require.Eventually(t, func() bool {
 		_, err := p.Enqueue(ctx, client.Task{Queue: "other"})
 		return err != nil

@@ -108,12 +108,17 @@ func (r *retries) trying() []int {
 	return places
 }
 
-// giveUp gives each open item an outcome.
+// giveUp gives each open item an outcome: ErrUnknownOutcome if a try may have taken effect, and ErrUnavailable otherwise, but never both.
+// why must be neither.
 func (r *retries) giveUp(why error) {
 	refused, doubtful := why, why
 	if r.cause != nil {
-		refused = fmt.Errorf("%w, last: %w", why, r.cause)
-		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error()) // without %w: a refusal of the last try does not mean that the item was refused
+		// Without %w: the last try was of one item, and perhaps the only one that was refused.
+		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error())
+		refused = doubtful
+		if !errors.Is(r.cause, ErrUnknownOutcome) {
+			refused = fmt.Errorf("%w, last: %w", why, r.cause)
+		}
 	}
 	for _, i := range r.open {
 		if r.unsure[i] {
@@ -125,9 +130,10 @@ func (r *retries) giveUp(why error) {
 	r.open = nil
 }
 
-// result returns the result of a batch: an error of the whole call, or an error for each item that failed, or nil.
+// result returns the result of a batch: an error of the whole call, or an error for each item that failed, or nil. An error of the whole
+// call holds for each item: all outcomes are unknown, or nothing was done.
 func (r *retries) result() (errs []error, err error) {
-	failed := 0
+	failed, unknown := 0, 0
 	for _, e := range r.errs {
 		var refused *Error
 		if e == nil || errors.As(e, &refused) {
@@ -135,8 +141,11 @@ func (r *retries) result() (errs []error, err error) {
 		}
 		err = e
 		failed++
+		if errors.Is(e, ErrUnknownOutcome) {
+			unknown++
+		}
 	}
-	if failed == len(r.errs) {
+	if failed == len(r.errs) && (unknown == 0 || unknown == failed) {
 		return nil, err
 	}
 	if slices.ContainsFunc(r.errs, func(e error) bool { return e != nil }) {
@@ -165,7 +174,7 @@ func (p *tries[L]) wait(ctx context.Context) error {
 		links, changed := p.links.current()
 		left := time.Until(p.deadline)
 		if left <= 0 {
-			return fmt.Errorf("tried for %v: %w", p.links.client.retryMax, p.links.problem())
+			return fmt.Errorf("tried for %v: %s", p.links.client.retryMax, p.links.problem().Error())
 		}
 		d, canTry := left, len(links) > 0 || p.links.closing()
 		if canTry {

@@ -29,10 +29,31 @@ func TestGivingUpInDoubtIsNoRefusal(t *testing.T) {
 
 // A task without an error and without an id is not acknowledged.
 func TestAnEnqueueWithoutAnIDIsNotAcknowledged(t *testing.T) {
-	p := &Producer{links: &follower[*produceLink]{alone: true}}
+	p := &Producer{links: &follower[*produceLink]{}}
 	e := &enqueuing{retries: newRetries(2), producer: p, tasks: make([]Task, 2), ids: make([]string, 2)}
 	e.tried(e.trying(), &call[Task]{count: 2, ids: []string{"a", ""}}, nil)
 	assert.NoError(t, e.errs[0])
 	assert.Equal(t, "a", e.ids[0])
 	assert.ErrorIs(t, e.errs[1], ErrUnknownOutcome)
+}
+
+// The error of a task that was never sent says so, even if the last try was of another task, and that one's outcome is unknown. An error
+// for the whole batch would be wrong for one of the two.
+func TestOutcomesOfABatchAreNotMixed(t *testing.T) {
+	r := newRetries(2)
+	for _, place := range r.trying() {
+		if place == 0 {
+			r.note(place, undone(errors.New("the server stops")), true)
+		} else {
+			r.note(place, unknownOutcome(errors.New("the connection broke")), true)
+		}
+	}
+	r.giveUp(context.DeadlineExceeded)
+	errs, err := r.result()
+	require.NoError(t, err)
+	require.Len(t, errs, 2)
+	require.ErrorIs(t, errs[0], ErrUnavailable)
+	require.NotErrorIs(t, errs[0], ErrUnknownOutcome)
+	require.ErrorIs(t, errs[1], ErrUnknownOutcome)
+	require.NotErrorIs(t, errs[1], ErrUnavailable)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -17,9 +16,8 @@ import (
 // retryMaxDefault is how long a call is tried again unless WithRetryMax says otherwise.
 const retryMaxDefault = 30 * time.Second
 
-// WithRetryMax sets for how long a call that was not done is tried again, and for how long a call waits for a leader. The default is
-// 30 s; with 0 a call is tried once. With this option the client of a single server that is in no cluster follows that server through
-// a restart. Without it, a session with such a server ends with its connection.
+// WithRetryMax sets for how long a call that was not done is tried again, and for how long a call waits for a server or a leader. The
+// default is 30 s; with 0 a call is tried once. A session reconnects for as long as it is open, whatever the limit.
 func WithRetryMax(max time.Duration) grpc.DialOption { return retryOption{max: max} }
 
 // WithIdempotency lets producer sessions give each task without a key one of their own, so that a task whose outcome
@@ -35,11 +33,12 @@ type retryOption struct {
 
 type keysOption struct{ grpc.EmptyDialOption }
 
-// undoneError says that nothing was done: the call or item may be sent again.
+// undoneError says that nothing was done: the call or item may be sent again. It is ErrUnavailable.
 type undoneError struct{ cause error }
 
-func (e *undoneError) Error() string { return e.cause.Error() }
-func (e *undoneError) Unwrap() error { return e.cause }
+func (e *undoneError) Error() string        { return e.cause.Error() }
+func (e *undoneError) Unwrap() error        { return e.cause }
+func (e *undoneError) Is(target error) bool { return target == ErrUnavailable }
 
 func undone(cause error) error {
 	if isUndone(cause) {
@@ -77,15 +76,15 @@ func isFinal(err error) bool {
 	}
 }
 
-// linkEnd returns what the end of a stream means for the frames that have no answer.
+// linkEnd returns why a stream ended. The error is undone if the server executed none of the frames that have no answer.
 func linkEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrClosed
 	}
 	if notLeader(err) != nil {
-		return undone(fmt.Errorf("%w: %w", ErrUnavailable, err))
+		return undone(err)
 	}
-	return unknownOutcome(err)
+	return err
 }
 
 // sleep waits. It returns an error if ctx ended or over was closed before.

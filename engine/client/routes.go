@@ -144,6 +144,9 @@ func (r *routing) learn(change func()) *table {
 		r.changed = make(chan struct{})
 	}
 	r.mu.Unlock()
+	if !t.alone {
+		r.client.only.Store(nil)
+	}
 	r.client.prefer(answers, t)
 	r.client.forget(t.nodes())
 	return t

@@ -130,10 +130,6 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 		if err == nil && c.errs != nil {
 			one = c.errs[i]
 		}
-		if s.worker.links.alone { // the session is over, or the refusal is final
-			s.errs[place] = one
-			continue
-		}
 		if s.unsure[place] && s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
 			one = s.repeated(one)
 		}

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -23,26 +26,42 @@ type unary struct {
 
 // Invoke implements grpc.ClientConnInterface.
 func (c *unary) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
-	if p := c.client.only.Load(); p != nil {
-		return p.conn.Invoke(ctx, method, in, out, options...)
-	}
 	return c.client.try(ctx, c.most, func(p *peer) (again bool, err error) {
-		var reached grpcpeer.Peer
-		err = p.conn.Invoke(ctx, method, in, out, append(slices.Clip(options), grpc.Peer(&reached))...)
-		if err != nil && (reached.Addr == nil || notLeader(err) != nil) {
+		sent, err := p.invoke(ctx, method, in, out, options)
+		if err != nil && (!sent || notLeader(err) != nil) {
 			err = undone(err)
 		}
-		return err != nil && !isFinal(err) && (isUndone(err) || repeatable(method, in)), err
+		return err != nil && !isFinal(err) && !isRefusal(err) && (isUndone(err) || repeatable(method, in)), err
 	})
+}
+
+// reach notes whether a call was sent.
+type reach struct {
+	to      grpcpeer.Peer
+	options []grpc.CallOption
+}
+
+var reaches = sync.Pool{New: func() any { return &reach{} }}
+
+// invoke makes a call, and reports whether it was sent.
+func (p *peer) invoke(ctx context.Context, method string, in, out any, options []grpc.CallOption) (sent bool, err error) {
+	r, _ := reaches.Get().(*reach)
+	r.options = append(append(r.options, options...), grpc.Peer(&r.to))
+	err = p.conn.Invoke(ctx, method, in, out, r.options...)
+	sent = r.to.Addr != nil
+	clear(r.options)
+	*r = reach{options: r.options[:0]}
+	reaches.Put(r)
+	return sent, err
 }
 
 // NewStream implements grpc.ClientConnInterface.
 func (c *unary) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, options ...grpc.CallOption) (s grpc.ClientStream, err error) {
-	if p := c.client.only.Load(); p != nil {
-		return p.conn.NewStream(ctx, d, method, options...)
-	}
 	err = c.client.try(ctx, c.most, func(p *peer) (bool, error) {
 		s, err = p.conn.NewStream(ctx, d, method, options...)
+		if err != nil {
+			err = undone(err) // nothing was sent
+		}
 		return !isFinal(err), err
 	})
 	return s, err
@@ -60,13 +79,26 @@ func repeatable(method string, in any) bool {
 }
 
 // try makes a call at one node after the other, until one executes or refuses it, or time is over. It goes through all nodes at least
-// once, unless ctx ends.
+// once, unless ctx ends. The error is undone only if no try may have taken effect.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
 	var deadline time.Time // counted from the first failure: a call may wait long before that
 	pace := pace{of: &c.timing}
-	var last error
+	var last, doubtful error // doubtful is of a try that may have taken effect
+	failed := func() error {
+		if doubtful != nil && isUndone(last) {
+			return fmt.Errorf("%w; the last try: %s", doubtful, last.Error())
+		}
+		return last
+	}
 	for {
-		for _, p := range c.order() {
+		peers := c.order()
+		if len(peers) == 0 {
+			if last == nil {
+				return ErrClosed
+			}
+			return failed()
+		}
+		for _, p := range peers {
 			p.inUse.Add(1)
 			again, err := call(p)
 			p.inUse.Add(-1)
@@ -74,26 +106,38 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 				c.last.Store(p)
 				return nil
 			}
-			last = fmt.Errorf("%s: %w", p.address, err)
+			if last = err; len(peers) > 1 {
+				last = fmt.Errorf("%s: %w", p.address, err)
+			}
+			if !isUndone(err) {
+				doubtful = last
+			}
 			if deadline.IsZero() {
 				deadline = time.Now().Add(most)
 			}
-			if !again || ctx.Err() != nil {
-				return last
+			if !again || ctx.Err() != nil || len(peers) == 1 && !isUndone(err) && !brokeOff(err) {
+				return failed()
 			}
-		}
-		if last == nil {
-			return ErrClosed
 		}
 		wait := pace.next()
 		if time.Until(deadline) < wait || sleep(ctx, wait, nil) != nil {
-			return last
+			return failed()
 		}
 	}
 }
 
+// brokeOff reports whether a call ended with its connection, or because a server stopped or lost the lead. After any other error another node
+// may execute the call, but the same one will not.
+func brokeOff(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.Aborted
+}
+
 // order returns all peers, the one that answered last first.
 func (c *Client) order() []*peer {
+	if p := c.only.Load(); p != nil {
+		return p.alone
+	}
 	peers := c.known()
 	if i := slices.Index(peers, c.last.Load()); i > 0 {
 		peers[0], peers[i] = peers[i], peers[0]

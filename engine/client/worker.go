@@ -35,10 +35,10 @@ type WorkerConfig struct {
 // Worker is a session that claims and settles over a stream; in a cluster over one to each node that leads, which share
 // the slots evenly. It is safe for concurrent use.
 //
-// In a cluster a task can be settled until its lease ends, whichever node leads by then. The session retries a settlement that was
-// refused or whose outcome is unknown, until the call's context or the time of WithRetryMax ends. A nil error means that the server has
-// confirmed the settlement. If a repetition finds the lease gone, the call returns ErrUnknownOutcome: an earlier try may have settled
-// the task, or the lease may have expired, and the server does not remember which.
+// A task can be settled until its lease ends, after a restart of the server too, and whichever node of a cluster leads by then. The
+// session retries a settlement that was refused or whose outcome is unknown, until the call's context or the time of WithRetryMax ends.
+// A nil error means that the server has confirmed the settlement. If a repetition finds the lease gone, the call returns
+// ErrUnknownOutcome: an earlier try may have settled the task, or the lease may have expired, and the server does not remember which.
 //
 // If a task is not settled in time, its lease ends on the client too: its slot is free for another task, Stats counts the lease, and
 // Receive does not return the task any more. The client measures the lease by its own monotonic clock, from the arrival of the task or
@@ -55,7 +55,7 @@ type Worker struct {
 	turn   int // which nodes have a slot when there are fewer slots than nodes
 }
 
-// Worker opens a session. ctx bounds the session's life. In a cluster Worker waits for a leader, for the time of WithRetryMax.
+// Worker opens a session. ctx bounds the session's life. Worker waits for the server, or for a leader, for the time of WithRetryMax.
 func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, error) {
 	if config.Slots < 1 || config.Slots > slotsMax {
 		return nil, fmt.Errorf("slots: %w: %d: pass 1 to %d", ErrInvalidArgument, config.Slots, slotsMax)
@@ -104,9 +104,6 @@ func (w *Worker) open(ctx context.Context, to leader, all []leader) (*workLink, 
 	}
 	l.start(func() error { return w.receive(l, stream) }, func() {
 		w.slots.leave(l)
-		if w.links.alone {
-			w.end(l.reason())
-		}
 		w.links.linkEnded()
 	})
 	return l, nil
@@ -124,7 +121,7 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 		if tasks := in.GetTasks(); len(tasks) > 0 {
 			w.slots.arrived(l, tasks, in.GetNowMs())
 			if !w.tasks.put(tasks) {
-				return unknownOutcome(errors.New("the server pushed more tasks than it was granted"))
+				return errors.New("the server pushed more tasks than it was granted")
 			}
 			clear(tasks) // the receivers own them
 		}
@@ -161,7 +158,8 @@ func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
 	return overfull != nil || w.config.Slots < len(all)
 }
 
-// Receive waits for a leased task. It returns ErrClosed after Close, and the reason if the session broke.
+// Receive waits for a leased task, through restarts of the server. It returns ErrUnavailable each time that there was no connection for the
+// time of WithRetryMax, ErrClosed after Close, and the reason if the server refused the session or the session's context ended.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
 	if w.links.closing() { // a task could not be settled any more
 		return nil, ErrClosed

@@ -214,7 +214,7 @@ func (p *produceStream) send() error {
 		case <-p.stream.Context().Done(): // also if receive has ended and a shard does not answer
 			return p.stream.Context().Err()
 		case <-stopping:
-			stopping, ended = nil, p.service.refuse(shard.ErrClosed)
+			stopping, ended = nil, p.service.stopped()
 		}
 	}
 }

@@ -56,6 +56,14 @@ func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
 // Stop ends all waiting claims, and all streams after the answers to the frames that were read.
 func (s *Service) Stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
 
+// stopped returns the status that ends a stream because the server stops. The stream has answered each frame that it executed.
+func (s *Service) stopped() error {
+	if s.router.Cluster() != nil {
+		return s.refuse(shard.ErrClosed)
+	}
+	return call.Stopped()
+}
+
 // holdWhenStopping stops a stream from reading further frames once the server stops: the frames that were read are answered, and then
 // the stream ends. Otherwise a busy client would keep the stream open.
 func (s *Service) holdWhenStopping(stream context.Context) error {

@@ -280,7 +280,7 @@ func (w *workStream) send() error {
 		case <-w.stream.Context().Done(): // also if receive has ended and a shard does not answer
 			return w.stream.Context().Err()
 		case <-stopping:
-			stopping, ended = nil, w.service.refuse(shard.ErrClosed)
+			stopping, ended = nil, w.service.stopped()
 		}
 	}
 }

@@ -213,8 +213,7 @@ func (c *connection) options() ([]grpc.DialOption, error) {
 	if c.idempotent {
 		dial = append(dial, client.WithIdempotency())
 	}
-	// A retry of 0 is what one address gets without the option; with it its sessions would follow their server.
-	if c.retries && (c.retry > 0 || strings.Contains(c.address, ",")) {
+	if c.retries || !strings.Contains(c.address, ",") { // a call to one server fails at once unless the script asks for more
 		dial = append(dial, client.WithRetryMax(c.retry))
 	}
 	if c.tls {

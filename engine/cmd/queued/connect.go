@@ -298,7 +298,7 @@ func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Cont
 	if err != nil {
 		return err
 	}
-	server, err := client.Dial(address, options...)
+	server, err := client.Dial(address, append(options, client.WithRetryMax(0))...) // a command says at once that its server can't be reached
 	if err != nil {
 		return err
 	}

@@ -134,6 +134,12 @@ func Status(err error) error {
 	return s.Err()
 }
 
+// Stopped returns the status that ends a stream of a server that stops and is in no cluster. Its detail says that no frame without an
+// answer was executed, as when a node of a cluster loses the lead: the client may send such a frame again.
+func Stopped() error {
+	return withDetail(status.New(codes.Unavailable, shard.ErrClosed.Error()), &queuepb.NotLeader{})
+}
+
 func badRequest(field, problem string) *errdetails.BadRequest {
 	return &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}}}
 }
