@@ -406,9 +406,9 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	s.run("cluster", "status").fails(exitFailed, "queued: node n2, which was asked, is not a member\n")
 	a.removed, a.alone = false, true
 	assert.Equal(t, "the server stands alone: it is not started with --cluster-node\n", s.ok("cluster", "status"))
-	s.run("dead", "redrive", "a", "gone").fails(exitFailed, "queued: gone: no such task")
+	s.run("dead", "redrive", "a", "gone").fails(exitUsage, "queued: gone: no such task")
 	r = s.run("tasks", "cancel", "gone", "--yes", "-o", "json")
-	r.fails(exitFailed)
+	r.fails(exitUsage)
 	assert.Equal(t, "not_found", r.failure().Code)
 	s.run("queues", "configure", "mail", "--reset", "--tenant", "x")
 	for _, c := range []struct {
@@ -417,9 +417,9 @@ func TestRefusalsOfTheServer(t *testing.T) {
 		word   string
 		says   string
 	}{
-		{status.Error(codes.Unauthenticated, "there is no access token"), exitFailed, "unauthenticated", "there is no access token\n  pass --token or --token-file"},
-		{status.Error(codes.PermissionDenied, "the token has no scope admin"), exitFailed, "permission_denied", "the token has no scope admin"},
-		{status.Error(codes.Unimplemented, "unknown method"), exitFailed, "unimplemented", "is it older than this program"},
+		{status.Error(codes.Unauthenticated, "there is no access token"), exitUsage, "unauthenticated", "there is no access token\n  pass --token or --token-file"},
+		{status.Error(codes.PermissionDenied, "the token has no scope admin"), exitUsage, "permission_denied", "the token has no scope admin"},
+		{status.Error(codes.Unimplemented, "unknown method"), exitUsage, "unimplemented", "is it older than this program"},
 		{status.Error(codes.Internal, "disk"), exitFailed, "internal", "queued: disk"},
 		{status.Error(codes.Unavailable, "the server is stopping"), exitUnreachable, "unreachable", "the server is stopping"},
 		{status.Error(codes.DeadlineExceeded, "too slow"), exitFailed, "deadline_exceeded", "too slow"}, // it did answer

@@ -93,10 +93,18 @@ func TestAClusterIsAdministered(t *testing.T) {
 			return c.Groups[1].Leader == to
 		}, at2...)
 	}
+	// Lines are stored through any node, whichever leads.
+	s.in = "a\nb\nc\n"
+	for _, servers := range []string{n1.Listen[0], n2.Listen[0], n3.Listen[0], n3.Listen[0] + "," + n1.Listen[0] + "," + n2.Listen[0]} {
+		var lines tally
+		s.json(&lines, "enqueue", "--queue", "q", "--lines", "--server", servers)
+		assert.Equal(t, tally{Enqueued: 3, Refusals: []refusal{}}, lines)
+	}
+	s.in = ""
 	assert.Equal(t, "all shards  snapshot taken\n", s.ok("cluster", "snapshot"))
 	assert.Equal(t, "n3  demoted\n", s.ok("cluster", "demote", "n3"))
 	s.eventually(func(c *clusterSeen) bool { return strings.Join(c.voters(), " ") == "n1 n2" && len(c.Members) == 3 }, at2...)
-	s.run("cluster", "transfer", "--to", "n3", "--admin-server", n2.Admin).fails(exitFailed, `node: "n3" has no vote, and can't lead: promote it first`)
+	s.run("cluster", "transfer", "--to", "n3", "--admin-server", n2.Admin).fails(exitUsage, `node: "n3" has no vote, and can't lead: promote it first`)
 	assert.Equal(t, "n3  promoted\n", s.ok("cluster", "promote", "n3"))
 	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at2...)
 
@@ -125,10 +133,10 @@ func TestAClusterIsAdministered(t *testing.T) {
 		assert.Contains(t, n.log.String(), `msg="a node leads"`)
 	}
 	n3.kill()
-	s.run("cluster", "add", "n3", n3.Cluster).fails(exitFailed, "address: no node of this cluster answers at "+n3.Cluster, "connection refused", "Nothing was added")
+	s.run("cluster", "add", "n3", n3.Cluster).fails(exitUsage, "address: no node of this cluster answers at "+n3.Cluster, "connection refused", "Nothing was added")
 	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 })
-	s.run("cluster", "promote", "n3").fails(exitFailed, `node: "n3" is not a member of the cluster`)
-	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: must be 0 to 1, not 2")
+	s.run("cluster", "promote", "n3").fails(exitUsage, `node: "n3" is not a member of the cluster`)
+	s.run("cluster", "transfer", "--shard", "2").fails(exitUsage, "shard: must be 0 to 1, not 2")
 
 	n2.kill()
 	s.until(func(r ran) bool {

@@ -51,7 +51,7 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 
 	assert.Equal(t, id+"  extended\n", s.ok("extend", id, token, "--lease", "2h"))
 	assert.Equal(t, id+"  released\n", s.ok("release", id, token))
-	s.run("complete", id, token).fails(exitFailed, "queued: ")
+	s.run("complete", id, token).fails(exitUsage, "queued: ")
 
 	var c claimed
 	s.json(&c, "claim", "--queue", "mail")
@@ -68,7 +68,7 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	assert.Equal(t, 2, c.Tasks[0].Attempt)
 	assert.Equal(t, id+"  completed\n", s.ok("complete", id, c.Tasks[0].Token))
 	r := s.run("task", id, "--output", "json")
-	r.fails(exitFailed)
+	r.fails(exitUsage)
 	assert.Equal(t, "not_found", r.failure().Code)
 }
 
@@ -80,7 +80,7 @@ func TestItemsAreRefusedAlone(t *testing.T) {
 	s.json(&c, "claim", "--queue", "q")
 	id, token := c.Tasks[0].ID, c.Tasks[0].Token
 	r := s.run("complete", "-o", "json", id, token, id, "1")
-	r.fails(exitFailed)
+	r.fails(exitUsage)
 	var out struct {
 		Results []struct {
 			ID    string
@@ -138,7 +138,7 @@ func TestPoliciesOfATaskAreSent(t *testing.T) {
 	assert.Equal(t, 9, task.Task.Priority)
 	assert.InDelta(t, time.Now().Add(24*time.Hour).UnixMilli(), task.Task.DueAt, float64(time.Hour.Milliseconds()))
 	r := s.run("enqueue", "--queue", "no spaces", "x", "-o", "json")
-	r.fails(exitFailed)
+	r.fails(exitUsage)
 	assert.Equal(t, failure{Code: "invalid_argument", Field: "queue", Message: r.failure().Message}, r.failure())
 	r = s.run("enqueue", "--queue", "q", "x", "--priority", "10", "-o", "json")
 	assert.Equal(t, "priority", r.failure().Field)
@@ -153,7 +153,7 @@ func TestClaimWithoutATask(t *testing.T) {
 	var c claimed
 	s.json(&c, "claim", "--queue", "a", "--queue", "b")
 	assert.Empty(t, c.Tasks)
-	s.run("claim", "--queue", "q", "--lease", "1000d").fails(exitFailed, "--lease: must be 0s to 1d, not 1000d")
+	s.run("claim", "--queue", "q", "--lease", "1000d").fails(exitUsage, "--lease: must be 0s to 1d, not 1000d")
 }
 
 // A claim that waits is woken by the task that comes.
@@ -205,8 +205,9 @@ func TestLinesAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)
 	s.in = "a\n" + strings.Repeat("x", 2<<20) + "\nb\n"
 	r := s.run("enqueue", "--queue", "q", "--lines", "-o", "json")
-	r.fails(exitFailed)
+	r.fails(exitUsage)
 	assert.Equal(t, "1 line refused", r.failure().Message)
+	assert.Equal(t, "invalid_argument", r.failure().Code)
 	var out tally
 	decodeJSON(t, r.out, &out)
 	assert.EqualValues(t, 2, out.Enqueued)
@@ -218,7 +219,7 @@ func TestLinesAreRefusedAlone(t *testing.T) {
 	assert.Contains(t, s.run("enqueue", "--queue", "q", "--lines").out, "line 2: payload")
 
 	s.in = "a\n" + strings.Repeat("x", payloadBytesMax+1)
-	s.run("enqueue", "--queue", "q", "--lines").fails(exitFailed, "line 2 is longer than 16 MiB, which no server takes", ": 1 tasks are enqueued")
+	s.run("enqueue", "--queue", "q", "--lines").fails(exitUsage, "line 2 is longer than 16 MiB, which no server takes", ": 1 tasks are enqueued")
 	s.in = strings.Repeat("x", payloadBytesMax+1)
 	s.run("enqueue", "--queue", "q").fails(exitUsage, "the payload is larger than 16 MiB")
 }

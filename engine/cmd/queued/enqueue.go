@@ -36,12 +36,13 @@ func (a *app) enqueueCommand() *cobra.Command {
 		Long: `Stores a task and prints its id once the server has acknowledged it. The payload is the argument, or the
 file that --file names, or the standard input.
 
-With --lines, each line of the input is a task, in order. The tasks are sent in batches over one stream; while the
-server has no room, the command waits. With --key, each task's key is the key followed by the number of its line:
+With --lines, each line of the input is a task, in order. The tasks are sent in batches; while the server has no
+room, the command waits. With --key, each task's key is the key followed by the number of its line:
 the same import, run again within the server's key window, stores nothing twice.`,
 		Example: `  queued enqueue --queue mail 'hello'
   queued enqueue --queue thumbnails --file picture.jpg --priority 5
   date | queued enqueue --queue log --delay 10m --ttl 1d
+  queued enqueue --queue reports --not-before 09:00 'daily'   # tomorrow, if it is past nine
   queued enqueue --queue import --lines --key 2030-01-31 < addresses.txt`,
 		Args: atMostOneArg("payload"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -58,7 +59,8 @@ the same import, run again within the server's key window, stores nothing twice.
 	flags.StringVar(&f.queue, "queue", "", "queue to put it in; it is made at first use")
 	numberFlag(flags, &f.priority, "priority", 0, "0 to 9; ready tasks of a higher priority go first")
 	durationFlag(flags, &f.delay, "delay", "how long it stays delayed before it is ready")
-	flags.Var(timeValue{&f.notBefore}, "not-before", `when it becomes ready, as in "2030-01-31T09:00:00Z"; not together with --delay`)
+	flags.Var(nextTimeValue{timeValue{&f.notBefore}}, "not-before", `when it becomes ready, as in "09:00" for the next time that it is nine here, `+
+		`or as YYYY-MM-DDThh:mm:ssZ; not together with --delay`)
 	durationFlag(flags, &f.ttl, "ttl", "how long it is worth doing; after that it goes to the dead letters")
 	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "after how many failed attempts it is dead; 0 for the queue's")
 	durationFlag(flags, &f.lease, "lease", "how long a claim holds that names no lease; the queue's if left out")

@@ -22,7 +22,7 @@ var exitCodes = []struct {
 }{
 	{exitOK, "done"},
 	{exitFailed, "refused or failed; a later try may succeed, for example once a port is free or a full disk has room"},
-	{exitUsage, "the command line, the configuration, or a file or folder that it names must be changed first"},
+	{exitUsage, "the command line, the configuration, a file or folder, or what the server refuses must be changed first"},
 	{exitUnreachable, "the server cannot be reached, or its cluster has no majority"},
 	{exitInterrupted, "interrupted"},
 }

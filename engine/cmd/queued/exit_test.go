@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outcomes are command lines of a command, without its name, each with the code that it ends with. Words in capitals stand for what
-// newBench makes.
+// outcomes are command lines of a command, without its name, each with the code that it ends with. " | " separates several for one code.
+// Words in capitals stand for what newBench makes.
 type outcomes struct {
 	ok, refused, usage string // 0, 1 and 2; never if the command does not end so in this test
 	local              bool   // the command asks no server, so none is out of reach
@@ -44,40 +44,40 @@ var exits = map[string]outcomes{
 	"queued doctor":                {"--data NEW --listen 127.0.0.1:0 --http= --admin=", "--data BACKUP", "extra", true},
 	"queued probe":                 {"--live", never, "extra", false},
 	"queued restore":               {"--from BACKUP --data RESTORED", "--from BACKUP --data HELD", "--from BACKUP", true},
-	"queued enqueue":               {"--queue q x", "--queue q x --priority 10", "--queue q x --delay soon", false},
-	"queued claim":                 {"--queue none", "--queue none --lease 1000d", "--queue q=heavy", false},
-	"queued complete":              {"ID TOKEN", "ID 1", "ID -1", false},
-	"queued fail":                  {"ID TOKEN", "ID 1", "ID", false},
-	"queued extend":                {"ID TOKEN --lease 1m", "ID 1 --lease 1m", "ID TOKEN", false},
-	"queued release":               {"ID TOKEN", "ID 1", "ID none", false},
-	"queued task":                  {"ID", "0000000000000000000000g1", "a b", false},
+	"queued enqueue":               {"--queue q x", never, "--queue q x --delay soon | --queue q x --priority 10 | --queue a/b%c x | --queue q x --delay 367d | --queue q x --token WRONG | --queue q x --tenant b@d", false},
+	"queued claim":                 {"--queue none", never, "--queue q=heavy | --queue none --lease 1000d | --queue none --max 1001", false},
+	"queued complete":              {"ID TOKEN", never, "ID -1 | ID 1 | nope 1 | 0000000000000000000000g1 1", false},
+	"queued fail":                  {"ID TOKEN", never, "ID | ID 1", false},
+	"queued extend":                {"ID TOKEN --lease 1m", never, "ID TOKEN | ID 1 --lease 1m", false},
+	"queued release":               {"ID TOKEN", never, "ID none | ID 1", false},
+	"queued task":                  {"ID", never, "a b | 0000000000000000000000g1", false},
 	"queued result":                {never, "ID", "ID --wait soon", false},
 	"queued status":                {"", never, "extra", false},
-	"queued backup":                {"named", "b@d", "a b", false},
+	"queued backup":                {"named", never, "a b | b@d", false},
 	"queued queues":                {"--help", never, "nonsense", true},
-	"queued queues list":           {"", "--page-token nonsense", "--limit 0", false},
-	"queued queues show":           {"q", "none", "", false},
-	"queued queues configure":      {"q --lease 1m", "q --lease 1000d", "q", false},
-	"queued queues pause":          {"q", "none", "", false},
-	"queued queues resume":         {"q", "none", "", false},
-	"queued queues purge":          {"q --yes", "none --yes", "q", false},
+	"queued queues list":           {"", never, "--limit 0 | --page-token nonsense", false},
+	"queued queues show":           {"q", never, " | none", false},
+	"queued queues configure":      {"q --lease 1m", never, "q | q --lease 1000d", false},
+	"queued queues pause":          {"q", never, " | none", false},
+	"queued queues resume":         {"q", never, " | none", false},
+	"queued queues purge":          {"q --yes", never, "q | none --yes", false},
 	"queued queues delete":         {"once --force --yes", "q --yes", "q", false},
 	"queued tasks":                 {"--help", never, "nonsense", true},
-	"queued tasks list":            {"--queue q --state ready", "--queue q --state ready --page-token nonsense", "--queue q --state raedy", false},
-	"queued tasks cancel":          {"ID --yes", "0000000000000000000000g1 --yes", "ID", false},
+	"queued tasks list":            {"--queue q --state ready", never, "--queue q --state raedy | --queue q --state ready --page-token nonsense", false},
+	"queued tasks cancel":          {"ID --yes", never, "ID | 0000000000000000000000g1 --yes", false},
 	"queued dead":                  {"--help", never, "nonsense", true},
-	"queued dead list":             {"--queue q", "--queue q --page-token nonsense", "--queue q --reason age", false},
-	"queued dead redrive":          {"--queue q --all", "ID", "--queue q", false},
-	"queued dead purge":            {"--queue q --all --yes", "ID --yes", "--queue q --all", false},
+	"queued dead list":             {"--queue q", never, "--queue q --reason age | --queue q --page-token nonsense", false},
+	"queued dead redrive":          {"--queue q --all", never, "--queue q | ID", false},
+	"queued dead purge":            {"--queue q --all --yes", never, "--queue q --all | ID --yes", false},
 	"queued version":               {"", never, "extra", true},
 	"queued tenants":               {"--help", never, "nonsense", true},
 	"queued tenants list":          {"", never, "extra", false},
-	"queued tenants configure":     {"acme --tasks-max 5", "b@d --tasks-max 5", "acme", false},
+	"queued tenants configure":     {"acme --tasks-max 5", never, "acme | b@d --tasks-max 5", false},
 	"queued tenants tokens":        {"--help", never, "nonsense", true},
-	"queued tenants tokens create": {"--tenant acme --scope work", "--tenant b@d --scope work", "--tenant acme --scope none", false},
+	"queued tenants tokens create": {"--tenant acme --scope work", never, "--tenant acme --scope none | --tenant b@d --scope work", false},
 	"queued tenants tokens list":   {"", never, "extra", false},
-	"queued tenants tokens rotate": {"TOKENID", "none", "TOKENID --grace soon", false},
-	"queued tenants tokens revoke": {"TOKENID --yes", "none --yes", "TOKENID", false},
+	"queued tenants tokens rotate": {"TOKENID", never, "TOKENID --grace soon | none", false},
+	"queued tenants tokens revoke": {"TOKENID --yes", never, "TOKENID | none --yes", false},
 	"queued cluster":               {"--help", never, "nonsense", true},
 	"queued cluster init":          {"--nodes n1=127.0.0.1:7073 --out CERTS", "--nodes n1=127.0.0.1:7073 --out GOOD/below", "--nodes n1 --out CERTS", true},
 	"queued cluster status":        {"--wait 1s", never, "extra", false},
@@ -164,9 +164,11 @@ func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
 			if line == never {
 				return
 			}
-			r := s.run(b.args(path, line)...)
-			assert.Equal(t, want, r.code, "%s %s: %s%s", path, line, r.out, r.err)
-			assert.NotContains(t, r.err, "rpc error", "%s %s", path, line)
+			for line := range strings.SplitSeq(line, " | ") {
+				r := s.run(b.args(path, line)...)
+				assert.Equal(t, want, r.code, "%s %s: %s%s", path, line, r.out, r.err)
+				assert.NotContains(t, r.err, "rpc error", "%s %s", path, line)
+			}
 		}
 		try(b.shell, exitUsage, o.usage)
 		try(b.shell, exitFailed, o.refused)

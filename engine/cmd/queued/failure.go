@@ -48,6 +48,7 @@ func failureOf(err error) failure {
 	f := failure{Code: "failed", Message: err.Error(), exit: exitFailed}
 	var problems *config.Problems
 	var item itemError
+	var lines refusedLinesError
 	var helped remedied
 	if errors.As(err, &helped) {
 		f.remedy = helped.remedy
@@ -62,8 +63,10 @@ func failureOf(err error) failure {
 	case errors.As(err, new(unreachableError)):
 		f.Code, f.exit = "unreachable", exitUnreachable
 	case errors.As(err, &item):
-		f.Code = codeName(item.GetCode())
+		f.Code, f.exit = codeName(item.GetCode()), exitOfItem(item.GetCode())
 		f.Field, f.RetryAfterMs = item.GetField(), item.GetRetryAfterMs()
+	case errors.As(err, &lines):
+		f.Code, f.exit = codeName(lines.code), exitOfItem(lines.code)
 	default:
 		if s := statusOf(err); s != nil {
 			f.refused(s)
@@ -100,14 +103,38 @@ func (f *failure) refused(s *status.Status) {
 			f.RetryAfterMs = uint64(d.GetRetryDelay().AsDuration().Milliseconds())
 		}
 	}
+	f.exit = exitOf(s.Code())
 	switch s.Code() {
-	case codes.Unavailable:
-		f.exit = exitUnreachable
 	case codes.Unauthenticated:
 		f.remedy = "pass --token or --token-file, or set QUEUED_TOKEN; the server keeps its operator token in DATA/admin.token"
 	case codes.Unimplemented:
 		f.remedy = "the server does not have this call: is it older than this program, or is --server or --admin-server another program's address?"
 	default:
+	}
+}
+
+// exitOf returns the exit code of a refused call.
+func exitOf(code codes.Code) int {
+	switch code {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented:
+		return exitUsage
+	case codes.Unavailable:
+		return exitUnreachable
+	default:
+		return exitFailed
+	}
+}
+
+// exitOfItem returns the exit code of a refused item. The token of a lease that is over never becomes valid again.
+func exitOfItem(code queuepb.ErrorCode) int {
+	switch code {
+	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
+		queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:
+		return exitUsage
+	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
+		return exitUnreachable
+	default:
+		return exitFailed
 	}
 }
 

@@ -80,6 +80,30 @@ func (v timeValue) String() string {
 	return v.to.Format(time.RFC3339)
 }
 
+// nextTimeValue is a flag that is a moment to come: a time of day is the next one in local time.
+type nextTimeValue struct{ timeValue }
+
+func (v nextTimeValue) Set(text string) error {
+	if v.timeValue.Set(text) == nil {
+		return nil
+	}
+	clock, err := time.Parse("15:04", text)
+	if err != nil {
+		return errors.New(`is no time: write "09:00" for the next time that it is nine here, or a moment as YYYY-MM-DDThh:mm:ssZ`)
+	}
+	*v.to = nextTime(time.Now(), clock.Hour(), clock.Minute())
+	return nil
+}
+
+// nextTime returns the first moment after now at which a clock there shows this time of day.
+func nextTime(now time.Time, hour, minute int) time.Time {
+	for day := now.Day(); ; day++ {
+		if t := time.Date(now.Year(), now.Month(), day, hour, minute, 0, 0, now.Location()); t.After(now) {
+			return t
+		}
+	}
+}
+
 // wordValue is a flag that is one of a few words; each has the value at its place.
 type wordValue[T any] struct {
 	to     *T

@@ -61,6 +61,7 @@ var (
 	anyNumber  = regexp.MustCompile(`\d+`)
 	byteCounts = regexp.MustCompile(`(\d+) bytes|at most (\d+)`)
 	msCounts   = regexp.MustCompile(`(\d+) ms`)
+	unixTimes  = regexp.MustCompile(`, Unix milliseconds: \d+`)
 )
 
 // inFlags returns the server's refusal of a field in the words of the command line: the flag in place of the field, and durations, times
@@ -94,8 +95,8 @@ func withUnits(name, field, problem string) string {
 	case !strings.HasPrefix(field, "--"):
 		return problem
 	case name == "not-before":
-		problem = msCounts.ReplaceAllStringFunc(problem, func(text string) string { return durationOf(strings.TrimSuffix(text, " ms")) })
-		return regexp.MustCompile(`^\d+`).ReplaceAllStringFunc(problem, timeOf)
+		problem = msCounts.ReplaceAllStringFunc(problem, func(text string) string { return spanOf(strings.TrimSuffix(text, " ms")) })
+		return unixTimes.ReplaceAllStringFunc(problem, func(text string) string { return ": " + timeOf(anyNumber.FindString(text)) })
 	case name == "backoff-multiplier": // the call has it in percent
 		return anyNumber.ReplaceAllStringFunc(problem, percentOf)
 	case name == "backoff-initial":
@@ -115,6 +116,23 @@ func durationOf(text string) string {
 		return text + "ms"
 	}
 	return config.FormatDuration(time.Duration(n) * time.Millisecond)
+}
+
+// spanOf writes milliseconds as a person reads them, "1160d 2h18m": the parts that matter, and however many days.
+func spanOf(text string) string {
+	const dayMs = int64(24 * time.Hour / time.Millisecond)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text + "ms"
+	}
+	if n < dayMs {
+		return config.FormatDuration((time.Duration(n) * time.Millisecond).Round(time.Second))
+	}
+	days, rest := n/dayMs, (time.Duration(n%dayMs) * time.Millisecond).Truncate(time.Minute)
+	if rest == 0 {
+		return strconv.FormatInt(days, 10) + "d"
+	}
+	return strconv.FormatInt(days, 10) + "d " + config.FormatDuration(rest)
 }
 
 // percentOf writes percent as a multiplier.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 
+	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -45,6 +45,14 @@ type tally struct {
 	Refused    uint64    `json:"refused"`
 	Unknown    uint64    `json:"unknown"`  // sent and not acknowledged: they may be enqueued
 	Refusals   []refusal `json:"refusals"` // the first of those that were refused
+
+	refused queuepb.ErrorCode // why the first one was
+}
+
+// refusedLinesError says that the server refused lines, the first one for the reason of the code.
+type refusedLinesError struct {
+	error
+	code queuepb.ErrorCode
 }
 
 func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
@@ -60,7 +68,7 @@ func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		lines, readErr := readLines(ctx, in)
-		if err := f.send(ctx, cancel, api, lines, &result); err != nil {
+		if err := f.send(ctx, api, lines, &result); err != nil {
 			return err
 		}
 		return <-readErr
@@ -74,7 +82,7 @@ func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
 	case err != nil && result.Enqueued > 0:
 		err = fmt.Errorf("%w: %d tasks are enqueued", err, result.Enqueued)
 	case err == nil && result.Refused > 0:
-		err = fmt.Errorf("%s refused", count(result.Refused, "line"))
+		err = refusedLinesError{fmt.Errorf("%s refused", count(result.Refused, "line")), result.refused}
 	}
 	return errors.Join(err, a.print(result, func(t *table) {
 		t.row("ENQUEUED", "DUPLICATES", "REFUSED", "UNKNOWN")
@@ -109,7 +117,7 @@ func scanLines(ctx context.Context, in io.Reader, to chan<- line) error {
 		}
 	}
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("line %d is longer than %d MiB, which no server takes", n+1, payloadBytesMax>>20)
+		return usageError{fmt.Errorf("line %d is longer than %d MiB, which no server takes", n+1, payloadBytesMax>>20)}
 	}
 	if s.Err() != nil {
 		return fmt.Errorf("read line %d: %w", n+1, s.Err())
@@ -117,15 +125,9 @@ func scanLines(ctx context.Context, in io.Reader, to chan<- line) error {
 	return nil
 }
 
-type produceStream = grpc.BidiStreamingClient[queuepb.ProduceRequest, queuepb.ProduceResponse]
-
-// send enqueues the lines, one batch after the other, so that they keep their order.
-func (f *enqueueFlags) send(ctx context.Context, cancel context.CancelFunc, api queuepb.QueueServiceClient, lines <-chan line, result *tally) error {
-	stream, err := api.Produce(ctx)
-	if err != nil {
-		return err
-	}
-	s := &lineSender{flags: f, stream: stream, cancel: cancel, result: result}
+// send enqueues the lines, one batch after the other, so that they keep their order. Unary calls reach the leader from any node.
+func (f *enqueueFlags) send(ctx context.Context, api queuepb.QueueServiceClient, lines <-chan line, result *tally) error {
+	s := &lineSender{flags: f, api: api, result: result}
 	started := time.Now()
 	shown := f.connection.app.during(func() string {
 		n := s.done.Load()
@@ -135,22 +137,12 @@ func (f *enqueueFlags) send(ctx context.Context, cancel context.CancelFunc, api 
 	for {
 		batch := nextBatch(ctx, lines)
 		if len(batch) == 0 {
-			break
+			return ctx.Err()
 		}
 		if err := s.send(ctx, batch); err != nil {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := stream.CloseSend(); err != nil {
-		return err
-	}
-	if _, err := stream.Recv(); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
 }
 
 // nextBatch waits for a line and takes what else is there; it is empty at the end.
@@ -185,25 +177,21 @@ func nextBatch(ctx context.Context, lines <-chan line) (batch []line) {
 
 type lineSender struct {
 	flags  *enqueueFlags
-	stream produceStream
-	cancel context.CancelFunc
+	api    queuepb.QueueServiceClient
 	result *tally
-	frame  uint64
 	done   atomic.Uint64 // lines that are stored
 }
 
-// send enqueues a batch and returns when each line of it is stored or refused. Lines that the server has no room for
-// just now are sent again when it said to, as long as some of them get in within the timeout.
+// send enqueues a batch and returns when each line of it is stored or refused. Lines that were not stored because the server has no room
+// or no leader just now are sent again, as long as some of them get in within the timeout.
 func (s *lineSender) send(ctx context.Context, batch []line) error {
 	clock := &s.flags.connection.app.clock
 	patience := clock.Now().Add(s.flags.connection.timeout)
 	for len(batch) > 0 {
-		answer, err := s.exchange(batch)
+		left, wait, err := s.exchange(ctx, batch)
 		if err != nil {
-			s.result.Unknown = uint64(len(batch))
 			return err
 		}
-		left, wait := s.account(batch, answer)
 		if len(left) < len(batch) {
 			patience = clock.Now().Add(s.flags.connection.timeout)
 		}
@@ -220,9 +208,8 @@ func (s *lineSender) send(ctx context.Context, batch []line) error {
 	return nil
 }
 
-// exchange sends one frame and waits for its answer, at most for the timeout.
-func (s *lineSender) exchange(batch []line) (*queuepb.EnqueueAnswer, error) {
-	s.frame++
+// exchange makes one call and counts what its answer says. It returns the lines to send again, and when.
+func (s *lineSender) exchange(ctx context.Context, batch []line) (left []line, wait time.Duration, err error) {
 	tasks := make([]*queuepb.NewTask, len(batch))
 	for i, l := range batch {
 		tasks[i] = s.flags.task()
@@ -231,55 +218,67 @@ func (s *lineSender) exchange(batch []line) (*queuepb.EnqueueAnswer, error) {
 			tasks[i].IdempotencyKey = fmt.Sprintf("%s:%d", s.flags.key, l.number)
 		}
 	}
-	late := time.AfterFunc(s.flags.connection.timeout, s.cancel)
-	defer late.Stop()
-	answer, err := s.roundTrip(tasks)
-	if err != nil && !late.Stop() {
-		return nil, fmt.Errorf("the server did not answer within %v", s.flags.connection.timeout)
+	ctx, cancel := s.flags.connection.bounded(ctx, 0)
+	defer cancel()
+	out, err := s.api.Enqueue(ctx, &queuepb.EnqueueRequest{Tenant: s.flags.connection.tenant, Tasks: tasks})
+	if err == nil && len(out.GetResults()) != len(batch) {
+		err = fmt.Errorf("the server answered with %d results to %s", len(out.GetResults()), count(len(batch), "task"))
 	}
-	return answer, err
+	if err == nil {
+		left, wait, err = s.account(batch, out.GetResults())
+		return left, wait, err
+	}
+	var refused failure
+	if status := statusOf(err); status != nil {
+		refused.refused(status)
+	}
+	if refused.RetryAfterMs > 0 {
+		return batch, again(refused.RetryAfterMs), nil
+	}
+	if refused.exit != exitUsage && !errors.Is(err, client.ErrUnavailable) {
+		s.result.Unknown = uint64(len(batch))
+	}
+	return nil, 0, err
 }
 
-func (s *lineSender) roundTrip(tasks []*queuepb.NewTask) (*queuepb.EnqueueAnswer, error) {
-	err := s.stream.Send(&queuepb.ProduceRequest{Tenant: s.flags.connection.tenant, Frame: s.frame, Tasks: tasks})
-	if err != nil && !errors.Is(err, io.EOF) { // after io.EOF, Recv says why
-		return nil, err
-	}
-	in, err := s.stream.Recv()
-	if errors.Is(err, io.EOF) {
-		err = errors.New("the server ended the stream")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(in.GetAnswers()) != 1 || in.GetAnswers()[0].GetFrame() != s.frame {
-		return nil, fmt.Errorf("the server did not answer frame %d", s.frame)
-	}
-	return in.GetAnswers()[0], nil
+// again returns the pause before lines are sent again.
+func again(afterMs uint64) time.Duration {
+	return max(time.Duration(min(afterMs, uint64(time.Minute.Milliseconds())))*time.Millisecond, retryAtLeast)
 }
 
 // account counts what an answer says. It returns the lines to send again, and when.
-func (s *lineSender) account(batch []line, answer *queuepb.EnqueueAnswer) (left []line, wait time.Duration) {
-	stored := uint64(len(batch))
-	for _, e := range answer.GetErrors() {
-		if int(e.GetIndex()) >= len(batch) {
+func (s *lineSender) account(batch []line, results []*queuepb.EnqueueResult) (left []line, wait time.Duration, err error) {
+	for i, r := range results {
+		l, e := batch[i], r.GetError()
+		switch e.GetCode() {
+		case queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:
+			left, wait = append(left, l), max(wait, again(e.GetRetryAfterMs()))
+			continue
+		case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:
+			s.result.Unknown++
+			err = fmt.Errorf("line %d: %w", l.number, itemError{e})
 			continue
 		}
-		stored--
-		l := batch[e.GetIndex()]
-		if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED {
-			left = append(left, l)
-			wait = max(wait, time.Duration(min(e.GetRetryAfterMs(), uint64(time.Minute.Milliseconds())))*time.Millisecond, retryAtLeast)
-			continue
-		}
-		s.result.Refused++
-		if len(s.result.Refusals) < refusalsShown {
-			s.result.Refusals = append(s.result.Refusals, refusal{l.number, codeName(e.GetCode()), e.GetField(), e.GetMessage()})
+		switch {
+		case e != nil:
+			s.refuse(l, e)
+		case r.GetDuplicate():
+			s.result.Duplicates++
+			s.done.Add(1)
+		default:
+			s.result.Enqueued++
+			s.done.Add(1)
 		}
 	}
-	duplicates := uint64(len(answer.GetDuplicates()))
-	s.result.Duplicates += duplicates
-	s.result.Enqueued += stored - min(stored, duplicates)
-	s.done.Add(stored)
-	return left, wait
+	return left, wait, err
+}
+
+func (s *lineSender) refuse(l line, e *queuepb.ItemError) {
+	if s.result.Refused == 0 {
+		s.result.refused = e.GetCode()
+	}
+	s.result.Refused++
+	if len(s.result.Refusals) < refusalsShown {
+		s.result.Refusals = append(s.result.Refusals, refusal{l.number, codeName(e.GetCode()), e.GetField(), e.GetMessage()})
+	}
 }

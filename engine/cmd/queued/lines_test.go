@@ -10,41 +10,32 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// producer is a queue service whose stream answers as a test says.
-type producer struct {
+// storing is a queue service whose answers to enqueues are a test's.
+type storing struct {
 	queuepb.UnimplementedQueueServiceServer
 
-	answer func(r *queuepb.ProduceRequest) (*queuepb.ProduceResponse, error)
+	answer func(r *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error)
 }
 
-func (p *producer) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
-	for {
-		in, err := stream.Recv()
-		if err != nil {
-			return nil //nolint:nilerr // the client went
-		}
-		out, err := p.answer(in)
-		if err != nil {
-			return err
-		}
-		if out == nil {
-			<-stream.Context().Done()
-			return nil
-		}
-		if err := stream.Send(out); err != nil {
-			return nil //nolint:nilerr // the client went
-		}
+func (p *storing) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+	out, err := p.answer(in)
+	if out == nil && err == nil {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
+	return out, err
 }
 
-func (p *producer) serve(t *testing.T) *shell {
+func (p *storing) serve(t *testing.T) *shell {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -59,45 +50,61 @@ func (p *producer) serve(t *testing.T) *shell {
 	return newShell(t, "QUEUED_SERVER="+l.Addr().String())
 }
 
-func full(index int, afterMs uint64) *queuepb.ItemError {
-	return &queuepb.ItemError{Index: uint32(index), Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "full", RetryAfterMs: afterMs}
+// storesFirst stores the first task and refuses the others.
+func storesFirst(r *queuepb.EnqueueRequest, refusal *queuepb.ItemError) *queuepb.EnqueueResponse {
+	out := &queuepb.EnqueueResponse{Results: []*queuepb.EnqueueResult{{Id: "id"}}}
+	for range r.GetTasks()[1:] {
+		out.Results = append(out.Results, &queuepb.EnqueueResult{Error: refusal})
+	}
+	return out
 }
 
-// What a server has no room for is sent again, and only that.
+func full(afterMs uint64) *queuepb.ItemError {
+	return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "full", RetryAfterMs: afterMs}
+}
+
+// refusedFor is the status of a call that a server without memory refuses.
+func refusedFor(t *testing.T, d time.Duration) error {
+	t.Helper()
+	s, err := status.New(codes.ResourceExhausted, "the server has no memory left").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)})
+	require.NoError(t, err)
+	return s.Err()
+}
+
+// What a server has no room for, or no leader of the shard, is sent again, and only that.
 func TestLinesWaitForRoom(t *testing.T) {
-	var stored, keys []string
-	p := &producer{answer: func(r *queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-		a := &queuepb.EnqueueAnswer{Frame: r.GetFrame()}
-		for i, task := range r.GetTasks() {
-			if i > 0 { // room for one only
-				a.Errors = append(a.Errors, full(i, 1))
-				continue
+	for _, later := range []*queuepb.ItemError{
+		full(1), {Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "no node leads"}, {Code: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, Message: "stopping"},
+	} {
+		var stored, keys []string
+		refused := false
+		p := &storing{answer: func(r *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+			assert.Equal(t, "acme", r.GetTenant())
+			if !refused {
+				refused = true
+				return nil, refusedFor(t, time.Millisecond)
 			}
+			task := r.GetTasks()[0]
 			stored = append(stored, string(task.GetPayload()))
 			keys = append(keys, task.GetIdempotencyKey())
-			if string(task.GetPayload()) == "b" {
-				a.Duplicates = []uint32{0}
-			}
-		}
-		return &queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{a}}, nil
-	}}
-	s := p.serve(t)
-	s.in = "a\nb\nc\n"
-	var out tally
-	s.json(&out, "enqueue", "--queue", "q", "--lines", "--key", "k", "--tenant", "acme")
-	assert.Equal(t, []string{"a", "b", "c"}, stored)
-	assert.Equal(t, []string{"k:1", "k:2", "k:3"}, keys, "the key is the line's, however often it is sent")
-	assert.Equal(t, tally{Enqueued: 2, Duplicates: 1, Refusals: []refusal{}}, out)
+			out := storesFirst(r, later)
+			out.Results[0].Duplicate = string(task.GetPayload()) == "b"
+			return out, nil
+		}}
+		s := p.serve(t)
+		s.in = "a\nb\nc\n"
+		var out tally
+		s.json(&out, "enqueue", "--queue", "q", "--lines", "--key", "k", "--tenant", "acme")
+		assert.Equal(t, []string{"a", "b", "c"}, stored)
+		assert.Equal(t, []string{"k:1", "k:2", "k:3"}, keys, "the key is the line's, however often it is sent")
+		assert.Equal(t, tally{Enqueued: 2, Duplicates: 1, Refusals: []refusal{}}, out)
+	}
 }
 
 // As long as some lines get in, it goes on, however long all of them take.
 func TestLinesArePatientWhileSomeGetIn(t *testing.T) {
-	p := &producer{answer: func(r *queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-		a := &queuepb.EnqueueAnswer{Frame: r.GetFrame()}
-		for i := range r.GetTasks()[1:] {
-			a.Errors = append(a.Errors, full(i+1, 6_000))
-		}
-		return &queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{a}}, nil
+	p := &storing{answer: func(r *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+		return storesFirst(r, full(6_000)), nil
 	}}
 	s := p.serve(t)
 	at := time.Unix(0, 0)
@@ -114,36 +121,32 @@ func TestLinesArePatientWhileSomeGetIn(t *testing.T) {
 }
 
 func TestLinesGiveUp(t *testing.T) {
-	answered := 0
+	refuses := func(err error) func(*queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+		return func(*queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) { return nil, err }
+	}
+	answers := func(e ...*queuepb.EnqueueResult) func(*queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+		return func(*queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+			return &queuepb.EnqueueResponse{Results: e}, nil
+		}
+	}
+	notLeading, err := status.New(codes.Unavailable, "no node leads").WithDetails(&queuepb.NotLeader{})
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		answer func(r *queuepb.ProduceRequest) (*queuepb.ProduceResponse, error)
+		answer func(r *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error)
 		code   int
 		says   string
 	}{
-		"full for ever": {func(r *queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-			return &queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{{Frame: r.GetFrame(), Errors: []*queuepb.ItemError{full(0, 60_000)}}}}, nil
-		}, exitFailed, "line 1: the server has had no room for TIMEOUT"},
-		"silent": {
-			func(*queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) { return nil, nil },
-			exitFailed, "the server did not answer within TIMEOUT: 0 tasks are enqueued, and 1 further one may be",
-		},
-		"refuses": {func(*queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-			return nil, status.Error(codes.PermissionDenied, "the token has no scope produce")
-		}, exitFailed, "the token has no scope produce"},
-		"goes": {func(*queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-			return nil, status.Error(codes.Unavailable, "the server is stopping")
-		}, exitUnreachable, "the server is stopping: 0 tasks are enqueued, and 1 further one may be"},
-		"answers another frame": {func(*queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-			return &queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{{Frame: 99}}}, nil
-		}, exitFailed, "the server did not answer frame 1"},
-		"names no item": {func(r *queuepb.ProduceRequest) (*queuepb.ProduceResponse, error) {
-			if answered++; answered > 1 {
-				return nil, status.Error(codes.Internal, "the line was sent again")
-			}
-			return &queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{{Frame: r.GetFrame(), Errors: []*queuepb.ItemError{full(7, 0)}}}}, nil
-		}, exitOK, ""},
+		"full for ever":         {answers(&queuepb.EnqueueResult{Error: full(60_000)}), exitFailed, "line 1: the server has had no room for TIMEOUT"},
+		"no memory for ever":    {refuses(refusedFor(t, time.Minute)), exitFailed, "line 1: the server has had no room for TIMEOUT"},
+		"silent":                {refuses(nil), exitFailed, " did not answer within TIMEOUT: 0 tasks are enqueued, and 1 further one may be"},
+		"refuses":               {refuses(status.Error(codes.PermissionDenied, "the token has no scope produce")), exitUsage, "queued: the token has no scope produce\n"},
+		"does not lead":         {refuses(notLeading.Err()), exitUnreachable, "queued: no node leads\n"},
+		"goes":                  {refuses(status.Error(codes.Unavailable, "the server is stopping")), exitUnreachable, "the server is stopping: 0 tasks are enqueued, and 1 further one may be"},
+		"leaves one in doubt":   {answers(&queuepb.EnqueueResult{Error: &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, Message: "the lead was lost"}}), exitFailed, "line 1: the lead was lost: 0 tasks are enqueued, and 1 further one may be"},
+		"answers for no line":   {answers(), exitFailed, "the server answered with 0 results to 1 task: 0 tasks are enqueued, and 1 further one may be"},
+		"refuses what is wrong": {answers(&queuepb.EnqueueResult{Error: &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, Message: "no"}}), exitUsage, "1 line refused"},
 	} {
-		s := (&producer{answer: c.answer}).serve(t)
+		s := (&storing{answer: c.answer}).serve(t)
 		s.in = "a\n"
 		timeout, longest := patience, patience
 		if strings.Contains(c.says, "TIMEOUT") {

@@ -16,6 +16,8 @@ var refusals = [][]string{
 	{"enqueue", "--queue", "q", "x", "--delay", "99999999d"},
 	{"enqueue", "--queue", "q", "x", "--delay", "10"},
 	{"enqueue", "--queue", "q", "x", "--delay", "-5s"},
+	{"enqueue", "--queue", "q", "x", "--delay", "367d"},
+	{"enqueue", "--queue", "a b", "x"},
 	{"enqueue", "--queue", "q", "x", "--ttl", "1000000h"},
 	{"enqueue", "--queue", "q", "x", "--lease", "30d"},
 	{"enqueue", "--queue", "q", "x", "--result-retention", "400d"},
@@ -27,6 +29,8 @@ var refusals = [][]string{
 	{"fail", "ID", "TOKEN", "--delay", "10000d"},
 	{"extend", "ID", "TOKEN", "--lease", "10000d"},
 	{"release", "ID", "TOKEN", "--delay", "10000d"},
+	{"complete", "nope", "1"},
+	{"complete", "ID", "1"},
 	{"complete", "ID", "-1"},
 	{"complete", "ID", "0"},
 	{"complete", "ID", "--", "-1"},
@@ -72,7 +76,7 @@ func TestRefusalsAreAnsweredAsWritten(t *testing.T) {
 func TestALargePayloadIsRefusedInItsUnits(t *testing.T) {
 	s, _ := serveInProcess(t)
 	s.in = strings.Repeat("x", 2<<20)
-	s.run("enqueue", "--queue", "q").fails(exitFailed, "queued: payload: has 2MiB: send at most 1MiB\n")
+	s.run("enqueue", "--queue", "q").fails(exitUsage, "queued: payload: has 2MiB: send at most 1MiB\n")
 }
 
 func TestAClaimOfAPausedQueueSaysSo(t *testing.T) {
@@ -120,7 +124,36 @@ func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
 
 	table := s.ok("tenants", "tokens", "rotate", made.Token.ID)
 	assertRow(t, table, "old secret", "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' keeps the old one for a time")
-	assert.Equal(t, exitFailed, enqueue(made.Secret))
+	assert.Equal(t, exitUsage, enqueue(made.Secret))
 	s.json(&made, "tenants", "tokens", "rotate", made.Token.ID)
 	assert.Zero(t, made.Until)
+}
+
+// The distance of a moment that is refused reads well, however far it is.
+func TestAMomentThatIsTooFarIsRefusedReadably(t *testing.T) {
+	s, _ := serveInProcess(t)
+	for _, at := range []time.Time{time.Now().Add(1160*24*time.Hour + 2*time.Hour + 18*time.Minute + 30*time.Second), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		r := s.run("enqueue", "--queue", "q", "x", "--not-before", at.UTC().Format(time.RFC3339))
+		r.fails(exitUsage, "queued: --not-before: must be at most 366d from now: "+at.UTC().Format(time.RFC3339)+" is ")
+		assert.Regexp(t, ` is \d+d( (\d+h)?(\d+m)?)? from now\n$`, r.err)
+	}
+	assert.Equal(t, "1160d 2h18m", spanOf("100232280000"))
+	assert.Equal(t, "366d", spanOf("31622400000"))
+	assert.Equal(t, "23h59m59s", spanOf("86399400"))
+}
+
+// A time of day is the next one.
+func TestATimeOfDayIsTheNextOne(t *testing.T) {
+	zone := time.FixedZone("here", 2*60*60)
+	now := time.Date(2026, 12, 31, 9, 0, 0, 0, zone)
+	assert.Equal(t, time.Date(2026, 12, 31, 9, 1, 0, 0, zone), nextTime(now, 9, 1))
+	assert.Equal(t, time.Date(2027, 1, 1, 9, 0, 0, 0, zone), nextTime(now, 9, 0))
+	assert.Equal(t, time.Date(2027, 1, 1, 0, 0, 0, 0, zone), nextTime(now, 0, 0))
+	var at time.Time
+	v := nextTimeValue{timeValue{&at}}
+	require.NoError(t, v.Set("23:59"))
+	assert.Positive(t, time.Until(at))
+	require.NoError(t, v.Set("2030-01-31T09:00:00Z"))
+	assert.Equal(t, time.Date(2030, 1, 31, 9, 0, 0, 0, time.UTC), at.UTC())
+	require.Error(t, v.Set("24:00"))
 }

@@ -85,9 +85,9 @@ func TestOverMutualTLS(t *testing.T) {
 func TestWithoutAToken(t *testing.T) {
 	p := start(t, "--data", t.TempDir())
 	s := newShell(t, "QUEUED_SERVER="+p.Listen[0], "QUEUED_DATA="+t.TempDir())
-	s.run("claim", "--queue", "q").fails(exitFailed, "pass --token or --token-file, or set QUEUED_TOKEN")
+	s.run("claim", "--queue", "q").fails(exitUsage, "pass --token or --token-file, or set QUEUED_TOKEN")
 	r := s.run("claim", "--queue", "q", "--token", "guessed", "-o", "json")
-	r.fails(exitFailed)
+	r.fails(exitUsage)
 	assert.Equal(t, "unauthenticated", r.failure().Code)
 	s.ok("enqueue", "--queue", "q", "x", "--token-file", p.TokenFile)
 	s.ok("enqueue", "--queue", "q", "x", "--token", p.token())
@@ -110,7 +110,7 @@ func TestNewAdminToken(t *testing.T) {
 	p = start(t, "--data", data, "--new-admin-token")
 	assert.NotEqual(t, before, p.token())
 	s := newShell(t, "QUEUED_SERVER="+p.Listen[0])
-	s.run("enqueue", "--queue", "q", "x", "--token", before).fails(exitFailed, "token")
+	s.run("enqueue", "--queue", "q", "x", "--token", before).fails(exitUsage, "token")
 	s.ok("enqueue", "--queue", "q", "x", "--token", p.token())
 }
 
@@ -125,7 +125,7 @@ func TestServeTakesTheFileAndTheEnvironment(t *testing.T) {
 	p := start(t)
 	s := newShell(t, "QUEUED_SERVER="+p.Listen[0], "QUEUED_DATA="+data)
 	s.ok("enqueue", "--queue", "q", "12345")
-	s.run("enqueue", "--queue", "q", "123456").fails(exitFailed, "payload")
+	s.run("enqueue", "--queue", "q", "123456").fails(exitUsage, "payload")
 	assert.DirExists(t, filepath.Join(data, "shards", "0001"))
 	assert.NoDirExists(t, filepath.Join(data, "shards", "0002"))
 	assert.Contains(t, p.log.String(), `"msg":"serving"`)
