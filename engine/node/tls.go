@@ -68,6 +68,11 @@ func (c *certificates) listener(l net.Listener) net.Listener {
 	})
 }
 
+// named reports whether the certificate in use is that of a host's name.
+func (c *certificates) named(name string) bool {
+	return c.files.Get().Certificates[0].Leaf.VerifyHostname(name) == nil
+}
+
 // load reads the files.
 func (t TLS) load() (*tls.Config, error) {
 	certificate, err := os.ReadFile(t.CertFile)
