@@ -111,6 +111,8 @@ type Cluster struct {
 	mux      *peer.Mux
 	logs     *logs.Store
 	cache    *storage.Cache     // of all stores, also of those that replace others
+	certificates *certificates
+
 	replicas []*replica.Replica // by shard
 	running  []*shard.Shard     // those that this node leads; each belongs to its replica's goroutine
 	opened   chan struct{}      // closed when replicas is complete, or never will be
@@ -185,12 +187,12 @@ func Open(o Options) (_ *Cluster, err error) {
 // listen listens for the other nodes.
 func (k *Cluster) listen() error {
 	c := k.config.Config
-	credentials, err := loadCertificates(c.CertsDir, c.Node, k.log, time.Now)
-	if err != nil {
+	var err error
+	if k.certificates, err = loadCertificates(c.CertsDir, c.Node, k.log, time.Now); err != nil {
 		return err
 	}
 	k.mux, err = peer.Listen(peer.Config{
-		Node: c.Node, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Credentials: credentials.Get, Log: k.log,
+		Node: c.Node, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Credentials: k.certificates.Get, Log: k.log,
 	})
 	if err != nil {
 		return setting.Path(fmt.Errorf("cluster: %w", err), "choose another address with --cluster-listen", "cluster.listen")
