@@ -69,6 +69,9 @@ type Host interface {
 	Listeners() Listeners
 	// MakeAdminToken makes an operator's token.
 	MakeAdminToken(ctx context.Context) error
+	// KeepAdminToken decides about the secret of a token that MakeAdminToken made with an unknown outcome: it keeps the secret if the registry
+	// has the token, and removes the secret if the registry lacks the token and is complete.
+	KeepAdminToken(complete bool) error
 	// Fail ends the server: the cluster cannot go on.
 	Fail(err error)
 }
@@ -108,11 +111,11 @@ type Cluster struct {
 	space    *storage.Space
 	registry *access.Registry
 
+	certificates *certificates
+
 	mux      *peer.Mux
 	logs     *logs.Store
 	cache    *storage.Cache     // of all stores, also of those that replace others
-	certificates *certificates
-
 	replicas []*replica.Replica // by shard
 	running  []*shard.Shard     // those that this node leads; each belongs to its replica's goroutine
 	opened   chan struct{}      // closed when replicas is complete, or never will be

@@ -80,6 +80,7 @@ type Node struct {
 	registry   *access.Registry
 	auth       *call.Auth
 	tokenFile  string
+	tokenFiles sync.Mutex    // held while tokenFile and the file beside it change
 	tls        *certificates // nil without TLS
 	flight     flight
 	cpuProfile cpuProfile
