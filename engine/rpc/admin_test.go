@@ -430,6 +430,7 @@ func TestAdminCallsOnWhatIsNotThere(t *testing.T) {
 		requireCode(t, codes.NotFound, err)
 		_, err = a.PauseQueue(s.ctx, &adminpb.PauseQueueRequest{Tenant: q.tenant, Queue: q.queue})
 		requireCode(t, codes.NotFound, err)
+		require.ErrorContains(t, err, "configure the queue first")
 		_, err = a.ResumeQueue(s.ctx, &adminpb.ResumeQueueRequest{Tenant: q.tenant, Queue: q.queue})
 		requireCode(t, codes.NotFound, err)
 		_, err = a.PurgeQueue(s.ctx, &adminpb.PurgeQueueRequest{Tenant: q.tenant, Queue: q.queue})

@@ -97,6 +97,14 @@ func TestAClaimOfAPausedQueueSaysSo(t *testing.T) {
 	assert.Empty(t, out.Paused)
 }
 
+// A pause of a name that no queue has is refused, and names what makes the queue.
+func TestAPauseOfANewNameIsRefused(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.run("queues", "pause", "mial").fails(exitFailed, "queued: there is no queue \"mial\": check the name, or configure the queue first, which makes it\n")
+	s.ok("queues", "configure", "mail", "--reset")
+	s.ok("queues", "pause", "mail")
+}
+
 // A rotation says how long the old secret is valid, and the server does as it says.
 func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
 	s, _ := serveInProcess(t)
