@@ -225,7 +225,7 @@ func TestShutdownAnswersWaitingClaims(t *testing.T) {
 	got := <-done
 	require.NoError(t, got.err)
 	assert.Equal(t, http.StatusOK, got.status)
-	assert.JSONEq(t, `{"tasks":[],"results":[],"paused_queues":[]}`, string(got.text))
+	assert.JSONEq(t, `{"tasks":[],"results":[],"paused_queues":[],"quota":""}`, string(got.text))
 	_, err := net.Dial("tcp", r.node.HTTP())
 	require.Error(t, err)
 }
