@@ -396,8 +396,8 @@ type Queue struct {
 	Delayed uint64                 `protobuf:"varint,6,opt,name=delayed,proto3" json:"delayed,omitempty"`
 	Leased  uint64                 `protobuf:"varint,7,opt,name=leased,proto3" json:"leased,omitempty"`
 	Dead    uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
-	// Bytes of all that is stored for it: payloads, the errors of failed attempts, results, idempotency keys, and a fixed part
-	// for each record.
+	// Bytes that the queue and its tasks count against the tenant's quota: names, payloads, the errors of failed attempts, and a fixed part
+	// for the queue in each shard, each task and each attempt. Kept results and idempotency keys count in Tenant.bytes alone.
 	Bytes uint64 `protobuf:"varint,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Ever enqueued, completed, and removed otherwise: purged or cancelled.
 	Enqueued  uint64 `protobuf:"varint,10,opt,name=enqueued,proto3" json:"enqueued,omitempty"`
@@ -2068,7 +2068,7 @@ type Quotas struct {
 	// whose result is larger than its task was: complete it without a result. A failure takes effect, and its text is not kept.
 	BytesMax        uint64 `protobuf:"varint,2,opt,name=bytes_max,json=bytesMax,proto3" json:"bytes_max,omitempty"`
 	EnqueuesPerSMax uint64 `protobuf:"varint,3,opt,name=enqueues_per_s_max,json=enqueuesPerSMax,proto3" json:"enqueues_per_s_max,omitempty"`
-	// Tasks leased at once. At the quota no further task is handed out, and a claim that does not wait is refused.
+	// Tasks leased at once. At the quota no further task is handed out: a claim gets no tasks, and its answer names the quota.
 	LeasesMax       uint64 `protobuf:"varint,4,opt,name=leases_max,json=leasesMax,proto3" json:"leases_max,omitempty"`
 	PayloadBytesMax uint64 `protobuf:"varint,5,opt,name=payload_bytes_max,json=payloadBytesMax,proto3" json:"payload_bytes_max,omitempty"`
 	unknownFields   protoimpl.UnknownFields

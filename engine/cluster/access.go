@@ -25,6 +25,9 @@ func (k *Cluster) makeAdminToken(another bool) {
 		}
 		var full *disk.FullError
 		err := k.registry.Follow(k.ctx)
+		if err == nil { // a leader has applied all that earlier leaders committed
+			err = k.host.KeepAdminToken(true)
+		}
 		if err == nil && (k.registry.Empty() || another) {
 			err = k.host.MakeAdminToken(k.ctx)
 		}
@@ -49,7 +52,11 @@ func (k *Cluster) followRegistry() {
 			return
 		case <-k.systemChanged:
 		}
-		if err := k.registry.Follow(k.ctx); err != nil && k.ctx.Err() == nil {
+		err := k.registry.Follow(k.ctx)
+		if err == nil {
+			err = k.host.KeepAdminToken(false)
+		}
+		if err != nil && k.ctx.Err() == nil {
 			k.host.Fail(fmt.Errorf("follow the access records: %w", err))
 			return
 		}

@@ -6,23 +6,48 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/reload"
 	"github.com/pronybench/prony/engine/internal/setting"
+	"github.com/pronybench/prony/engine/internal/validity"
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// loadCertificates reads the folder of the certificate that a node shows to the other nodes. Get of the value reads the
-// folder again after a change.
-func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*reload.Value[*certs.Credentials], error) {
-	return reload.Open(reload.Options[*certs.Credentials]{
+// certificates are the node's own certificate and the CA of the other nodes. Get reads the folder again after a change.
+type certificates struct {
+	*reload.Value[*certs.Credentials]
+
+	validity *validity.Watch
+}
+
+// loadCertificates reads the folder of the certificate that a node shows to the other nodes.
+func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*certificates, error) {
+	c := &certificates{validity: validity.New(log, "the certificate that this node shows to the other nodes", "they refuse new connections", now)}
+	var err error
+	c.Value, err = reload.Open(reload.Options[*certs.Credentials]{
 		Names: certs.Files(dir), Load: func() (*certs.Credentials, error) {
 			c, err := certs.Load(dir, node)
 			return c, setting.Wrap(err, "--cluster-certs must name the folder that 'queued cluster init' made for this node", "cluster.certs")
 		}, Now: now,
-		Changed: func(c *certs.Credentials, err error) {
+		Changed: func(read *certs.Credentials, err error) {
 			if err != nil {
 				log.Error("the cluster's certificates changed and cannot be used: those that were read before stay in use", "error", err)
 				return
 			}
-			log.Info("read the cluster's certificates again", "folder", dir, "valid_until", c.Certificate.Leaf.NotAfter)
+			log.Info("read the cluster's certificates again", "folder", dir, "valid_until", read.Certificate.Leaf.NotAfter)
+			c.validity.Look(read.Certificate.Leaf)
 		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	c.look()
+	return c, nil
 }
+
+// look notices a certificate that was replaced or is not valid any more, also while no node connects.
+func (c *certificates) look() { c.validity.Look(c.Get().Certificate.Leaf) }
+
+// LookAtCertificates logs what is wrong with the certificate that this node shows to the other nodes, once for each certificate. The caller
+// calls it from time to time.
+func (k *Cluster) LookAtCertificates() { k.certificates.look() }
+
+// CertificateEnd returns when the certificate that this node shows to the other nodes expires.
+func (k *Cluster) CertificateEnd() time.Time { return k.certificates.Get().Certificate.Leaf.NotAfter }

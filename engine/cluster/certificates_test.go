@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,4 +34,30 @@ func TestRenewedClusterCertificatesAreReadAgain(t *testing.T) {
 	now = now.Add(reload.CheckEvery)
 	assert.Same(t, renewed, c.Get())
 	assert.Contains(t, log.String(), "cannot be used")
+}
+
+// A certificate that has expired is logged once, whether it was put there, or expired, while the node runs.
+func TestAnExpiredClusterCertificateIsLogged(t *testing.T) {
+	dir, now, log := t.TempDir(), time.Now(), bytes.Buffer{}
+	ca, err := certs.NewCA(now.AddDate(-6, 0, 0))
+	require.NoError(t, err)
+	require.NoError(t, ca.WriteNode(dir, "n1", now))
+	c, err := loadCertificates(dir, "n1", slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	require.NoError(t, err)
+	const expired = `level=ERROR msg="the certificate that this node shows to the other nodes has expired: they refuse new connections: renew it"`
+	looked := func() string {
+		log.Reset()
+		for range 3 {
+			now = now.Add(reload.CheckEvery)
+			c.look()
+		}
+		return log.String()
+	}
+	assert.Empty(t, looked())
+	require.NoError(t, ca.WriteNode(dir, "n1", now.AddDate(-6, 0, 0)))
+	assert.Equal(t, 1, strings.Count(looked(), expired))
+	require.NoError(t, ca.WriteNode(dir, "n1", now))
+	assert.NotContains(t, looked(), "level=ERROR")
+	now = now.AddDate(5, 0, 0)
+	assert.Equal(t, 1, strings.Count(looked(), expired))
 }

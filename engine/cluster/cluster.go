@@ -69,6 +69,9 @@ type Host interface {
 	Listeners() Listeners
 	// MakeAdminToken makes an operator's token.
 	MakeAdminToken(ctx context.Context) error
+	// KeepAdminToken decides about the secret of a token that MakeAdminToken made with an unknown outcome: it keeps the secret if the registry
+	// has the token, and removes the secret if the registry lacks the token and is complete.
+	KeepAdminToken(complete bool) error
 	// Fail ends the server: the cluster cannot go on.
 	Fail(err error)
 }
@@ -107,6 +110,8 @@ type Cluster struct {
 	shards   *shard.Group
 	space    *storage.Space
 	registry *access.Registry
+
+	certificates *certificates
 
 	mux      *peer.Mux
 	logs     *logs.Store
@@ -185,12 +190,12 @@ func Open(o Options) (_ *Cluster, err error) {
 // listen listens for the other nodes.
 func (k *Cluster) listen() error {
 	c := k.config.Config
-	credentials, err := loadCertificates(c.CertsDir, c.Node, k.log, time.Now)
-	if err != nil {
+	var err error
+	if k.certificates, err = loadCertificates(c.CertsDir, c.Node, k.log, time.Now); err != nil {
 		return err
 	}
 	k.mux, err = peer.Listen(peer.Config{
-		Node: c.Node, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Credentials: credentials.Get, Log: k.log,
+		Node: c.Node, Listen: c.Listen, Advertise: c.Advertise, Peers: c.Peers, Credentials: k.certificates.Get, Log: k.log,
 	})
 	if err != nil {
 		return setting.Path(fmt.Errorf("cluster: %w", err), "choose another address with --cluster-listen", "cluster.listen")

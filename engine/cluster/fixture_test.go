@@ -34,6 +34,7 @@ func (testHost) ShardOptions(int) shard.Options                { return shard.Op
 func (testHost) SwapStore(swap func() error) error             { return swap() }
 func (testHost) Listeners() Listeners                          { return Listeners{} }
 func (testHost) MakeAdminToken(context.Context) error          { return errors.New("the host has no tokens") }
+func (testHost) KeepAdminToken(bool) error                     { return nil }
 func (h testHost) Fail(err error)                              { assert.NoError(h.t, err) }
 func (testHost) Load(context.Context) ([]access.Record, error) { return nil, nil }
 func (testHost) Save(context.Context, []access.Record, []string) error {

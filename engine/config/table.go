@@ -94,6 +94,7 @@ func Table(c *Config) []*Setting {
 		{Path: "listen", Group: groupListen, value: list(&n.Listen), Usage: "where clients connect with gRPC: host:port or unix:/path; several with commas, or the flag repeated"},
 		{Path: "http", Group: groupListen, value: text(&n.HTTP), Usage: `where clients connect with REST: host:port; "" for none`},
 		{Path: "admin", Group: groupListen, value: text(&n.Admin), Usage: `admin service, probes, metrics and profiles: host:port; "" for none`},
+		{Path: "allowed_hosts", Group: groupListen, value: optional(list(&n.AllowedHosts), func() { n.AllowedHosts = nil }), Usage: "further names under which REST and admin requests may reach the server, and whose pages may send them, as a proxy has: names with commas, or the flag repeated; * for every name"},
 		{Path: "insecure", Group: groupListen, value: boolean(&n.Insecure), Usage: "listen beyond loopback though TLS or authentication is off"},
 		{Path: "busy_poll", Group: groupListen, value: boolean(&n.BusyPoll), Usage: "poll gRPC connections without TLS for a moment before sleeping, when GOMAXPROCS is 1 of several CPUs: short answers come faster, and idle time is spent"},
 		{Path: "address_file", Group: groupListen, value: text(&c.AddressFile), Usage: "write the pid, the addresses in use and all settings to this file, as JSON, once serving"},

@@ -7,6 +7,8 @@ listen = ["127.0.0.1:7070", "unix:/run/queued/queued.sock"] # gRPC
 http   = "127.0.0.1:7072"                                   # REST; "" for none
 admin  = "127.0.0.1:7071"                                   # admin service, probes, metrics, profiles
 
+# allowed_hosts = ["queue.example.com"] # the name of a proxy before http or admin
+
 data       = "/var/lib/queued"
 shards     = 1      # about one for each processor; fixed when the data folder is made
 durability = "sync" # an fsync before each acknowledgement; or "interval", "none"

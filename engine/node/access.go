@@ -8,15 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/storage"
-
-	"github.com/pronybench/prony/engine/storage/disk"
 )
-
-// adminTokenFile, in the data folder, has the secret of the operator's token that the first start makes.
-const adminTokenFile = "admin.token"
 
 // openAccess loads who may call, and sees to it that an operator can.
 func (n *Node) openAccess(c Config, store access.Store) error {
@@ -39,6 +33,9 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 		return fmt.Errorf("find the admin token's file: %w", err)
 	}
 	n.tokenFile = path
+	if err := n.keepAdminToken(n.cluster == nil); err != nil {
+		return err
+	}
 	if n.cluster != nil { // who leads makes it
 		n.cluster.EnsureAdminToken(c.NewAdminToken)
 		return nil
@@ -50,17 +47,6 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 		return nil
 	}
 	return n.makeAdminToken(ctx)
-}
-
-// makeAdminToken makes an operator's token and writes its secret to the token file.
-func (n *Node) makeAdminToken(ctx context.Context) error {
-	// The file first: if the process dies in between, the registry is as it was, and the next start tries again.
-	err := n.registry.ReplaceAdminFile(ctx, func(secret string) error { return disk.WriteWhole(n.tokenFile, []byte(secret+"\n")) })
-	if err != nil {
-		return setting.Path(fmt.Errorf("make the admin token: %w", err), "give the data folder to the user of the server", "data")
-	}
-	n.log.Info("made an operator's token", "path", n.tokenFile)
-	return nil
 }
 
 // systemRecords is where shard 0 keeps the node's own records.
@@ -100,7 +86,3 @@ func (s accessStore) Save(_ context.Context, puts []access.Record, deletes []str
 	}
 	return <-done
 }
-
-// TokenFile returns the path of the file with the secret of an operator's token, or "" when no tokens are asked for.
-// Whoever keeps the secret elsewhere may remove the file.
-func (n *Node) TokenFile() string { return n.tokenFile }

@@ -97,7 +97,7 @@ func TestTheFirstStartMakesAnOperatorsToken(t *testing.T) {
 	stop()
 
 	// A new one takes its place when that is asked for, and others stay. What is left of a write that was cut does not matter.
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "admin.token.tmp"), []byte("half"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "admin.token.next.tmp"), []byte("half"), 0o644))
 	n, stop = openAuth(t, dir, func(c *Config) { c.NewAdminToken = true })
 	second := secretOf(t, n)
 	assert.NotEqual(t, first, second)
@@ -107,7 +107,7 @@ func TestTheFirstStartMakesAnOperatorsToken(t *testing.T) {
 	n, _ = openAuth(t, dir, nil)
 	assert.True(t, works(t, n, second))
 	assert.False(t, works(t, n, first))
-	require.NoFileExists(t, filepath.Join(dir, "admin.token.tmp"))
+	require.NoFileExists(t, filepath.Join(dir, "admin.token.next.tmp"))
 }
 
 // TestAFirstStartThatFailedIsTriedAgain makes the token's file impossible to write.

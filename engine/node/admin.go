@@ -7,20 +7,18 @@ import (
 	"net/http/pprof"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/internal/serialbudget"
-	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/rpc/admin"
 )
 
 // newAdmin makes the admin listener's server: probes, metrics, profiles, audit, settings, and the admin service over gRPC and
 // REST. It is apart from the clients' listeners because profiles show what the server does, and cost CPU time.
-func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits, metricsAuth bool, settings any) error {
+func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	if n.adminAt == nil {
 		return nil
 	}
@@ -30,14 +28,14 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	operators := func(pattern string, handle http.HandlerFunc) {
 		mux.Handle(pattern, n.auth.GuardOperator(handle, rest.WriteError))
 	}
-	if page := n.metrics.Page(); metricsAuth {
+	if page := n.metrics.Page(); c.Metrics.Auth {
 		operators("GET /metrics", page.ServeHTTP)
 	} else {
 		mux.Handle("GET /metrics", page)
 	}
 	operators("GET /audit", n.audit)
-	if settings != nil {
-		operators("GET /settings", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, map[string]any{"settings": settings}) })
+	if c.Settings != nil {
+		operators("GET /settings", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, map[string]any{"settings": c.Settings}) })
 	}
 	operators("GET /debug/stalls", n.slowCommits)
 	rates := &profileRates{}
@@ -55,7 +53,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	if serialbudget.Enabled {
 		operators("PUT /debug/serial-budget", serialbudget.Put)
 	}
-	api, err := rest.NewAdmin(service, n.restOptions(limits))
+	api, err := rest.NewAdmin(service, n.restOptions(c.Limits))
 	if err != nil {
 		return fmt.Errorf("serve the admin service: %w", err)
 	}
@@ -63,9 +61,9 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	for _, path := range rest.OpenAPIPaths() {
 		mux.Handle(path, api)
 	}
-	calls, server := admin.NewServer(service, limits, n.bounds, n.health, n.auth, n.metrics.Interceptors()...)
+	calls, server := admin.NewServer(service, c.Limits, n.bounds, n.health, n.auth, n.metrics.Interceptors()...)
 	n.adminGRPC = server
-	n.admin = n.boundedServer(grpcOrHTTP(calls, mux), adminAnswerMax)
+	n.admin = n.boundedServer(n.hostsOf(c, n.adminAt).guard(grpcOrHTTP(calls, mux)), adminAnswerMax)
 	n.admin.Protocols = new(http.Protocols)
 	n.admin.Protocols.SetHTTP1(true)
 	n.admin.Protocols.SetHTTP2(true)
@@ -76,7 +74,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 // grpcOrHTTP lets gRPC calls and all others come through one listener.
 func grpcOrHTTP(calls, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+		if isGRPC(r) {
 			calls.ServeHTTP(w, r)
 			return
 		}

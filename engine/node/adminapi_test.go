@@ -49,7 +49,7 @@ func serveAdmin(t *testing.T, service adminpb.AdminServiceServer) *Node {
 	var err error
 	n.adminAt, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, n.newAdmin(service, queue.DefaultLimits(), false, nil))
+	require.NoError(t, n.newAdmin(service, Config{Limits: queue.DefaultLimits()}))
 	n.serveHTTP("the admin listener", n.admin, n.adminAt)
 	t.Cleanup(func() {
 		n.stopAdmin(context.Background())

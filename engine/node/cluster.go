@@ -65,6 +65,9 @@ func (h clusterHost) Listeners() cluster.Listeners {
 // MakeAdminToken implements cluster.Host.
 func (h clusterHost) MakeAdminToken(ctx context.Context) error { return h.node.makeAdminToken(ctx) }
 
+// KeepAdminToken implements cluster.Host.
+func (h clusterHost) KeepAdminToken(complete bool) error { return h.node.keepAdminToken(complete) }
+
 // Fail implements cluster.Host.
 func (h clusterHost) Fail(err error) { h.node.fail(err) }
 

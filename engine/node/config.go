@@ -31,6 +31,9 @@ type Config struct {
 	HTTP string
 	// Admin is the address of the admin listener, "host:port"; without it there is no such listener.
 	Admin string
+	// AllowedHosts are further host names, without ports, that the Host header of a request to HTTP or Admin may have, and whose pages may
+	// send requests. "*" accepts every Host.
+	AllowedHosts []string
 	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps; package busypoll says when that pays.
 	BusyPoll bool
 	// Shards is how many shards the node has, 1 to shard.ShardsMax; 0 means 1. It is settled when the data folder
@@ -140,6 +143,7 @@ func (c *Config) check() error {
 	if c.Admin != "" {
 		errs = append(errs, c.checkReach("admin", c.Admin))
 	}
+	errs = append(errs, c.checkAllowedHosts()...)
 	errs = append(errs, c.TLS.check())
 	errs = append(errs, c.Cluster.Check()...)
 	if c.NewAdminToken && !c.Auth {

@@ -55,11 +55,11 @@ func (n *Node) restArrives(ctx context.Context, method string) context.Context {
 }
 
 // newHTTP makes the REST listener's server.
-func (n *Node) newHTTP(l queue.Limits) error {
+func (n *Node) newHTTP(c Config) error {
 	if n.httpAt == nil {
 		return nil
 	}
-	o := n.restOptions(l)
+	o := n.restOptions(c.Limits)
 	if n.cluster != nil {
 		o.Leader, o.Forwards = n.service.LeaderHTTP, route.WatchForwards
 	}
@@ -67,7 +67,7 @@ func (n *Node) newHTTP(l queue.Limits) error {
 	if err != nil {
 		return fmt.Errorf("serve REST: %w", err)
 	}
-	n.http = n.boundedServer(h, answerMax)
+	n.http = n.boundedServer(n.hostsOf(c, n.httpAt).guard(h), answerMax)
 	return nil
 }
 

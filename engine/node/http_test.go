@@ -225,7 +225,7 @@ func TestShutdownAnswersWaitingClaims(t *testing.T) {
 	got := <-done
 	require.NoError(t, got.err)
 	assert.Equal(t, http.StatusOK, got.status)
-	assert.JSONEq(t, `{"tasks":[],"results":[],"paused_queues":[]}`, string(got.text))
+	assert.JSONEq(t, `{"tasks":[],"results":[],"paused_queues":[],"quota":""}`, string(got.text))
 	_, err := net.Dial("tcp", r.node.HTTP())
 	require.Error(t, err)
 }
@@ -235,7 +235,7 @@ func TestShutdownCutsARequestThatDoesNotEndInTime(t *testing.T) {
 	conn, err := net.Dial("tcp", r.node.HTTP())
 	require.NoError(t, err)
 	defer conn.Close() //nolint:errcheck // the test's own
-	_, err = io.WriteString(conn, "POST /v1/tasks:enqueue HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n")
+	_, err = io.WriteString(conn, "POST /v1/tasks:enqueue HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n")
 	require.NoError(t, err)
 	_, err = io.ReadFull(conn, make([]byte, len("HTTP/1.1 100 Continue"))) // the body is being read
 	require.NoError(t, err)

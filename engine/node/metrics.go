@@ -11,15 +11,20 @@ import (
 
 // watch gives the metrics the functions that they read at each scrape. tenants shows the figures of each queue.
 func (n *Node) watch(tenants bool) {
+	var certificateEnd func() time.Time
+	if n.tls != nil {
+		certificateEnd = func() time.Time { return n.tls.leaf().NotAfter }
+	}
 	n.metrics.Watch(metrics.Sources{
-		Queues: n.stats, NowMs: n.shards.NowMs, Tenants: tenants, NotReady: n.notReadyWhy, Subscribers: n.shards.Subscribers, ClockAhead: n.clock.Offset,
+		CertificateEnd: certificateEnd,
+		Queues:         n.stats, NowMs: n.shards.NowMs, Tenants: tenants, NotReady: n.notReadyWhy, Subscribers: n.shards.Subscribers, ClockAhead: n.clock.Offset,
 		MemoryMax: n.shares.Total, Gate: n.conns.gate.Counters, Space: n.space,
 		Shards: n.shards.Len(), Store: func(i int) storage.Counters { return n.store(i).Counters() }, Pebble: n.pebbleMetrics,
 		Stalls: n.stalls,
 	})
 	if k := n.cluster; k != nil {
 		n.metrics.WatchCluster(metrics.ClusterSources{
-			Self: k.Self(), Replicas: k.Replicas(), Skews: k.Skews, MayLead: k.MayLead, PeersRefused: k.PeersRefused, LogSyncs: k.LogSyncs,
+			Self: k.Self(), Replicas: k.Replicas(), Skews: k.Skews, MayLead: k.MayLead, CertificateEnd: k.CertificateEnd, PeersRefused: k.PeersRefused, LogSyncs: k.LogSyncs,
 		})
 	}
 }

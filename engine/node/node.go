@@ -80,6 +80,7 @@ type Node struct {
 	registry   *access.Registry
 	auth       *call.Auth
 	tokenFile  string
+	tokenFiles sync.Mutex    // held while tokenFile and the file beside it change
 	tls        *certificates // nil without TLS
 	flight     flight
 	cpuProfile cpuProfile
@@ -165,14 +166,14 @@ func Open(c Config) (_ *Node, err error) {
 		options = append(options, rpc.BusyPoll())
 	}
 	n.grpc = rpc.NewServer(n.service, n.health, n.auth, options...)
-	if err := n.newHTTP(c.Limits); err != nil {
+	if err := n.newHTTP(c); err != nil {
 		return nil, err
 	}
 	admin := admin.New(n.shards, c.Limits, n.registry, newHost(n, c))
 	if n.cluster != nil {
 		admin.InCluster(route.New(n.cluster, n.shards))
 	}
-	if err := n.newAdmin(admin, c.Limits, c.Metrics.Auth, c.Settings); err != nil {
+	if err := n.newAdmin(admin, c); err != nil {
 		return nil, err
 	}
 	if n.cluster != nil {

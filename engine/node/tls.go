@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/reload"
 	"github.com/pronybench/prony/engine/internal/setting"
+	"github.com/pronybench/prony/engine/internal/validity"
 )
 
 // TLS says how the TCP listeners are encrypted: with TLS 1.3. The zero value means not at all. The files are PEM, and are
@@ -39,11 +40,13 @@ func (t TLS) check() error {
 // certificates are what handshakes use. They are read again at the first handshake after their files changed. If the
 // new files cannot be used, the certificates that were read before stay in use.
 type certificates struct {
-	files *reload.Value[*tls.Config]
+	files    *reload.Value[*tls.Config]
+	validity *validity.Watch
 }
 
 // loadCertificates reads the files of t, which names some.
 func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certificates, error) {
+	watch := validity.New(log, "the certificate of the listeners", "clients refuse it", now)
 	files, err := reload.Open(reload.Options[*tls.Config]{
 		Names: []string{t.CertFile, t.KeyFile, t.ClientCAFile}, Load: t.load, Now: now,
 		Changed: func(c *tls.Config, err error) {
@@ -52,13 +55,22 @@ func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certifica
 				return
 			}
 			log.Info("read the TLS files again", "certificate", t.CertFile, "valid_until", c.Certificates[0].Leaf.NotAfter)
+			watch.Look(c.Certificates[0].Leaf)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &certificates{files: files}, nil
+	c := &certificates{files: files, validity: watch}
+	c.look()
+	return c, nil
 }
+
+// leaf returns the certificate in use.
+func (c *certificates) leaf() *x509.Certificate { return c.files.Get().Certificates[0].Leaf }
+
+// look notices a certificate that was replaced or is not valid any more, also while no client connects.
+func (c *certificates) look() { c.validity.Look(c.leaf()) }
 
 // listener wraps a listener so that what it accepts is encrypted.
 func (c *certificates) listener(l net.Listener) net.Listener {
@@ -67,6 +79,9 @@ func (c *certificates) listener(l net.Listener) net.Listener {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.files.Get(), nil },
 	})
 }
+
+// named reports whether the certificate in use is that of a host's name.
+func (c *certificates) named(name string) bool { return c.leaf().VerifyHostname(name) == nil }
 
 // load reads the files.
 func (t TLS) load() (*tls.Config, error) {

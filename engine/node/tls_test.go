@@ -37,8 +37,10 @@ import (
 type authority struct {
 	*testing.T
 
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	cert  *x509.Certificate
+	key   *ecdsa.PrivateKey
+	names []string // of the certificates that it issues, beside 127.0.0.1
+	until time.Time
 }
 
 func newAuthority(t *testing.T) *authority {
@@ -53,7 +55,7 @@ func newAuthority(t *testing.T) *authority {
 	require.NoError(t, err)
 	cert, err := x509.ParseCertificate(der)
 	require.NoError(t, err)
-	return &authority{T: t, cert: cert, key: key}
+	return &authority{T: t, cert: cert, key: key, until: c.NotAfter}
 }
 
 func (a *authority) pem() []byte {
@@ -66,14 +68,14 @@ func (a *authority) pool() *x509.CertPool {
 	return pool
 }
 
-// issue returns a certificate for 127.0.0.1 with a serial number, and its key.
+// issue returns a certificate for 127.0.0.1 and the names, with a serial number, and its key.
 func (a *authority) issue(serial int64) (cert, key []byte) {
 	a.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a, err)
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: a.until,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: a.names, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.cert, &private.PublicKey, a.key)
 	require.NoError(a, err)

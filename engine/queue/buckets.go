@@ -136,11 +136,11 @@ type KeyRef struct {
 	ExpiresAtMs int64
 }
 
-// findKey returns the task that was enqueued under a key within the window. used says that the key has a record, which may be too
-// old.
-func (s *State) findKey(q *Queue, key string, now int64) (ref Ref, valid, used bool) {
-	k, found := s.journal.FindKey(q.record.ID, key, s.keys.live)
-	return k.Ref, found && k.ExpiresAtMs > now, found
+// findKey returns the record of a key. valid reports whether the key stands for the record's task: the key has not expired, and the task was
+// not removed.
+func (s *State) findKey(q *Queue, key string, now int64) (k KeyRef, valid, found bool) {
+	k, found = s.journal.FindKey(q.record.ID, key, s.keys.live)
+	return k, found && k.ExpiresAtMs > now && !s.removed(q, k.Ref), found
 }
 
 // newKey is an idempotency key that is about to be stored.
@@ -150,8 +150,13 @@ type newKey struct {
 	bytes       int64 // what it is charged: 0 if it replaces an older record
 }
 
-func (s *State) newKey(q *Queue, key string, used bool, now int64) newKey {
+// newKey prepares a key that stands for no task. before is its record, if it has one. The new record expires later than that, because
+// FindKey returns the record that expires last.
+func (s *State) newKey(q *Queue, key string, before KeyRef, used bool, now int64) newKey {
 	expires := now + int64(s.cfg.KeyWindowMs)
+	if used && before.ExpiresAtMs >= expires {
+		expires = before.ExpiresAtMs + 1
+	}
 	k := newKey{bucket: s.keys.at(expires), expiresAtMs: expires, bytes: KeyBytes(len(key))}
 	if used && s.journal.HasKey(q.record.ID, key, k.bucket) {
 		k.bytes = 0
@@ -161,6 +166,7 @@ func (s *State) newKey(q *Queue, key string, used bool, now int64) newKey {
 
 func (s *State) putKey(q *Queue, key string, ref Ref, k newKey) {
 	q.keep(k.expiresAtMs)
+	q.keyed(k.expiresAtMs)
 	s.keys.note(k.bucket)
 	if k.bytes > 0 {
 		s.keys.add(k.bucket, q.record.Tenant, k.bytes)

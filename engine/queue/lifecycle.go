@@ -126,6 +126,7 @@ func (s *State) Delete(q *Queue) error {
 	s.reportFreed() // while the queue still has its account
 	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
 	q.setPolicy(Policy{})
+	q.keyedUntilS = 0
 	if q.subscriptions > 0 {
 		s.absent[key] = q
 	}
@@ -188,9 +189,13 @@ func (q *Queue) removable() bool {
 }
 
 // keepRecovered keeps all recovered queues until the last recovered key and result are dropped, since it is not known which queues
-// they belong to.
+// they belong to, nor which of the keys are marks of removed tasks.
 func (s *State) keepRecovered() {
+	if n := len(s.keys.live); n > 0 {
+		s.markedUntilMs = s.keys.live[n-1]
+	}
 	for _, q := range s.queues {
+		q.keyed(s.markedUntilMs)
 		for _, b := range []*buckets{&s.keys, &s.results} {
 			if n := len(b.live); n > 0 {
 				q.keep(b.live[n-1])

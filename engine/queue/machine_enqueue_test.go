@@ -68,14 +68,16 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 		return
 	}
 	key := keyOf{q.id, n.Key}
-	if k := m.keys[key]; n.Key != "" && k.untilMs > m.now {
+	if k := m.keys[key]; n.Key != "" && k.untilMs > m.now && !k.freed {
 		if *got != (Enqueued{Ref: k.ref, Duplicate: true}) {
 			t.Fatalf("key %q stands for %v until %d, got %+v", n.Key, k.ref, k.untilMs, *got)
 		}
 		return
 	}
 	a, bytes := m.accounts[tenant], 128+int64(len(n.Payload))
-	if k, had := m.keys[key]; n.Key != "" && (!had || m.keyBucket(k.untilMs) != m.keyBucket(m.now+int64(m.cfg.KeyWindowMs))) {
+	before, had := m.keys[key]
+	until := max(m.now+int64(m.cfg.KeyWindowMs), before.untilMs+1)
+	if n.Key != "" && (!had || m.keyBucket(before.untilMs) != m.keyBucket(until)) {
 		bytes += 64 + int64(len(n.Key)) // it does not replace an older record
 	}
 	if held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
@@ -92,7 +94,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 		t.Fatalf("got %+v, want %+v", *got, want)
 	}
 	if n.Key != "" {
-		m.keys[key] = modelKey{want, m.now + int64(m.cfg.KeyWindowMs)}
+		m.keys[key] = modelKey{ref: want, untilMs: until}
 	}
 	attemptsMax := cmp.Or(n.MaxAttempts, q.policy.MaxAttempts, m.cfg.MaxAttempts)
 	task := &modelTask{

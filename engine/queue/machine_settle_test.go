@@ -133,6 +133,12 @@ func (m *machine) cancel(t *rapid.T) {
 
 func (m *machine) remove(task *modelTask) {
 	task.phase = removed
+	for key, k := range m.keys {
+		if k.ref == task.ref {
+			k.freed = true
+			m.keys[key] = k
+		}
+	}
 	m.end(Ended{Ref: task.ref, How: Removed})
 }
 

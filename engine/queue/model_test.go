@@ -267,6 +267,7 @@ type modelWaiter struct {
 type modelKey struct {
 	ref     Ref
 	untilMs int64
+	freed   bool // its task was cancelled or purged
 }
 
 type keyOf struct {

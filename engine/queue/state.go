@@ -63,6 +63,8 @@ type State struct {
 	keys    buckets
 	results buckets
 
+	markedUntilMs int64 // no mark of a removed task is kept for longer
+
 	ttlMs    int64        // no task that may still expire does so earlier
 	expiring map[Ref]bool // not nil while the store is read for expired tasks: the tasks that changed since the question
 
@@ -96,10 +98,11 @@ type Queue struct {
 	stored  bool // has a record
 	unsound bool // the recovered counts did not add up: an older server wrote them, and they are not checked
 
-	subscriptions int32 // of waiters, with or without credit
-	removableMs   int64 // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
-	idleMs        int64 // deadline in State.idle
-	index         int   // place in State.idle
+	subscriptions int32  // of waiters, with or without credit
+	keyedUntilS   uint32 // see keyedUntilMs; in seconds, because a node may have many queues
+	removableMs   int64  // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
+	idleMs        int64  // deadline in State.idle
+	index         int    // place in State.idle
 }
 
 // Tenant returns the queue's tenant.

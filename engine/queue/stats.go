@@ -19,6 +19,8 @@ type Stats struct {
 	Leased        uint64
 	Dead          uint64
 	Bytes         uint64 // of the payloads of all tasks that the queue holds
+	// Charged is what the queue and all of its tasks are charged, with their histories. Results and idempotency keys are charged by tenant.
+	Charged uint64
 	// ReadySinceMs is when the task that has been ready for longest became ready; math.MaxInt64 if no task is ready.
 	ReadySinceMs  int64
 	EnqueuedPerS  float64
@@ -39,6 +41,7 @@ func (s *Stats) Add(q *Stats) {
 	s.Dead += q.Dead
 	s.Removed += q.Removed
 	s.Bytes += q.Bytes
+	s.Charged += q.Charged
 	s.ReadySinceMs = min(s.ReadySinceMs, q.ReadySinceMs)
 	s.EnqueuedPerS += q.EnqueuedPerS
 	s.CompletedPerS += q.CompletedPerS
@@ -137,7 +140,7 @@ func (s *State) Stats(q *Queue, now int64) Stats {
 	out := Stats{
 		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Policy: r.Policy, PolicyVersion: r.PolicyVersion, Paused: r.Paused,
 		Enqueued: c.Enqueued, Completed: c.Completed, Removed: c.Removed,
-		Ready: c.Fresh, Delayed: c.Returned, Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes,
+		Ready: c.Fresh, Delayed: c.Returned, Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes, Charged: uint64(r.chargedBytes()),
 		ReadySinceMs: math.MaxInt64,
 	}
 	out.EnqueuedPerS, out.CompletedPerS = q.rates.perSecond(now)

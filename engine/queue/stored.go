@@ -142,19 +142,17 @@ func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.touch(q)
 }
 
-// Cancel removes a task in any state.
+// Cancel removes a task in any state, and frees its idempotency key.
 func (s *State) Cancel(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
 		s.endLease(b, ref)
-		s.drop(&given, given.Attempt-1)
-	} else {
-		s.withdraw(t)
-		ref := t.ref()
-		s.drop(&ref, ref.Attempt)
+		s.remove(&given, given.Attempt-1)
+		return
 	}
-	s.numbered(t.Ref.Queue).record.Counts.Removed++
-	s.end(Ended{Ref: t.Ref, How: Removed})
+	s.withdraw(t)
+	ref := t.ref()
+	s.remove(&ref, ref.Attempt)
 }
 
 // PurgeDead removes a dead task. It returns false if the task is not dead.
@@ -179,8 +177,8 @@ func (s *State) Redrive(t *Stored) bool {
 	return true
 }
 
-// Purge removes up to n ready and delayed tasks of a queue. more says that the queue may have further ones: call Purge again, after the
-// Refills are answered.
+// Purge removes up to n ready and delayed tasks of a queue, and frees their idempotency keys. more reports whether the queue may have further
+// tasks: call Purge again after the Refills are answered.
 func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 	for _, l := range q.lanes {
 		for l != nil && removed < n {
@@ -193,9 +191,7 @@ func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 				break
 			}
 			d.Attempt--
-			s.drop(&d.LeaseRef, d.Attempt)
-			q.record.Counts.Removed++
-			s.end(Ended{Ref: d.Ref, How: Removed})
+			s.remove(&d.LeaseRef, d.Attempt)
 			removed++
 			s.worked++
 		}

@@ -316,7 +316,8 @@ type NewTask struct {
 	// How long after its completion the task's result is kept for AwaitResult.
 	ResultRetentionMs uint64 `protobuf:"varint,10,opt,name=result_retention_ms,json=resultRetentionMs,proto3" json:"result_retention_ms,omitempty"`
 	// 1 to 128 bytes of UTF-8 without control characters: a second enqueue with the same key to the same queue, within the server's window, stores
-	// nothing and returns the first task's id as a duplicate.
+	// nothing and returns the first task's id as a duplicate, also when that task is done or dead. The key is free at once when the task is
+	// cancelled or purged, or its queue is deleted.
 	IdempotencyKey string `protobuf:"bytes,11,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1264,7 +1265,10 @@ type ClaimResponse struct {
 	ClaimError *ItemError `protobuf:"bytes,3,opt,name=claim_error,json=claimError,proto3" json:"claim_error,omitempty"`
 	// The request's queues that are paused, each named once; set only if there are no tasks. A paused queue hands out no tasks until it is
 	// resumed. If the call waited, a queue may have been paused or resumed meanwhile.
-	PausedQueues  []string `protobuf:"bytes,4,rep,name=paused_queues,json=pausedQueues,proto3" json:"paused_queues,omitempty"`
+	PausedQueues []string `protobuf:"bytes,4,rep,name=paused_queues,json=pausedQueues,proto3" json:"paused_queues,omitempty"`
+	// The tenant's quota that prevents further leases, by its name in the admin service's Quotas: "leases_max". It is set only if there are no
+	// tasks. If the call waited, the quota may have room by now.
+	Quota         string `protobuf:"bytes,5,opt,name=quota,proto3" json:"quota,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1325,6 +1329,13 @@ func (x *ClaimResponse) GetPausedQueues() []string {
 		return x.PausedQueues
 	}
 	return nil
+}
+
+func (x *ClaimResponse) GetQuota() string {
+	if x != nil {
+		return x.Quota
+	}
+	return ""
 }
 
 // Settlement ends or extends one lease on a Work stream.
@@ -2862,13 +2873,14 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\blease_ms\x18\x04 \x01(\x04R\aleaseMs\x12\x17\n" +
 	"\await_ms\x18\x05 \x01(\x04R\x06waitMs\x12\x18\n" +
 	"\aweights\x18\x06 \x03(\rR\aweights\x12<\n" +
-	"\vcompletions\x18\a \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"\xd4\x01\n" +
+	"\vcompletions\x18\a \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"\xea\x01\n" +
 	"\rClaimResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x126\n" +
 	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\x12:\n" +
 	"\vclaim_error\x18\x03 \x01(\v2\x19.prony.queue.v1.ItemErrorR\n" +
 	"claimError\x12#\n" +
-	"\rpaused_queues\x18\x04 \x03(\tR\fpausedQueues\"\xcc\x01\n" +
+	"\rpaused_queues\x18\x04 \x03(\tR\fpausedQueues\x12\x14\n" +
+	"\x05quota\x18\x05 \x01(\tR\x05quota\"\xcc\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +

@@ -492,6 +492,13 @@ func (m *ClaimResponse) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if len(m.Quota) > 0 {
+		i -= len(m.Quota)
+		copy(dAtA[i:], m.Quota)
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Quota)))
+		i--
+		dAtA[i] = 0x2a
+	}
 	if len(m.PausedQueues) > 0 {
 		for iNdEx := len(m.PausedQueues) - 1; iNdEx >= 0; iNdEx-- {
 			i -= len(m.PausedQueues[iNdEx])
@@ -1357,6 +1364,10 @@ func (m *ClaimResponse) SizeVT() (n int) {
 			l = len(s)
 			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 		}
+	}
+	l = len(m.Quota)
+	if l > 0 {
+		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 	}
 	n += len(m.unknownFields)
 	return n

@@ -136,10 +136,10 @@ func TestAnswersHaveAllFieldsByTheirSchemaNames(t *testing.T) {
 			Id: "i", Queue: "q", Payload: []byte{0, 255}, Token: 1 << 63, EnqueuedAtMs: -1, Attempt: 1, State: queuepb.TaskState_TASK_STATE_LEASED,
 		}}}, nil
 	}}, Options{})
-	assert.JSONEq(t, `{"tasks":[],"results":[],"paused_queues":["a","b"]}`, a.post("/v1/tasks:claim", `{}`).text)
+	assert.JSONEq(t, `{"tasks":[],"results":[],"paused_queues":["a","b"],"quota":""}`, a.post("/v1/tasks:claim", `{}`).text)
 	for _, name := range []string{"max_tasks", "maxTasks"} {
 		assert.JSONEq(t, `{"tasks":[{"id":"i","tenant":"","queue":"q","priority":0,"payload":"AP8=","attempt":1,"max_attempts":0,
 			"token":"9223372036854775808","lease_expires_at_ms":"0","enqueued_at_ms":"-1","state":"TASK_STATE_LEASED","due_at_ms":"0",
-			"last_error":"","expires_at_ms":"0"}],"results":[],"paused_queues":[]}`, a.post("/v1/tasks:claim", `{"`+name+`":1,"wait_ms":"5","lease_ms":5}`).text)
+			"last_error":"","expires_at_ms":"0"}],"results":[],"paused_queues":[],"quota":""}`, a.post("/v1/tasks:claim", `{"`+name+`":1,"wait_ms":"5","lease_ms":5}`).text)
 	}
 }

@@ -76,7 +76,10 @@ func (e *hotEncoder) claimed(m *queuepb.ClaimResponse) bool {
 			return false
 		}
 	}
-	e.raw("]}")
+	if !e.text(`],"quota":`, m.GetQuota()) {
+		return false
+	}
+	e.raw("}")
 	return true
 }
 

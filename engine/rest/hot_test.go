@@ -226,6 +226,7 @@ func drawAnswer(t *rapid.T) (m proto.Message, hot bool) {
 			})
 		}
 		a.Results, a.ClaimError = results(), mistake()
+		a.Quota = drawText(t, "quota")
 		for range rapid.IntRange(0, 2).Draw(t, "paused") {
 			a.PausedQueues = append(a.PausedQueues, drawText(t, "paused queue"))
 		}
@@ -261,7 +262,7 @@ func TestAnswersAreEncodedAsByProtojson(t *testing.T) {
 // Every field of the messages that are encoded by hand is known to the encoder: a new field must be added there.
 func TestAllFieldsOfAnswersAreEncoded(t *testing.T) {
 	for m, fields := range map[proto.Message]int{
-		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 4, &queuepb.Task{}: 14,
+		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 14,
 		&queuepb.CompleteResponse{}: 1, &queuepb.SettleResult{}: 1,
 	} {
 		assert.Equal(t, fields, m.ProtoReflect().Descriptor().Fields().Len(), "%T", m)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -33,7 +34,7 @@ func TestFiguresAreTheClusters(t *testing.T) {
 		assert.EqualValues(t, 5, out.GetQueue().GetEnqueued(), n.id)
 		one, err := n.admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "other"})
 		require.NoError(t, err)
-		assert.EqualValues(t, 3, one.GetQueue().GetBytes())
+		assert.Equal(t, queue.QueueBytes("t0", "other")+queue.TaskBytes(3), int64(one.GetQueue().GetBytes()))
 		_, err = n.admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "none"})
 		requireCode(t, codes.NotFound, err)
 		status, err := n.admins().GetStatus(c.as("operator"), &adminpb.GetStatusRequest{})

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage/backup"
@@ -108,7 +109,11 @@ func TestAQueuesFigures(t *testing.T) {
 	q := out.GetQueue()
 	assert.Equal(t, []uint64{2, 1, 1, 2}, []uint64{q.GetReady(), q.GetDelayed(), q.GetLeased(), q.GetDead()})
 	assert.Equal(t, []uint64{8, 1, 1}, []uint64{q.GetEnqueued(), q.GetCompleted(), q.GetRemoved()})
-	assert.EqualValues(t, 18, q.GetBytes())
+	tenants, err := admin.ListTenants(s.ctx, &adminpb.ListTenantsRequest{})
+	require.NoError(t, err)
+	require.Len(t, tenants.GetTenants(), 1)
+	assert.Equal(t, tenants.GetTenants()[0].GetBytes(), q.GetBytes(), "the tenant has nothing else")
+	assert.Greater(t, int64(q.GetBytes()), 6*queue.TaskBytes(3), "six tasks with payloads, and attempts")
 	assert.Positive(t, q.GetEnqueuedPerS())
 	assert.Positive(t, q.GetCompletedPerS())
 	assert.Less(t, q.GetOldestReadyAgeMs(), uint64(patience.Milliseconds()))
@@ -425,6 +430,7 @@ func TestAdminCallsOnWhatIsNotThere(t *testing.T) {
 		requireCode(t, codes.NotFound, err)
 		_, err = a.PauseQueue(s.ctx, &adminpb.PauseQueueRequest{Tenant: q.tenant, Queue: q.queue})
 		requireCode(t, codes.NotFound, err)
+		require.ErrorContains(t, err, "configure the queue first")
 		_, err = a.ResumeQueue(s.ctx, &adminpb.ResumeQueueRequest{Tenant: q.tenant, Queue: q.queue})
 		requireCode(t, codes.NotFound, err)
 		_, err = a.PurgeQueue(s.ctx, &adminpb.PurgeQueueRequest{Tenant: q.tenant, Queue: q.queue})

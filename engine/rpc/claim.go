@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -15,13 +17,29 @@ import (
 )
 
 // claimHere claims at the shards that this node leads. Once ctx ends or settled is closed, claimHere leases no
-// more tasks. When ctx ends, it gives the leased tasks back; when settled is closed, it returns them.
+// more tasks. When ctx ends, it gives the leased tasks back; when settled is closed, it returns them. An answer without tasks names the
+// quota that the tenant has used up.
 func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint64, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	s.quotas.AwaitRoom(ctx, claim.Tenant, 0, nil, 1)
+	before := s.usedUp(claim.Tenant)
+	out, err := s.claimReadyOrWait(ctx, claim, waitMs, settled)
+	if err == nil && len(out.GetTasks()) == 0 {
+		out.Quota = cmp.Or(s.usedUp(claim.Tenant), before)
+	}
+	return out, err
+}
+
+// usedUp returns the quota that keeps a tenant from getting a task, or "".
+func (s *Service) usedUp(tenant string) string {
+	var quota *queue.QuotaError
+	if errors.As(s.quotas.CheckLeases(tenant), &quota) {
+		return quota.Quota
+	}
+	return ""
+}
+
+func (s *Service) claimReadyOrWait(ctx context.Context, claim queue.Claim, waitMs uint64, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	if waitMs == 0 {
-		if err := s.quotas.CheckLeases(claim.Tenant); err != nil {
-			return nil, s.refuse(err)
-		}
 		return s.claimNow(ctx, claim)
 	}
 	if s.shards.Len() > 1 { // a waiting claim is granted tasks of one shard: first look into all

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -114,7 +115,7 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	}
 	waited, err := c.everywhere(ctx, nodes)
 	if err == nil && len(waited.GetTasks()) == 0 {
-		waited.PausedQueues = out.GetPausedQueues() // streams, by which the other nodes are asked to wait, do not say it
+		waited.PausedQueues, waited.Quota = out.GetPausedQueues(), out.GetQuota() // streams, by which the other nodes are asked to wait, do not say it
 	}
 	return waited, err
 }
@@ -133,7 +134,7 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 			continue
 		}
 		out.Tasks = append(out.Tasks, part.GetTasks()...)
-		out.PausedQueues = mergePaused(out.GetPausedQueues(), part.GetPausedQueues())
+		out.PausedQueues, out.Quota = mergePaused(out.GetPausedQueues(), part.GetPausedQueues()), cmp.Or(out.GetQuota(), part.GetQuota())
 		for _, t := range part.GetTasks() {
 			bytes += call.TaskBytes(t)
 		}
@@ -142,7 +143,7 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 		}
 	}
 	if len(out.GetTasks()) > 0 {
-		out.PausedQueues = nil
+		out.PausedQueues, out.Quota = nil, ""
 		return out, nil
 	}
 	return out, failed

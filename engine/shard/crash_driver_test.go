@@ -292,7 +292,7 @@ func (c *crashDriver) change(what Change) {
 			}
 			tenant = t.tenant
 			refs = append(refs, t.ref)
-			removals[t.ref] = &crashRemoval{asked: at}
+			removals[t.ref] = &crashRemoval{asked: at, frees: true}
 			if what != Redrive {
 				t.removals = append(t.removals, removals[t.ref])
 			}

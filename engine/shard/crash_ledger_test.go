@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -73,6 +74,7 @@ type crashTask struct {
 type crashRemoval struct {
 	asked, acked int // 0: not yet
 	did          bool
+	frees        bool   // it is a cancellation or a purge, which frees the task's key
 	result       []byte // of a completion
 	untilMs      int64  // the result is kept at least so long
 }
@@ -108,6 +110,19 @@ type crashKeyed struct {
 	ref     queue.Ref
 	acked   int
 	untilMs int64 // it is remembered at least so long
+	freed   bool  // its task may have been cancelled or purged in an earlier life
+}
+
+// freed reports whether the task of a key may have been cancelled or purged, and whether it must have been.
+func (l *crashLedger) freed(k crashKey, v crashKeyed, acked, asked int) (may, must bool) {
+	may = v.freed || slices.ContainsFunc(l.purges, func(p crashPurge) bool { return p.crashQueue == k.crashQueue && p.asked <= asked })
+	if t := l.byRef[v.ref]; t != nil {
+		for _, r := range t.removals {
+			may = may || r.frees && r.asked <= asked
+			must = must || r.frees && r.did && r.acked != 0 && r.acked <= acked
+		}
+	}
+	return may || must, must
 }
 
 // crashSetting is a value that something was set to. They are in the order in which they were asked for, which is
@@ -231,6 +246,7 @@ func (l *crashLedger) settled(acked int, durable bool, there func(queue.Ref) boo
 	if durable {
 		for k, v := range l.keys {
 			if v.acked != 0 && v.acked <= acked {
+				v.freed, _ = l.freed(k, v, acked, math.MaxInt)
 				v.acked = 1
 				n.keys[k] = v
 			}

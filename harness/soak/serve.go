@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pronybench/prony/harness/pageguard"
 )
 
 // Limits of the page's server, which anybody on its address may call.
@@ -39,7 +41,7 @@ func ListenAddress(text string) (string, error) {
 	return text, nil
 }
 
-// Server serves the page of a soak under / and its metrics for Prometheus under /metrics. Its methods are safe for concurrent use.
+// Server serves the page of a soak under / and its metrics for Prometheus under /metrics, and answers no page of another site. Its methods are safe for concurrent use.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
@@ -63,7 +65,7 @@ func Serve(address string) (*Server, error) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /{$}", s.page)
 	s.http = &http.Server{
-		Handler: mux, ReadHeaderTimeout: serveHeaderWithin, ReadTimeout: serveWithin, WriteTimeout: serveWithin, MaxHeaderBytes: serveHeaderBytes,
+		Handler: pageguard.Handler(listener.Addr(), mux), ReadHeaderTimeout: serveHeaderWithin, ReadTimeout: serveWithin, WriteTimeout: serveWithin, MaxHeaderBytes: serveHeaderBytes,
 	}
 	s.serving.Go(func() { _ = s.http.Serve(listener) }) // it returns an error always: that of Close
 	return s, nil

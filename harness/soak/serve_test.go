@@ -57,6 +57,15 @@ func TestServe(t *testing.T) {
 	require.NoError(t, err)
 	code, _ = get(t, server.URL()+"other")
 	assert.Equal(t, http.StatusNotFound, code)
+	for _, path := range []string{"", "metrics"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL()+path, http.NoBody)
+		require.NoError(t, err)
+		request.Host = "evil.example"
+		answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		assert.Equal(t, http.StatusForbidden, answer.StatusCode, "a page of another site")
+	}
 	require.NoError(t, server.Close())
 
 	assert.Contains(t, pages, `<meta http-equiv="refresh" content="10">`)

@@ -32,7 +32,7 @@ func (a *app) claimCommand() *cobra.Command {
 id and token by 'queued complete', 'fail' or 'release', or extend its lease with 'extend'.
 
 If no task becomes ready within --wait, the command prints nothing and ends with 0; standard error says so, and
-names queues that are paused, as paused_queues of --output json does.
+names queues that are paused and a quota that is used up, as paused_queues and quota of --output json do.
 
 In a table, a payload that is not plain text is quoted; with --output json payloads are in base64.`,
 		Example: `  queued claim --queue mail
@@ -87,8 +87,8 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 	return f.connection.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
 		answer, err := f.claimOnce(ctx, api, request, 0)
 		if err == nil && len(answer.GetTasks()) == 0 && f.wait > 0 {
-			if names := answer.GetPausedQueues(); len(names) > 0 && a.output == formatTable {
-				a.note("%s: waiting\n", paused(names))
+			if why := noTask(answer); why != "" && a.output == formatTable {
+				a.note("%s: waiting\n", why)
 			}
 			answer, err = f.claimWaiting(ctx, api, request)
 		}
@@ -96,11 +96,11 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 			return err
 		}
 		if len(answer.GetTasks()) == 0 && a.output == formatTable {
-			reason := ""
-			if names := answer.GetPausedQueues(); len(names) > 0 {
-				reason = ": " + paused(names)
+			why := noTask(answer)
+			if why != "" {
+				why = ": " + why
 			}
-			a.note("no task is ready%s\n", reason)
+			a.note("no task is ready%s\n", why)
 			return nil
 		}
 		return a.print(document(answer), func(t *table) {
@@ -110,6 +110,18 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 			}
 		})
 	})
+}
+
+// noTask returns the reasons why an answer has no tasks, or "".
+func noTask(answer *queuepb.ClaimResponse) string {
+	var why []string
+	if quota := answer.GetQuota(); quota != "" {
+		why = append(why, fmt.Sprintf("the tenant is at its quota %s; settle tasks that it has leased, or raise the quota with 'queued tenants configure'", harmless(quota)))
+	}
+	if names := answer.GetPausedQueues(); len(names) > 0 {
+		why = append(why, paused(names))
+	}
+	return strings.Join(why, "; ")
 }
 
 // paused says that queues are paused, and how to resume them.

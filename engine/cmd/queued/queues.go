@@ -161,7 +161,9 @@ func (a *app) queuesPause() *cobra.Command {
 	return a.onQueue(&cobra.Command{
 		Use:     "pause",
 		Short:   "Stop a queue from handing out tasks",
-		Long:    "Stops a queue from handing out tasks. It still accepts new tasks and settlements.",
+		Long: `Stops a queue from handing out tasks. It still accepts new tasks and settlements.
+
+To pause a queue before its first task, create it with 'queued queues configure QUEUE --reset'.`,
 		Example: `  queued queues pause mail`,
 	}, "paused", func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error {
 		_, err := api.PauseQueue(ctx, &adminpb.PauseQueueRequest{Tenant: tenant, Queue: queue})

@@ -101,6 +101,31 @@ func TestAClaimOfAPausedQueueSaysSo(t *testing.T) {
 	assert.Empty(t, out.Paused)
 }
 
+func TestAClaimAtTheQuotaOfLeasesSaysSo(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.ok("tenants", "configure", "default", "--leases-max", "1")
+	s.ok("enqueue", "--queue", "mail", "hello")
+	s.ok("enqueue", "--queue", "mail", "again")
+	s.ok("claim", "--queue", "mail")
+	const why = "the tenant is at its quota leases_max; settle tasks that it has leased, or raise the quota with 'queued tenants configure'"
+	assert.Equal(t, ran{t, exitOK, "", "no task is ready: " + why + "\n"}, s.run("claim", "--queue", "mail"))
+	assert.Equal(t, why+": waiting\nno task is ready: "+why+"\n", s.run("claim", "--queue", "mail", "--wait", "1ms").err)
+	var out struct{ Quota string }
+	s.json(&out, "claim", "--queue", "mail")
+	assert.Equal(t, "leases_max", out.Quota)
+	s.ok("tenants", "configure", "default", "--leases-max", "2")
+	s.json(&out, "claim", "--queue", "mail")
+	assert.Empty(t, out.Quota)
+}
+
+// A pause of a name that no queue has is refused, and names what makes the queue.
+func TestAPauseOfANewNameIsRefused(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.run("queues", "pause", "mial").fails(exitFailed, "queued: there is no queue \"mial\": check the name, or configure the queue first, which makes it\n")
+	s.ok("queues", "configure", "mail", "--reset")
+	s.ok("queues", "pause", "mail")
+}
+
 // A rotation says how long the old secret is valid, and the server does as it says.
 func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
 	s, _ := serveInProcess(t)

@@ -19,6 +19,8 @@ type ClusterSources struct {
 	Skews func() map[string]route.ClockSkew
 	// MayLead says whether this node's clock allows it to lead.
 	MayLead func() bool
+	// CertificateEnd returns when the certificate that this node shows to the others expires.
+	CertificateEnd func() time.Time
 	// PeersRefused counts the connections between nodes that this node refused, and LogSyncs the fsyncs of its Raft log.
 	PeersRefused, LogSyncs func() uint64
 }
@@ -45,6 +47,7 @@ func newRaftMetrics() *raftMetrics {
 func (m *Metrics) WatchCluster(s ClusterSources) {
 	m.registry.MustRegister(m.raft.appendSeconds, m.raft.commitSeconds, newSkewCollector(s.Skews))
 	m.gauge("prony_clock_may_lead", "1 if this node's clock allows it to lead, 0 otherwise.", nil, func() float64 { return yes(s.MayLead()) })
+	m.watchCertificate("nodes", s.CertificateEnd)
 	m.counter("prony_raft_peers_handshakes_refused_total", "Connections between nodes that were refused, by this one.", nil, s.PeersRefused)
 	m.counter("prony_raft_log_fsyncs_total", "Fsyncs of the log that all groups of this node share.", nil, s.LogSyncs)
 	for i, r := range s.Replicas {

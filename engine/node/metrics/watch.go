@@ -25,6 +25,8 @@ type Sources struct {
 	Subscribers func() int64
 	// ClockAhead is how far the host's wall clock is ahead of the server's.
 	ClockAhead func() time.Duration
+	// CertificateEnd returns when the certificate of the listeners expires; nil without TLS.
+	CertificateEnd func() time.Time
 	// MemoryMax bounds the process's resident memory, or is 0.
 	MemoryMax int64
 	Gate      func() memory.GateCounters
@@ -45,11 +47,20 @@ func (m *Metrics) Watch(s Sources) {
 		func() float64 { return float64(s.Subscribers()) })
 	m.gauge("prony_clock_wall_ahead_seconds", "How far the host's wall clock is ahead of the server's, which is slewed towards it.", nil,
 		func() float64 { return s.ClockAhead().Seconds() })
+	m.watchCertificate("clients", s.CertificateEnd)
 	m.watchMemory(s.MemoryMax, s.Gate)
 	m.watchSpace(s.Space)
 	m.watchStalls(s.Stalls)
 	for i := range s.Shards {
 		m.watchStore(i, s.Store)
+	}
+}
+
+// watchCertificate shows when the certificate that is shown to clients, or to the other nodes, expires.
+func (m *Metrics) watchCertificate(to string, end func() time.Time) {
+	if end != nil {
+		m.gauge("prony_certificate_expiry_timestamp_seconds", "When the certificate that this node shows to clients, or to the other nodes, expires: seconds since 1970.",
+			prometheus.Labels{"shown_to": to}, func() float64 { return float64(end().Unix()) })
 	}
 }
 

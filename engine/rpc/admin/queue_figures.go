@@ -13,7 +13,7 @@ import (
 func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	m := &adminpb.Queue{
 		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
-		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Bytes,
+		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Charged,
 		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
 		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
 	}
@@ -27,7 +27,7 @@ func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 	q := queue.Stats{
 		Tenant: m.GetTenant(), Name: m.GetQueue(), Paused: m.GetPaused(), Policy: policyOf(m.GetPolicy()),
-		Ready: m.GetReady(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Bytes: m.GetBytes(),
+		Ready: m.GetReady(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Charged: m.GetBytes(),
 		Enqueued: m.GetEnqueued(), Completed: m.GetCompleted(), Removed: m.GetRemoved(),
 		EnqueuedPerS: m.GetEnqueuedPerS(), CompletedPerS: m.GetCompletedPerS(), ReadySinceMs: math.MaxInt64,
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
@@ -118,6 +119,9 @@ func (a *Service) pause(ctx context.Context, in queueRequest, paused bool, there
 	routes := a.router.Routes(ctx)
 	if routes || a.router == nil { // the node that forwards a call looks for the queue in all shards
 		if _, err := a.getQueue(ctx, tenant, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()}); err != nil {
+			if route.IsAbsent(err) && paused {
+				err = status.Errorf(codes.NotFound, "there is no queue %q: check the name, or configure the queue first, which makes it", in.GetQueue())
+			}
 			return err
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/pronybench/prony/harness/pageguard"
 )
 
 // Limits of the server, which anybody on its address may call.
@@ -44,31 +45,11 @@ func Handler(document []byte) http.Handler {
 	})
 }
 
-// local answers only what is asked for by an address or as localhost: another name that leads to this host may be a stranger's, whose pages
-// would read the answer.
-func local(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host // it has no port
-		}
-		if host != "localhost" && net.ParseIP(strings.Trim(host, "[]")) == nil {
-			http.Error(w, "These pages are served to this host only, at 127.0.0.1.", http.StatusMisdirectedRequest)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// Serve serves an HTML file on a listener, which it closes, until the context ends. On a listener of the loopback interface it answers only
-// what is asked for by an address or as localhost.
+// Serve serves an HTML file on a listener, which it closes, until the context ends. It answers no page of another
+// site, as package pageguard says.
 func Serve(ctx context.Context, listener net.Listener, document []byte) error {
-	handler := Handler(document)
-	if address, is := listener.Addr().(*net.TCPAddr); is && address.IP.IsLoopback() {
-		handler = local(handler)
-	}
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerWithin, ReadTimeout: headerWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin,
+		Handler: pageguard.Handler(listener.Addr(), Handler(document)), ReadHeaderTimeout: headerWithin, ReadTimeout: headerWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin,
 		MaxHeaderBytes: headerBytes,
 	}
 	ended := make(chan error, 1)

@@ -67,7 +67,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	assert.Equal(t, "hello", string(text))
 
-	for host, code := range map[string]int{"localhost": 200, "[::1]:80": 200, "127.0.0.1": 200, "example.org": 421, "example.org:80": 421} {
+	for host, code := range map[string]int{"localhost": 200, "[::1]:80": 200, "127.0.0.1": 200, "example.org": 403, "example.org:80": 403} {
 		request, err := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+"/", http.NoBody)
 		require.NoError(t, err)
 		request.Host = host

@@ -7,11 +7,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/validity"
 	"github.com/pronybench/prony/engine/node"
 )
-
-// expirySoon is how long before its end a certificate is warned of.
-const expirySoon = 14 * 24 * time.Hour
 
 func (r *report) certificates(h Host, t node.TLS) {
 	const check = "certificate"
@@ -49,16 +47,16 @@ func (r *report) keyMode(check, path string) {
 
 func (r *report) expiry(check string, h Host, leaf *x509.Certificate) {
 	now, day := h.Now(), leaf.NotAfter.UTC().Format(time.DateOnly)
-	switch {
-	case now.Before(leaf.NotBefore):
+	switch validity.Of(leaf, now) {
+	case validity.NotYet:
 		r.add(check, Unfit, "it is not good before "+leaf.NotBefore.UTC().Format(time.RFC3339), "set the clock, or use another certificate")
-	case !now.Before(leaf.NotAfter):
+	case validity.Ended:
 		r.add(check, Unfit, "it expired on "+day, "renew it: the server reads the file again by itself")
-	case now.Add(expirySoon).After(leaf.NotAfter):
+	case validity.EndsSoon:
 		r.add(check, Warning, "it expires on "+day, "renew it: the server reads the file again by itself")
-	default:
+	case validity.Valid:
 		r.add(check, Fit, "good until "+day, "")
 	}
 	const oneDay = 24 * time.Hour
-	r.measured(fmt.Sprintf("%d days", int64(leaf.NotAfter.Sub(now)/oneDay)), fmt.Sprintf("limit %d", expirySoon/oneDay))
+	r.measured(fmt.Sprintf("%d days", int64(leaf.NotAfter.Sub(now)/oneDay)), fmt.Sprintf("limit %d", validity.Soon/oneDay))
 }

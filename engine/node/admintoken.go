@@ -1,0 +1,87 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/setting"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+const (
+	// adminTokenFile, in the data folder, has the secret of the operator's token that the first start makes.
+	adminTokenFile = "admin.token"
+	// nextSuffix ends the name of the file with a secret whose token the registry may not have yet.
+	nextSuffix = ".next"
+	// secretBytesMax is more than a secret has.
+	secretBytesMax = 1 << 10
+)
+
+// TokenFile returns the path of the file with the secret of an operator's token, or "" when no tokens are asked for.
+// Whoever keeps the secret elsewhere may remove the file.
+func (n *Node) TokenFile() string { return n.tokenFile }
+
+// makeAdminToken makes an operator's token and writes its secret to the token file.
+//
+// It writes the secret to a separate file first, and renames that file once the token is stored. So the token file never has the secret of a
+// token that does not exist. If the process dies before the rename, or loses the lead with an unknown outcome, keepAdminToken decides later.
+func (n *Node) makeAdminToken(ctx context.Context) error {
+	next := n.tokenFile + nextSuffix
+	kept := false
+	err := n.registry.ReplaceAdminFile(ctx, func(secret string) error {
+		n.tokenFiles.Lock()
+		defer n.tokenFiles.Unlock()
+		err := disk.WriteWhole(next, []byte(secret+"\n"))
+		kept = err == nil
+		return err
+	})
+	if err == nil {
+		err = n.keepAdminToken(false)
+	} else if kept && errors.Is(err, shard.ErrNotLeader) { // nothing was stored
+		err = errors.Join(err, os.Remove(next))
+	}
+	if err != nil {
+		return setting.Path(fmt.Errorf("make the admin token: %w", err), "give the data folder to the user of the server", "data")
+	}
+	return nil
+}
+
+// keepAdminToken renames the file with a secret that makeAdminToken left, if the registry has the secret's token. If the registry lacks the
+// token and is complete, keepAdminToken removes the file.
+func (n *Node) keepAdminToken(complete bool) error {
+	if n.tokenFile == "" {
+		return nil
+	}
+	n.tokenFiles.Lock()
+	defer n.tokenFiles.Unlock()
+	next := n.tokenFile + nextSuffix
+	secret, err := disk.ReadBounded(next, secretBytesMax)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the secret of the admin token that was being made: %w", err)
+	}
+	if _, err := n.registry.Authenticate(strings.TrimSpace(string(secret)), time.Now()); err == nil {
+		return n.takeNextLocked()
+	}
+	if complete {
+		return os.Remove(next)
+	}
+	return nil
+}
+
+// takeNextLocked makes the file with the new secret the token file.
+func (n *Node) takeNextLocked() error {
+	if err := os.Rename(n.tokenFile+nextSuffix, n.tokenFile); err != nil {
+		return err
+	}
+	n.log.Info("made an operator's token", "path", n.tokenFile)
+	return disk.SyncFolder(filepath.Dir(n.tokenFile))
+}

@@ -1,0 +1,53 @@
+package queue
+
+import "encoding/binary"
+
+// A removed task frees its idempotency key. The state cannot drop the key's record, because a task does not know its key. Instead it marks
+// the task as removed, if the task's queue has keys whose window is not over, and findKey ignores a key whose task has a mark. The mark is
+// itself a record under an idempotency key, of a name that no producer's key has, so that it is found, charged, dropped and replicated as
+// keys are. A program that does not know marks never looks for one.
+
+// removedMark begins the name of a mark. No UTF-8 has this byte.
+const removedMark = 0xff
+
+// removedMarkLen is the length of the name of a mark: removedMark, the priority and the seq.
+const removedMarkLen = 1 + 1 + 8
+
+func removedName(ref Ref) string {
+	name := [removedMarkLen]byte{removedMark, ref.Priority}
+	binary.BigEndian.PutUint64(name[2:], ref.Seq)
+	return string(name[:])
+}
+
+// remove drops a task that was cancelled or purged, and frees its key. attempts is as for drop. The mark takes a part of the room that the
+// task frees, so that no quota refuses it.
+func (s *State) remove(ref *LeaseRef, attempts uint32) {
+	s.drop(ref, attempts)
+	q := s.numbered(ref.Queue)
+	q.record.Counts.Removed++
+	if until := q.keyedUntilMs(); until > s.nowMs {
+		bucket := s.keys.at(until)
+		s.free(q).bytes -= KeyBytes(removedMarkLen)
+		s.keys.note(bucket)
+		s.keys.add(bucket, q.record.Tenant, KeyBytes(removedMarkLen))
+		s.markedUntilMs = max(s.markedUntilMs, bucket)
+		s.journal.PutKey(q.record.ID, removedName(ref.Ref), bucket, KeyRef{ref.Ref, until})
+	}
+	s.end(Ended{Ref: ref.Ref, How: Removed})
+}
+
+// removed reports whether a task has a mark.
+func (s *State) removed(q *Queue, ref Ref) bool {
+	if s.markedUntilMs <= s.nowMs {
+		return false
+	}
+	// A store may have keys that are not UTF-8, of servers that did not refuse them. These stand for other tasks.
+	mark, found := s.journal.FindKey(q.record.ID, removedName(ref), s.keys.live)
+	return found && mark.Ref == ref
+}
+
+// keyed records that a key of the queue expires at a time.
+func (q *Queue) keyed(untilMs int64) { q.keyedUntilS = max(q.keyedUntilS, uint32((untilMs+999)/1_000)) }
+
+// keyedUntilMs returns a time after which no key of the queue is valid.
+func (q *Queue) keyedUntilMs() int64 { return int64(q.keyedUntilS) * 1_000 }

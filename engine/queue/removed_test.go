@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func keyed(n *NewTask) { n.Key = "k" }
+
+// recover replaces the state by one that is made from the stored records.
+func (f *fixture) recover(cfg Config) {
+	f.Flush()
+	s, err := New(cfg, f.journal, f.journal.recovered())
+	require.NoError(f.t, err)
+	f.State = s
+}
+
+// lease returns the only ready task of a queue, leased.
+func (f *fixture) lease(queue string) Delivery {
+	f.t.Helper()
+	w := f.wait(1, queue)
+	ds := f.dispatch()[w]
+	require.Len(f.t, ds, 1)
+	f.Unsubscribe(w)
+	return ds[0]
+}
+
+func (f *fixture) cancel(ref Ref) {
+	f.t.Helper()
+	f.Flush()
+	t, found := f.journal.look(ref)
+	require.True(f.t, found)
+	f.Cancel(&t)
+}
+
+func (f *fixture) purge(name string) {
+	f.t.Helper()
+	q, found := f.Named("t", name)
+	require.True(f.t, found)
+	removed, more := f.Purge(q, 10)
+	for removed == 0 && more { // the window is empty after a recovery
+		for _, r := range f.Refills() {
+			f.journal.answer(f.State, r)
+		}
+		removed, more = f.Purge(q, 10)
+	}
+	require.Equal(f.t, 1, removed)
+}
+
+// A cancelled or purged task frees its idempotency key at once, in whatever state it was, and the key can be freed again.
+func TestARemovedTaskFreesItsKey(t *testing.T) {
+	removals := map[string]func(*fixture, Ref){
+		"cancelled": func(f *fixture, ref Ref) { f.cancel(ref) },
+		"purged":    func(f *fixture, _ Ref) { f.purge("q") },
+		"cancelled while leased": func(f *fixture, ref Ref) {
+			f.lease("q")
+			f.cancel(ref)
+		},
+		"purged from the dead letters": func(f *fixture, ref Ref) {
+			d := f.lease("q")
+			out := make([]error, 1)
+			f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: Fail}}, out)
+			require.NoError(f.t, out[0])
+			f.Flush()
+			dead, _ := f.journal.look(ref)
+			require.True(f.t, f.PurgeDead(&dead))
+		},
+	}
+	for name, remove := range removals {
+		for _, recovers := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				cfg := Config{MaxAttempts: 1}
+				f := newFixture(t, cfg)
+				for before := map[Ref]bool{}; len(before) < 3; {
+					ref := f.fill("q", 1, keyed)[0]
+					require.False(t, before[ref], "the key is not free")
+					assert.Equal(t, ref, f.fill("q", 1, keyed)[0], "the key stands for the task")
+					if recovers {
+						f.recover(cfg)
+					}
+					remove(f, ref)
+					if recovers {
+						f.recover(cfg)
+					}
+					before[ref] = true
+				}
+			})
+		}
+	}
+}
+
+func TestAQueueThatIsMadeAgainHasNoKeys(t *testing.T) {
+	f := newFixture(t, Config{})
+	before := f.fill("q", 1, keyed)[0]
+	f.purge("q")
+	q, _ := f.Named("t", "q")
+	require.NoError(t, f.Delete(q))
+	f.Flush()
+	assert.NotEqual(t, before, f.fill("q", 1, keyed)[0])
+}
+
+// A completed or dead task keeps its key until the key expires.
+func TestACompletedTaskKeepsItsKey(t *testing.T) {
+	f := newFixture(t, Config{MaxAttempts: 1})
+	settle := func(how Action) Ref {
+		ref := f.fill("q", 1, keyed)[0]
+		d := f.lease("q")
+		out := make([]error, 1)
+		f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: how}}, out)
+		require.NoError(t, out[0])
+		f.Flush()
+		return ref
+	}
+	for _, how := range []Action{Complete, Fail} {
+		f.cancel(f.fill("q", 1)[0]) // another task's removal frees nothing
+		ref := settle(how)
+		f.now += int64(DefaultConfig().KeyWindowMs) - 1
+		assert.Equal(t, ref, f.fill("q", 1, keyed)[0])
+		f.now++
+	}
+}
+
+// The key of a removed task is free although a server with a longer window stored it, and then stands for the next task.
+func TestAKeyIsFreeAfterItsWindowBecameShorter(t *testing.T) {
+	f := newFixture(t, Config{KeyWindowMs: 60_000})
+	removed := f.fill("q", 1, keyed)[0]
+	f.cancel(removed)
+	f.recover(Config{KeyWindowMs: 2_000})
+	ref := f.fill("q", 1, keyed)[0]
+	assert.NotEqual(t, removed, ref)
+	f.now++
+	assert.Equal(t, ref, f.fill("q", 1, keyed)[0])
+}
+
+// A removal stores a mark only in a queue with keys, and the mark is dropped with them.
+func TestMarksOfRemovedTasksGo(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.cancel(f.fill("plain", 1)[0])
+	assert.Empty(t, f.journal.keys)
+	f.fill("q", 1, keyed)
+	f.cancel(f.fill("q", 1)[0])
+	assert.Len(t, f.journal.keys, 2)
+	f.pass(2 * int64(DefaultConfig().KeyWindowMs))
+	assert.Empty(t, f.journal.keys)
+	assert.Equal(t, int64(math.MaxInt64), f.keys.next())
+	f.cancel(f.fill("q", 1)[0])
+	assert.Empty(t, f.journal.keys, "the queue has no key that could be freed")
+}
