@@ -224,8 +224,8 @@ func (*Manifest) verifyFile(ctx context.Context, dir string, f File, to io.Write
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// filePaths returns the paths of the files in dir except the manifest, with slashes and in order. It refuses anything that is
-// neither a file nor a folder.
+// filePaths returns the paths of the files in dir except the manifest and the lock, with slashes and
+// in order. It refuses anything that is neither a file nor a folder.
 func filePaths(dir string) (paths []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -235,7 +235,7 @@ func filePaths(dir string) (paths []string, err error) {
 			return fmt.Errorf("%s is no regular file: remove it", path)
 		}
 		relative, err := filepath.Rel(dir, path)
-		if err == nil && relative != ManifestName {
+		if err == nil && relative != ManifestName && relative != lockName {
 			paths = append(paths, filepath.ToSlash(relative))
 		}
 		return err
