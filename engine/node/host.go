@@ -37,6 +37,17 @@ func (h *host) Status() admin.Status {
 	}
 }
 
+// removeUnfinished removes what a server that ended while it made a backup left in the data folder.
+func (n *Node) removeUnfinished(data string) {
+	removed, err := backup.RemoveUnfinished(data)
+	for _, path := range removed {
+		n.log.Info("removed an unfinished backup of an earlier server", "folder", path)
+	}
+	if err != nil {
+		n.log.Warn("unfinished backups of an earlier server stay", "error", err)
+	}
+}
+
 // Backup implements rpc.Host. A node that stops waits for a shard's copy that is under way.
 func (h *host) Backup(ctx context.Context, name string) (path string, bytes int64, err error) {
 	select {

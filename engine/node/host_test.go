@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,4 +80,22 @@ func TestTheHostOfAStoppedNode(t *testing.T) {
 	_, _, err = h.Backup(a.ctx, "late")
 	require.ErrorIs(t, err, shard.ErrClosed)
 	assert.NoDirExists(t, filepath.Join(h.config.DataDir, backup.Folder, "late"))
+}
+
+// What a server left that ended during a backup is removed at the next start.
+func TestAnUnfinishedBackupIsRemovedAtTheStart(t *testing.T) {
+	data := t.TempDir()
+	unfinished := filepath.Join(data, backup.Folder, "b.partial", storage.ShardsFolder, "0000")
+	whole := filepath.Join(data, backup.Folder, "a")
+	for _, dir := range []string{unfinished, whole} {
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(unfinished, "000004.sst"), []byte("x"), 0o600))
+	n, err := Open(Config{DataDir: data, Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
+	require.NoError(t, err)
+	entries, err := os.ReadDir(filepath.Join(data, backup.Folder))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	assert.Equal(t, "a", entries[0].Name())
+	require.NoError(t, n.Shutdown(t.Context()))
 }

@@ -152,6 +152,7 @@ func Open(c Config) (_ *Node, err error) {
 	if records, err = n.openState(c); err != nil {
 		return nil, err
 	}
+	n.removeUnfinished(c.DataDir)
 	n.watch(c.Metrics.Tenants)
 	if err := n.openAccess(c, accessStore{records}); err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ func (s *Shard) publish() {
 	}
 }
 
-// awaitCommit waits until the turn is durable, or verified, or failed.
+// awaitCommit waits until the turn is durable, or verified, or failed. A turn also fails if its
+// store is gone by then.
 func (s *Shard) awaitCommit(t *turn) {
 	partly := false // a part of the turn took effect
 	for _, c := range t.early {
@@ -74,6 +75,9 @@ func (s *Shard) awaitCommit(t *turn) {
 	}
 	if partly {
 		t.err = notRefused(t.err)
+	}
+	if t.err == nil {
+		t.err = s.opts.Space.StillThere()
 	}
 }
 

@@ -2,6 +2,8 @@ package shard
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -229,4 +231,21 @@ func TestRefusalsAreOfSingleItems(t *testing.T) {
 	require.True(t, s.refuse(err))
 	require.Equal(t, []error{err, err}, s.out)
 	require.False(t, (&query[int]{}).refuse(err), "a read")
+}
+
+// What was committed before the data folder was found to be gone is not acknowledged after that.
+func TestNothingIsAcknowledgedWithoutTheDataFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	gone := make(chan string, 100)
+	space := disk.WatchSpace(disk.SpaceOptions{Dir: dir, Low: disk.Mark{Set: true}, Critical: disk.Mark{Set: true}, Fatal: func(problem string) { gone <- problem }})
+	defer space.Close()
+	f := start(t, vfs.NewMem(), Options{Space: space}) // the store itself misses nothing
+	defer f.stop()
+	f.enqueue(newTasks("q", 1)...)
+	require.NoError(t, os.Remove(dir))
+	require.Contains(t, <-gone, dir)
+	var missing *disk.GoneError
+	require.ErrorAs(t, receive(t, f.enqueueLater(newTasks("q", 1)...)).err, &missing)
+	require.Equal(t, dir, missing.Path)
 }

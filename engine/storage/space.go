@@ -22,6 +22,9 @@ func (s *Store) Unflushed() uint64 {
 	return s.flushes.Unflushed(s.db) + uint64(s.Young().Bytes)
 }
 
+// Files implements disk.SpaceUser.
+func (s *Store) Files() *disk.Files { return s.files }
+
 // compactionsMax bounds the compactions of one call of Reclaim.
 const compactionsMax = 100
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 )
@@ -12,11 +11,12 @@ import (
 // diskBlock is what the number of a file's blocks counts in, whatever the file system's own blocks are.
 const diskBlock = 512
 
-// DiskUse returns how many bytes of disk the files below dir take, as du does: what is allocated to them, which is more
-// than they hold where space was set aside and less where they have holes. Files that vanish meanwhile, as those of a
-// store at work do, count for nothing.
+// DiskUse returns how many bytes of disk the files below dir take, as du does: what is allocated to
+// them, which is more than they hold where space was set aside and less where they have holes. dir
+// may be a link to a folder. Files that vanish meanwhile, as those of a store at work do, count for
+// nothing.
 func DiskUse(dir string) (bytes uint64, err error) {
-	if _, err := os.Stat(dir); err != nil {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir follows no link
 		return 0, fmt.Errorf("disk use: %w", err)
 	}
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

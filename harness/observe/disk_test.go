@@ -34,6 +34,12 @@ func TestDiskUse(t *testing.T) {
 	assert.GreaterOrEqual(t, used, uint64(1<<20))
 	assert.Less(t, used, uint64(1<<20+1<<18), "in whole blocks")
 
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	linked, err := DiskUse(link)
+	require.NoError(t, err)
+	assert.Equal(t, used, linked, "a link to the folder is the folder")
+
 	_, err = DiskUse(filepath.Join(dir, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -341,6 +341,9 @@ func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
 // of removed entries. A flush now would take further space for the remaining entries.
 func (s *Store) Reclaim(context.Context, uint64) error { return nil }
 
+// Files implements disk.SpaceUser.
+func (s *Store) Files() *disk.Files { return s.files }
+
 // get returns a copy of a key's value, or false.
 func (s *Store) get(key []byte) (value []byte, found bool, err error) {
 	v, closer, err := s.db.Get(key)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,9 +21,11 @@ const partialSuffix = ".partial"
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Make makes a backup in a data folder, in backups/NAME, and returns its path. An empty name means the time m.CreatedAtMs.
-// checkpoint writes the checkpoint of a shard into a folder that does not exist. The backup appears under its name only when
-// it is complete. Make removes what an error leaves; the next backup of the name removes what a crash left.
+// Make makes a backup in a data folder, in backups/NAME, and returns its path. An empty name means
+// the time m.CreatedAtMs. checkpoint writes the checkpoint of a shard into a folder that does not
+// exist. The backup appears under its name only when it is complete, and only if the folder and all
+// files that checkpoint wrote are still there. Make removes what an error leaves; the next backup
+// of the name removes what a crash left, and so does RemoveUnfinished.
 //
 // One call at a time may make a backup of a name.
 func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(shard int, dir string) error) (path string, _ Manifest, err error) {
@@ -35,33 +36,41 @@ func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(sh
 		return "", m, &NameError{name}
 	}
 	path = filepath.Join(data, Folder, name)
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return "", m, errors.Join(fmt.Errorf("%s: %w", path, ErrExists), err)
+	if _, err := os.Lstat(path); err == nil {
+		return "", m, fmt.Errorf("%s: %w", path, ErrExists)
 	}
-	partial := path + partialSuffix
-	if err := os.RemoveAll(partial); err != nil {
-		return "", m, fmt.Errorf("remove an unfinished backup: %w", err)
+	partial, err := begin(data, path+partialSuffix)
+	if err != nil {
+		return "", m, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(partial))
+			err = errors.Join(err, partial.remove())
 		}
 	}()
-	if err := os.MkdirAll(filepath.Join(partial, storage.ShardsFolder), 0o700); err != nil {
-		return "", m, fmt.Errorf("make the backup's folder: %w", err)
-	}
+	var files []string // of all shards
 	for shard := range m.Shards {
 		if err := ctx.Err(); err != nil {
 			return "", m, err
 		}
-		if err := checkpoint(shard, storage.ShardFolder(partial, shard)); err != nil {
-			return "", m, fmt.Errorf("shard %d: %w", shard, err)
+		if err := partial.stillThere(); err != nil { // checkpoint would make another folder
+			return "", m, err
+		}
+		to := storage.ShardFolder(partial.path, shard)
+		if err := checkpoint(shard, to); err != nil {
+			return "", m, fmt.Errorf("shard %d: %w", shard, partial.why(err))
+		}
+		if files, err = partial.with(files, shard); err != nil {
+			return "", m, partial.why(err)
 		}
 	}
-	if m, err = writeManifest(ctx, partial, m); err != nil {
+	if m, err = writeManifest(ctx, partial.path, m); err != nil {
+		return "", m, partial.why(err)
+	}
+	if err := partial.checkHas(files); err != nil {
 		return "", m, err
 	}
-	if err := errors.Join(os.Rename(partial, path), disk.SyncFolder(filepath.Dir(path)), disk.SyncFolder(data)); err != nil {
+	if err := errors.Join(partial.finish(path), disk.SyncFolder(data)); err != nil {
 		return "", m, fmt.Errorf("finish the backup: %w", err)
 	}
 	return path, m, nil

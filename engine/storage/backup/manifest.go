@@ -224,9 +224,13 @@ func (*Manifest) verifyFile(ctx context.Context, dir string, f File, to io.Write
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// filePaths returns the paths of the files in dir except the manifest, with slashes and in order. It refuses anything that is
-// neither a file nor a folder.
+// filePaths returns the paths of the files in dir except the manifest and the lock, with slashes
+// and in order. dir may be a link to a folder. It refuses anything in the folder that is neither a
+// file nor a folder.
 func filePaths(dir string) (paths []string, err error) {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir follows no link
+		return nil, fmt.Errorf("read the backup: %w", err)
+	}
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -235,7 +239,7 @@ func filePaths(dir string) (paths []string, err error) {
 			return fmt.Errorf("%s is no regular file: remove it", path)
 		}
 		relative, err := filepath.Rel(dir, path)
-		if err == nil && relative != ManifestName {
+		if err == nil && relative != ManifestName && relative != lockName {
 			paths = append(paths, filepath.ToSlash(relative))
 		}
 		return err

@@ -136,11 +136,11 @@ func reserveNumbers(dir string, ago time.Duration) (err error) {
 
 // checkApart refuses a data folder inside the backup.
 func checkApart(backup, data string) error {
-	b, err := filepath.Abs(backup)
+	b, err := resolve(backup)
 	if err != nil {
 		return fmt.Errorf("find the backup: %w", err)
 	}
-	d, err := filepath.Abs(data)
+	d, err := resolve(data)
 	if err != nil {
 		return fmt.Errorf("find the data folder: %w", err)
 	}
@@ -148,6 +148,20 @@ func checkApart(backup, data string) error {
 		return fmt.Errorf("data folder %s is in the backup: name one outside of it", data)
 	}
 	return nil
+}
+
+// resolve returns the absolute path of a folder without links. The folder need not exist.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
+		parent, err := resolve(filepath.Dir(path))
+		return filepath.Join(parent, filepath.Base(path)), err
+	}
+	return resolved, err
 }
 
 // makeEmpty makes the folder, or checks that it is empty. It removes what an interrupted restore left.

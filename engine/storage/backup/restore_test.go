@@ -251,3 +251,25 @@ func FuzzManifest(f *testing.F) {
 		require.True(t, json.Valid(text))
 	})
 }
+
+// A backup may be named by a link to its folder.
+func TestABackupIsRestoredThroughALink(t *testing.T) {
+	backup := newBackup(t)
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(backup, link))
+	_, err := Verify(t.Context(), link)
+	require.NoError(t, err)
+	r, err := Restore(t.Context(), link, filepath.Join(t.TempDir(), "data"), nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, 140, r.Holding.Tasks)
+
+	// Through a link it is still the backup that nothing is restored into.
+	for _, data := range []string{filepath.Join(backup, "data"), filepath.Join(link, "data"), link} {
+		_, err = Restore(t.Context(), link, data, nil)
+		require.ErrorContains(t, err, "is in the backup: name one outside of it", data)
+		_, err = Restore(t.Context(), backup, data, nil)
+		require.ErrorContains(t, err, "is in the backup: name one outside of it", data)
+	}
+	_, err = Verify(t.Context(), backup)
+	require.NoError(t, err)
+}

@@ -25,9 +25,11 @@ type deferredSync struct {
 	fs   vfs.FS
 	dir  string
 	fail func(problem string) // ends the process
-	wake chan struct{}        // holds one; there is work besides that of the interval
-	stop chan struct{}
-	done chan struct{}
+	// stillThere returns nil, or ends the process if the store is gone.
+	stillThere func() error
+	wake       chan struct{} // holds one; there is work besides that of the interval
+	stop       chan struct{}
+	done       chan struct{}
 
 	settling sync.Mutex // held while logs are renamed, fsynced and closed, in their order; no commit waits for it
 
@@ -42,8 +44,8 @@ type deferredSync struct {
 }
 
 // newDeferredSync starts the fsyncs of the logs in a folder. With an interval of 0 the newest log is fsynced in syncAll only.
-func newDeferredSync(fs vfs.FS, dir string, interval time.Duration, fail func(problem string)) *deferredSync {
-	d := &deferredSync{fs: fs, dir: dir, fail: fail, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+func newDeferredSync(fs *failStopFS, interval time.Duration) *deferredSync {
+	d := &deferredSync{fs: fs, dir: fs.dir, fail: fs.failed, stillThere: fs.stillThere, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	d.changed.L = &d.mu
 	go d.run(interval)
 	return d
@@ -323,7 +325,7 @@ func (f *walFile) SyncTo(length int64) (fullSync bool, err error) {
 
 func (f *walFile) later() error {
 	f.dirty.Store(true)
-	return f.deferred.failed()
+	return errors.Join(f.deferred.failed(), f.deferred.stillThere())
 }
 
 // Close passes the log on to be fsynced, in every mode.

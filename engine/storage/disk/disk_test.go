@@ -211,7 +211,7 @@ func TestFailedFsyncIsToldToAllWhoAsk(t *testing.T) {
 	held := &heldFile{held: make(chan struct{}), release: make(chan struct{})}
 	fs := vfs.NewMem()
 	require.NoError(t, fs.MkdirAll("store", 0o700))
-	d := newDeferredSync(fs, "store", 0, func(string) {})
+	d := newDeferredSync(newFailStopFS(fs, "store", NewLog(nil, func(string) {})), 0)
 	f, err := d.begin("store/000001.log", "", func(string) (vfs.File, error) { return held, nil })
 	require.NoError(t, err)
 	require.NoError(t, f.Sync())

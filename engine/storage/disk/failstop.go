@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -18,12 +19,22 @@ type failStopFS struct {
 	vfs.FS
 	dir    string
 	failed func(problem string)
+	ended  func(problem string) // like failed, if the folder or a file in it is gone
 	synced *syncedNote
+	here   *presence
+	lost   atomic.Pointer[error]           // why the store is gone
+	onLoss atomic.Pointer[func(why error)] // called before the process ends; nil before a space watches the store
 
 	logSyncs atomic.Uint64            // fsyncs of the write-ahead log's files
 	syncs    atomic.Uint64            // fsyncs of all files
 	syncNs   atomic.Int64             // their time together
 	longSync func(took time.Duration) // called after each long fsync; nil without a listener
+}
+
+func newFailStopFS(fs vfs.FS, dir string, log Log) *failStopFS {
+	f := &failStopFS{FS: fs, dir: dir, failed: log.Stop, ended: log.Gone, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
+	f.here = &presence{fs: f}
+	return f
 }
 
 // contains reports whether a path is the store's folder or a file in it. A checkpoint is written to another folder through the same
@@ -34,6 +45,10 @@ func (fs *failStopFS) contains(path string) bool { return path == fs.dir || fs.P
 func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && fs.contains(name) {
 		problem := fmt.Sprintf("%s %s: %v", what, name, err)
+		if isGone(err) {
+			fs.ended(problem + ": " + goneRemedy(err))
+			return err
+		}
 		if vfs.IsNoSpaceError(err) {
 			problem += ": free space on its file system or enlarge it, and start the server again: nothing acknowledged is lost"
 		}
@@ -50,11 +65,37 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	if fs.contains(name) {
 		file.kind, file.number, file.noted = syncedKindOf(fs.PathBase(name))
 	}
+	fs.here.add(name)
+	if file.noted && f.Fd() != vfs.InvalidFd {
+		file.named = !file.links.none(f.Fd()) // some file systems never say how many names a file has
+	}
+	if file.noted && file.kind == syncedLog {
+		fs.here.opened(file)
+	}
 	return file, nil
 }
 
 // markerPrefix begins the names of the empty files with which Pebble names the newest manifest.
 const markerPrefix = "marker."
+
+// lose ends the process because the store's folder, or a file in it, is gone.
+func (fs *failStopFS) lose(err error) error {
+	fs.lost.CompareAndSwap(nil, &err)
+	if tell := fs.onLoss.Load(); tell != nil {
+		(*tell)(err)
+	}
+	fs.ended(err.Error())
+	return err
+}
+
+// stillThere returns nil, or ends the process if the store is gone. It is called before a commit is
+// done.
+func (fs *failStopFS) stillThere() error {
+	if err := fs.lost.Load(); err != nil {
+		return fs.lose(*err)
+	}
+	return nil
+}
 
 // Create syncs the folder before it creates a marker, so that the file that the marker names is on disk first. Pebble syncs the
 // folder only after both: on a file system that does not keep the order, a crash would leave a store that cannot be opened.
@@ -64,11 +105,14 @@ func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, er
 			return nil, err
 		}
 	}
+	fs.here.drop(name) // it may replace a file
 	f, err := fs.FS.Create(name, c)
 	return fs.wrap("create", name, f, err)
 }
 
 func (fs *failStopFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	fs.here.drop(oldname)
+	fs.here.drop(newname)
 	f, err := fs.FS.ReuseForWrite(oldname, newname, c)
 	return fs.wrap("reuse a file as", newname, f, err)
 }
@@ -79,7 +123,31 @@ func (fs *failStopFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...v
 }
 
 func (fs *failStopFS) Rename(oldname, newname string) error {
-	return fs.check("rename a file to", newname, fs.FS.Rename(oldname, newname))
+	fs.here.drop(oldname)
+	fs.here.drop(newname)
+	err := fs.check("rename a file to", newname, fs.FS.Rename(oldname, newname))
+	if err == nil {
+		fs.here.add(newname)
+	}
+	return err
+}
+
+func (fs *failStopFS) Link(oldname, newname string) error {
+	err := fs.FS.Link(oldname, newname)
+	if err == nil {
+		fs.here.add(newname)
+	}
+	return err
+}
+
+func (fs *failStopFS) Remove(name string) error {
+	fs.here.drop(name)
+	return fs.FS.Remove(name)
+}
+
+func (fs *failStopFS) RemoveAll(name string) error {
+	fs.here.drop(name)
+	return fs.FS.RemoveAll(name)
 }
 
 func (fs *failStopFS) OpenDir(name string) (vfs.File, error) {
@@ -100,6 +168,8 @@ type failStopFile struct {
 	kind    syncedKind
 	number  uint64
 	noted   bool         // the file is a log or a manifest of the store
+	named   bool         // the system said of it that it has a name
+	links   linkCount    // Sync's
 	written atomic.Int64 // bytes from the file's beginning, of a file that is only appended to
 }
 
@@ -135,10 +205,31 @@ func (f *failStopFile) sync(how func() error) error {
 	if f.noted && f.kind == syncedLog {
 		f.fs.logSyncs.Add(1)
 	}
+	if err == nil {
+		err = f.stillThere()
+	}
 	if err == nil && f.noted {
 		return f.fs.check("write", f.fs.synced.path, f.fs.synced.note(f.kind, f.number, written))
 	}
+	if goneErr := (*GoneError)(nil); errors.As(err, &goneErr) {
+		return err
+	}
 	return f.fs.check("fsync", f.name, err)
+}
+
+// stillThere ends the process if somebody removed the file, or the store is gone: an fsync of a
+// removed file succeeds.
+func (f *failStopFile) stillThere() error {
+	if f.named && f.links.none(f.Fd()) {
+		return f.fs.lose(&GoneError{f.name, "was removed while the server ran, or its folder was", folderRemedy})
+	}
+	return f.fs.stillThere()
+}
+
+// Close closes the file.
+func (f *failStopFile) Close() error {
+	f.fs.here.closed(f)
+	return f.File.Close()
 }
 
 func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {

@@ -24,7 +24,7 @@ type Files struct {
 // DefaultSyncInterval. Close the files after the Pebble.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
 	dir = fs.PathJoin(dir) // cleaned, as Pebble's paths are
-	failStop := &failStopFS{FS: fs, dir: dir, failed: log.Stop, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
+	failStop := newFailStopFS(fs, dir, log)
 	switch d {
 	case Sync:
 		return &Files{FS: failStop, failStop: failStop}, nil
@@ -37,7 +37,7 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 	default:
 		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", d, Sync, Interval, None)
 	}
-	deferred := newDeferredSync(failStop, dir, interval, failStop.failed)
+	deferred := newDeferredSync(failStop, interval)
 	wal := &walFS{FS: failStop, dir: dir, deferred: deferred}
 	return &Files{FS: wal, failStop: failStop, wal: wal, deferred: deferred}, nil
 }
@@ -49,11 +49,12 @@ func View(fs vfs.FS, dir string, log Log) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	failStop := &failStopFS{FS: view, dir: dir, failed: log.Stop, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
+	failStop := newFailStopFS(view, dir, log)
 	return &Files{FS: failStop, failStop: failStop, readOnly: true}, nil
 }
 
 // Lock locks the store, and gives logs that a stopped process left under pending names their own.
+// From then on Missing knows what the store has.
 func (f *Files) Lock(name string) (io.Closer, error) {
 	lock, err := f.FS.Lock(name)
 	if err != nil || f.readOnly || !f.failStop.contains(name) {
@@ -62,6 +63,9 @@ func (f *Files) Lock(name string) (io.Closer, error) {
 	err = settlePending(f.failStop.FS, f.failStop.dir)
 	if err == nil {
 		err = forgetMissing(f.failStop.FS, f.failStop.dir)
+	}
+	if err == nil {
+		err = f.failStop.here.begin()
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -121,5 +125,28 @@ func (f *Files) Close() error {
 	if f.deferred != nil {
 		err = f.deferred.close()
 	}
-	return errors.Join(err, f.failStop.synced.close())
+	return errors.Join(err, f.failStop.synced.close(), f.failStop.here.end())
+}
+
+// Missing returns a *GoneError if the store's folder, or a file in it, was removed or replaced by
+// somebody else. One goroutine at a time calls it, between Lock and Close.
+func (f *Files) Missing() error {
+	if f == nil {
+		return nil
+	}
+	return f.failStop.here.look()
+}
+
+// tell sets a function that is called with the reason when the store is found to be gone.
+func (f *Files) tell(onLoss func(why error)) {
+	if f != nil {
+		f.failStop.onLoss.Store(&onLoss)
+	}
+}
+
+// lose has no commit be done from now on.
+func (f *Files) lose(err error) {
+	if f != nil {
+		f.failStop.lost.CompareAndSwap(nil, &err)
+	}
 }

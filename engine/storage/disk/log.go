@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -41,14 +43,47 @@ func (l Log) Errorf(format string, args ...any) {
 // Fatalf ends the process.
 func (l Log) Fatalf(format string, args ...any) { l.Stop(fmt.Sprintf(format, args...)) }
 
+// The exit status of a process whose store failed. After exitGone a service manager must not start
+// the process again: it would find an empty folder, and serve that. queued lists what its statuses
+// mean.
+const (
+	exitFailed = 1
+	exitGone   = 2
+)
+
+// lastLogMost bounds how long a process waits for its last log line to be written.
+const lastLogMost = time.Second
+
+// ending is set when the process ends. All others that find a failure wait for that, so that the
+// first one is the only one that is logged.
+var ending atomic.Bool
+
 // Stop logs the problem and ends the process.
-func (l Log) Stop(problem string) {
-	l.log.Error("the store failed, stopping at once: nothing is acknowledged that is not stored", "problem", problem)
+func (l Log) Stop(problem string) { l.end(problem, exitFailed) }
+
+// Gone logs that the store, or the data folder, is not there any more, and ends the process.
+func (l Log) Gone(problem string) { l.end(problem, exitGone) }
+
+func (l Log) end(problem string, status int) {
+	const message = "the store failed, stopping at once: nothing is acknowledged that is not stored"
 	if l.fatal != nil {
+		l.log.Error(message, "problem", problem)
 		l.fatal(problem)
 		return
 	}
-	os.Exit(1)
+	if ending.Swap(true) {
+		select {}
+	}
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		l.log.Error(message, "problem", problem)
+	}()
+	select {
+	case <-logged:
+	case <-time.After(lastLogMost):
+	}
+	os.Exit(status)
 }
 
 // Damaged returns the handler of a block that does not match its checksum. A server stops, because its later answers might be

@@ -83,8 +83,11 @@ func describeIn(fs vfs.FS, dir, name string) (line string, err error) {
 	return describe(name, info.Size(), f)
 }
 
+// newSuffix ends the name of a file until it is whole.
+const newSuffix = ".new"
+
 func writeFile(fs vfs.FS, dir, name, text string) error {
-	temp, path := fs.PathJoin(dir, name+".new"), fs.PathJoin(dir, name)
+	temp, path := fs.PathJoin(dir, name+newSuffix), fs.PathJoin(dir, name)
 	f, err := fs.Create(temp, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err

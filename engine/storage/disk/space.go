@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -57,10 +56,6 @@ const (
 	spaceFar      = 4 << 30
 	// reclaimEvery is how often the stores reclaim space while it is low.
 	reclaimEvery = 3 * time.Second
-	// roomPoll is how often a write that found the disk full checks for room.
-	roomPoll = 50 * time.Millisecond
-	// roomMin is how much free space such a write waits for.
-	roomMin = 4 << 20
 )
 
 // SpaceUser is a store that needs space for what it holds in memory, and can reclaim space of deleted records. Several goroutines call
@@ -71,6 +66,8 @@ type SpaceUser interface {
 	// Reclaim gives back the space of deleted records, as far as that needs at most room bytes at a time, beside those of Unflushed. With a room
 	// of 0 it writes nothing. It ends with ctx.
 	Reclaim(ctx context.Context, room uint64) error
+	// Files returns the files of the store; nil if it has none.
+	Files() *Files
 }
 
 // SpaceOptions configure WatchSpace.
@@ -88,13 +85,20 @@ type SpaceOptions struct {
 	Log *slog.Logger
 	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It must not block.
 	Changed func(SpaceState)
+	// Fatal is called with the problem when the data folder or a file of a store is gone. In a
+	// server it must not return; nil means: log the problem and exit with status 2.
+	Fatal func(problem string)
 }
 
-// Space watches the free space of a data folder's file system, and decides what it allows. Its methods are safe for concurrent use.
-// Growth and Changes only read memory. A nil Space allows everything.
+// Space watches the free space of a data folder's file system, and decides what it allows. It ends
+// the process if the data folder, or a file of a store in it, is removed, replaced or made
+// read-only. Its methods are safe for concurrent use. Growth and Changes only read memory. A nil
+// Space allows everything.
 type Space struct {
 	o       SpaceOptions
 	ballast ballast
+	folder  *heldFolder           // nil if it can't be watched
+	lost    atomic.Pointer[error] // why the data folder or a store is gone
 
 	state   atomic.Uint32
 	usage   atomic.Pointer[SpaceUsage]
@@ -103,11 +107,12 @@ type Space struct {
 	refused [SpaceExhausted + 1]atomic.Uint64
 	waitMax atomic.Int64 // nanoseconds; see BoundWaits
 
-	publishing sync.Mutex // guards own, full and floor
+	publishing sync.Mutex // guards what follows
 	own        SpaceState // the state by the free space of this disk
 	full       int        // writes that found the disk full and wait for room
 	floor      SpaceState // see Floor
 	floorWhy   string
+	unread     string // why the free space could not be read the last time; "" if it was
 
 	using sync.RWMutex // read-locked while users are called; locked while a user joins or leaves
 	users map[SpaceUser]struct{}
@@ -138,6 +143,12 @@ func WatchSpace(o SpaceOptions) *Space {
 	s.ballast.fs, s.ballast.path, s.ballast.most = o.FS, o.FS.PathJoin(o.Dir, BallastFile), cmp.Or(o.Ballast, ballastDefault)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.usage.Store(&SpaceUsage{})
+	if folder, err := holdFolder(o.FS, o.Dir); err != nil {
+		o.Log.Warn("the data folder can't be watched: its removal will not be noticed", "error", err)
+	} else {
+		s.folder = folder
+		s.work.Go(s.lookAround)
+	}
 	known := s.measure()
 	s.ballast.begin(s.o.Log, s.Usage())
 	if !known {
@@ -156,6 +167,12 @@ func (s *Space) Close() {
 	}
 	s.cancel()
 	s.work.Wait()
+	if s.folder == nil {
+		return
+	}
+	if err := s.folder.close(); err != nil {
+		s.o.Log.Warn("close the data folder", "error", err)
+	}
 }
 
 // State returns what the free space allows now.
@@ -257,6 +274,7 @@ func (s *Space) Join(u SpaceUser) {
 	s.using.Lock()
 	defer s.using.Unlock()
 	s.users[u] = struct{}{}
+	u.Files().tell(s.setLost)
 }
 
 // Leave removes a store, and returns once no call of its methods is under way.
@@ -290,14 +308,17 @@ func (s *Space) watch() {
 	}
 }
 
-// measure reads the free space and updates the state. If the free space is unknown, it returns false and keeps the state.
+// measure reads the free space and updates the state. If the file system does not report its free
+// space, it returns false. If it can't be read for another reason, the state stays: whether the
+// folder is there at all is lookAround's to find out.
 func (s *Space) measure() bool {
 	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
+	if errors.Is(err, vfs.ErrUnsupported) {
+		return false
+	}
+	s.logUnread(err)
 	if err != nil {
-		if !errors.Is(err, vfs.ErrUnsupported) {
-			s.o.Log.Warn("the free space of the data folder's file system can't be read", "folder", s.o.Dir, "error", err)
-		}
-		return !errors.Is(err, vfs.ErrUnsupported)
+		return true
 	}
 	u := SpaceUsage{Total: usage.TotalBytes, Free: usage.AvailBytes, Available: usage.AvailBytes}
 	u.Low, u.Critical = Marks(s.o.Low, s.o.Critical, u.Total)
@@ -310,6 +331,24 @@ func (s *Space) measure() bool {
 	s.own = judge(s.own, &u)
 	s.publishLocked()
 	return true
+}
+
+// logUnread logs that the free space can't be read, or can again, once for each change.
+func (s *Space) logUnread(err error) {
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	switch text {
+	case s.unread:
+	case "":
+		s.o.Log.Info("the free space of the data folder's file system can be read again", "folder", s.o.Dir)
+	default:
+		s.o.Log.Warn("the free space of the data folder's file system can't be read", "folder", s.o.Dir, "error", err)
+	}
+	s.unread = text
 }
 
 // Ballast returns the size of the ballast in bytes. It returns 0 if the server makes none, because the free space is unknown or the critical mark
@@ -408,64 +447,4 @@ func (s *Space) reclaimOnce() {
 			s.o.Log.Warn("could not reclaim disk space; the server tries again", "error", err)
 		}
 	}
-}
-
-// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound. After that time the process stops. A node
-// of a cluster needs a bound, because its groups cannot elect another leader while it waits.
-func (s *Space) BoundWaits(most time.Duration) {
-	if s != nil {
-		s.waitMax.Store(int64(most))
-	}
-}
-
-// Files returns a file system whose writes wait while the disk is full or its quota is used up: a write that finds no space removes the
-// ballast, waits for room, and tries again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
-func (s *Space) Files(fs vfs.FS) vfs.FS {
-	if s == nil {
-		return fs
-	}
-	return vfs.OnDiskFull(quotaFS{fs}, s.waitForRoom)
-}
-
-// waitForRoom waits until the disk has room. A write that found the disk full calls it, while Pebble may hold its locks: it must not
-// call Pebble.
-func (s *Space) waitForRoom() {
-	s.publishing.Lock()
-	s.full++
-	s.publishLocked()
-	s.publishing.Unlock()
-	defer func() {
-		s.publishing.Lock()
-		s.full--
-		s.publishLocked()
-		s.publishing.Unlock()
-	}()
-	released := s.ballast.release()
-	s.o.Log.Error("the disk is full: writing waits until there is room", "folder", s.o.Dir, "ballast_released", released,
-		"remedy", "free space on the file system of the data folder, or enlarge it or the disk quota")
-	began := time.Now()
-	tick := time.NewTicker(roomPoll)
-	defer tick.Stop()
-	for {
-		if s.hasRoom() {
-			return
-		}
-		s.ballast.release() // it may have been made again meanwhile
-		if most := time.Duration(s.waitMax.Load()); most > 0 && time.Since(began) > most {
-			return
-		}
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// hasRoom reports whether a write finds room. It tries a write, because the number of free bytes does not show a disk quota.
-func (s *Space) hasRoom() bool {
-	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes < roomMin {
-		return err != nil
-	}
-	return !errors.Is(asNoSpace(s.ballast.try(roomMin)), syscall.ENOSPC)
 }

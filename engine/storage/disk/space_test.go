@@ -105,6 +105,8 @@ type user struct {
 
 func (u *user) Unflushed() uint64 { return u.unflushed.Load() }
 
+func (u *user) Files() *Files { return nil }
+
 func (u *user) Reclaim(_ context.Context, room uint64) error {
 	u.reclaimed.Add(1)
 	u.room.Store(room)

@@ -21,19 +21,28 @@ import (
 // after each fsync and before the commits that wait for the fsync are done. The note itself is not fsynced: after a kill of the
 // process it is the newest one, after a loss of power it may be an earlier one, which is still correct.
 //
+// A loss of power can cut off the writing of a note anywhere. Therefore each file has two slots,
+// which are written in turn: if one is damaged, the note in the other one, which is older, is used.
+//
 // Pebble's own FormatWALSyncChunks is not used. Its offsets leave out whole blocks, do not cover the last 32 KiB, and claim an fsync also
 // if Interval or None delays it, so that a log that lost its end would not open any more.
 //
-//	format:1 file number:8 length:8 checksum:4
+//	slot 0 of the log │ slot 0 of the manifest │ slot 1 of the log │ slot 1 of the manifest
 //
-// for the log, and then for the manifest, with integers in little-endian order.
+//	slot: format:1 file number:8 length:8 checksum:4
+//
+// with integers in little-endian order. An unused slot is zero or beyond the end of the file.
+// Versions before the second slots have the first two slots only: each version reads what the other
+// one wrote. An old version that finds slot 0 damaged refuses the file.
 const (
 	syncedName   = "SYNCED"
 	syncedFormat = 1
 	syncedBytes  = 1 + 8 + 8 + 4
+	syncedSlots  = 2
 )
 
-// syncedKind is the file that a note is about, and the place of the note in the file SYNCED.
+// syncedKind is the file that a note is about, and the place of the note among those of a slot
+// number.
 type syncedKind int
 
 const (
@@ -65,6 +74,7 @@ type syncedNote struct {
 	mu   sync.Mutex // held while a note is written
 	file vfs.File   // nil until the first note
 	now  [syncedKinds]SyncedFile
+	next [syncedKinds]int // the slot that is written next: never that of the newest note
 	buf  [syncedBytes]byte
 }
 
@@ -76,21 +86,43 @@ func (n *syncedNote) note(kind syncedKind, number uint64, length int64) error {
 		return nil
 	}
 	if n.file == nil {
-		f, err := n.fs.OpenReadWrite(n.path, vfs.WriteCategoryUnspecified)
-		if err != nil {
+		if err := n.open(); err != nil {
 			return err
 		}
-		n.file = f
 	}
 	b := append(n.buf[:0], syncedFormat)
 	b = binary.LittleEndian.AppendUint64(b, number)
 	b = binary.LittleEndian.AppendUint64(b, uint64(length))
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	if _, err := n.file.WriteAt(b, int64(kind)*syncedBytes); err != nil {
+	if _, err := n.file.WriteAt(b, int64(syncedOffset(kind, n.next[kind]))); err != nil {
 		return err
 	}
 	n.now[kind] = SyncedFile{number, length}
+	n.next[kind] = (n.next[kind] + 1) % syncedSlots
 	return nil
+}
+
+// open opens the file, and finds the slots that may be written.
+func (n *syncedNote) open() error {
+	text, err := readFile(n.fs, n.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for kind := range syncedKinds {
+		if newest, ok := newestSlot(readSlots([]byte(text), kind)); ok {
+			n.next[kind] = (newest + 1) % syncedSlots
+		}
+	}
+	f, err := n.fs.OpenReadWrite(n.path, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		n.file = f
+	}
+	return err
+}
+
+// syncedOffset returns where a slot begins.
+func syncedOffset(kind syncedKind, slot int) int {
+	return (slot*int(syncedKinds) + int(kind)) * syncedBytes
 }
 
 func (n *syncedNote) current(kind syncedKind) SyncedFile {
@@ -120,42 +152,110 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 	if err != nil {
 		return s, fmt.Errorf("read how far the log was synced: %w", err)
 	}
-	b := []byte(text)
-	b = b[min(len(b), int(kind)*syncedBytes):]
-	b = b[:min(len(b), syncedBytes)]
-	if len(b) == 0 || len(b) == syncedBytes && [syncedBytes]byte(b) == [syncedBytes]byte{} {
-		return s, nil // no note was written, or a loss of power removed it
-	}
-	if len(b) == syncedBytes && b[0] > syncedFormat {
-		return s, fmt.Errorf("the file %s has format %d, this server reads format %d: use a newer server", path, b[0], syncedFormat)
-	}
-	if len(b) != syncedBytes || crc32.Checksum(b[:syncedBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[syncedBytes-4:]) {
-		return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
-	}
-	return SyncedFile{binary.LittleEndian.Uint64(b[1:]), int64(binary.LittleEndian.Uint64(b[9:]))}, nil
+	return parseSynced(path, []byte(text), kind)
 }
 
-// forgetMissing removes the notes if the log that they are about does not exist. After a loss of power Pebble may begin a log with the same
-// number, which has less.
-func forgetMissing(fs vfs.FS, dir string) error {
-	s, err := readSynced(fs, dir, syncedLog)
-	if err != nil || s.length == 0 {
-		return err
+// parseSynced returns a note of the content of the file at a path.
+func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err error) {
+	slots := readSlots(text, kind)
+	if newest, ok := newestSlot(slots); ok {
+		return slots[newest].note, nil
 	}
+	for _, slot := range slots {
+		if slot.format > syncedFormat {
+			return s, fmt.Errorf("the file %s has format %d, this server reads format %d: use a newer server", path, slot.format, syncedFormat)
+		}
+	}
+	for _, slot := range slots {
+		if slot.state == slotUnused {
+			return s, nil // no note was written, or a loss of power cut off or removed the first one
+		}
+	}
+	return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
+}
+
+// slotState is what a slot holds.
+type slotState int
+
+const (
+	slotUnused slotState = iota
+	slotDamaged
+	slotWhole
+)
+
+type syncedSlot struct {
+	state  slotState
+	format byte
+	note   SyncedFile // of a slot that is whole
+}
+
+// readSlots returns the slots of a kind.
+func readSlots(b []byte, kind syncedKind) (slots [syncedSlots]syncedSlot) {
+	for i := range slots {
+		at := syncedOffset(kind, i)
+		slots[i] = readSlot(b[min(len(b), at):min(len(b), at+syncedBytes)])
+	}
+	return slots
+}
+
+func readSlot(b []byte) (s syncedSlot) {
+	if len(b) == 0 || len(b) == syncedBytes && [syncedBytes]byte(b) == [syncedBytes]byte{} {
+		return s
+	}
+	s.state, s.format = slotDamaged, b[0]
+	if len(b) == syncedBytes && s.format == syncedFormat && crc32.Checksum(b[:syncedBytes-4], castagnoli) == binary.LittleEndian.Uint32(b[syncedBytes-4:]) {
+		s.state = slotWhole
+		s.note = SyncedFile{binary.LittleEndian.Uint64(b[1:]), int64(binary.LittleEndian.Uint64(b[9:]))}
+	}
+	return s
+}
+
+// newestSlot returns the slot of the newest note that is whole.
+func newestSlot(s [syncedSlots]syncedSlot) (newest int, ok bool) {
+	for i := range s {
+		if s[i].state != slotWhole {
+			continue
+		}
+		a, b := s[i].note, s[newest].note
+		if !ok || a.number > b.number || a.number == b.number && a.length > b.length {
+			newest, ok = i, true
+		}
+	}
+	return newest, ok
+}
+
+// forgetMissing removes the notes if the log or the manifest that they are about does not exist.
+// After a loss of power Pebble may begin a file with the same number, which has less.
+func forgetMissing(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
-		return fmt.Errorf("look for the log: %w", err)
+		return fmt.Errorf("look for the log and the manifest: %w", err)
 	}
-	if slices.Contains(names, logName(s.number)) {
+	for kind := range syncedKinds {
+		s, err := readSynced(fs, dir, kind)
+		if err != nil {
+			return err
+		}
+		if s.length == 0 || slices.Contains(names, kind.fileName(s.number)) {
+			continue
+		}
+		if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
+			return fmt.Errorf("forget how far a missing file was synced: %w", err)
+		}
+		if err := SyncDir(fs, dir); err != nil {
+			return fmt.Errorf("forget how far a missing file was synced: %w", err)
+		}
 		return nil
 	}
-	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
-		return fmt.Errorf("forget how far a missing log was synced: %w", err)
-	}
-	if err := SyncDir(fs, dir); err != nil {
-		return fmt.Errorf("forget how far a missing log was synced: %w", err)
-	}
 	return nil
+}
+
+// fileName returns the name of a file of a kind.
+func (k syncedKind) fileName(number uint64) string {
+	if k == syncedLog {
+		return logName(number)
+	}
+	return fmt.Sprintf("%s%06d", manifestPrefix, number)
 }
 
 // checkLog checks the newest log of a store that was not closed in order, up to where it was fsynced.

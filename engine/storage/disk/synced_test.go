@@ -151,17 +151,30 @@ func TestFilesOfOtherFoldersAreNotTheStores(t *testing.T) {
 	require.Error(t, fill("store-copy/000004.log", 1000))
 }
 
-// TestDamagedNoteIsNamed flips each bit of the note itself.
+// TestDamagedNoteIsNamed flips each bit of the notes: of one alone, which leaves the older one, and
+// of both notes of a file, which leaves none.
 func TestDamagedNoteIsNamed(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Sync, 0)
+	for range 3 {
+		s.set(t)
+	}
+	require.NoError(t, s.db.Flush()) // more than one note of the manifest
 	s.set(t)
 	killed := processKill(fs)
 	s.close(t)
 	note := path.Join("store", syncedName)
-	for bit := range 8 * syncedBytes * int(syncedKinds) {
-		err := BreakSeal(damaged(t, killed, note, bit), "store", false)
-		require.ErrorContains(t, err, note)
+	whole := bytesOf(t, killed, note)
+	require.Len(t, whole, syncedBytes*int(syncedKinds)*syncedSlots)
+	for kind := range syncedKinds {
+		for bit := range 8 * syncedBytes {
+			first, second := 8*syncedOffset(kind, 0)+bit, 8*syncedOffset(kind, 1)+bit
+			for _, one := range []int{first, second} {
+				require.NoError(t, BreakSeal(damaged(t, killed, note, one), "store", false))
+			}
+			both := damaged(t, killed, note, first).(*vfs.MemFS)
+			require.ErrorContains(t, BreakSeal(damaged(t, both, note, second), "store", false), note)
+		}
 	}
 	require.NoError(t, killed.Remove(note))
 	require.NoError(t, BreakSeal(killed, "store", false))

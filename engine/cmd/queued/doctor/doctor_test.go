@@ -228,6 +228,16 @@ func TestFolderFindings(t *testing.T) {
 			require.NotEmpty(t, damaged)
 			require.NoError(t, os.WriteFile(damaged[len(damaged)-1], []byte("garbage"), 0o600))
 		}, "stores", Unfit, "open the store in"},
+		"store damaged behind a link": {func(in *Input) {
+			dir := makeStore(t, in, 0)
+			damaged, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
+			require.NoError(t, err)
+			require.NotEmpty(t, damaged)
+			require.NoError(t, os.WriteFile(damaged[len(damaged)-1], []byte("garbage"), 0o600))
+			elsewhere := filepath.Join(t.TempDir(), "0000")
+			require.NoError(t, os.Rename(dir, elsewhere))
+			require.NoError(t, os.Symlink(elsewhere, dir))
+		}, "stores", Unfit, "open the store in"},
 		"store held": {func(in *Input) {
 			s, err := storage.Open(makeStore(t, in, 0), storage.Options{Durability: storage.Sync})
 			require.NoError(t, err)

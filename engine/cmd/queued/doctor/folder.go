@@ -222,8 +222,13 @@ func shardFolders(dir string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if e.IsDir() {
-			out = append(out, filepath.Join(dir, storage.ShardsFolder, e.Name()))
+		path := filepath.Join(dir, storage.ShardsFolder, e.Name())
+		info, err := os.Stat(path) // a link to a folder is one
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() {
+			out = append(out, path)
 		}
 	}
 	return out, nil

@@ -1,0 +1,195 @@
+package backup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+// lockName is a file of a backup that its server holds locked while it makes the backup. It is no
+// part of the backup.
+const lockName = "LOCK"
+
+// unfinished is the folder of a backup that is being made. It is locked against RemoveUnfinished,
+// and open, so that another folder at its path is noticed.
+type unfinished struct {
+	path   string // of the folder
+	lock   io.Closer
+	handle *os.File
+}
+
+// begin makes the folder of a backup, in place of what an interrupted one left.
+func begin(data, path string) (_ *unfinished, err error) {
+	if err := makeFolder(data); err != nil {
+		return nil, err
+	}
+	u := &unfinished{path: path}
+	if err := removeUnfinished(path); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make the backup's folder: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, u.remove())
+		}
+	}()
+	if u.lock, err = vfs.Default.Lock(filepath.Join(path, lockName)); err != nil {
+		return nil, fmt.Errorf("lock the backup's folder: %w", err)
+	}
+	if u.handle, err = os.Open(path); err != nil {
+		return nil, fmt.Errorf("open the backup's folder: %w", err)
+	}
+	if err := os.Mkdir(filepath.Join(path, storage.ShardsFolder), 0o700); err != nil {
+		return nil, fmt.Errorf("make the backup's folder: %w", err)
+	}
+	return u, nil
+}
+
+// makeFolder makes the folder of backups in a data folder, unless it is there. It makes no data
+// folder: where that is gone, nothing can be backed up.
+func makeFolder(data string) error {
+	folder := filepath.Join(data, Folder)
+	err := os.Mkdir(folder, 0o700)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the data folder %s is gone: mount its file system again or move it back", data)
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder of backups %s is a link to a folder that does not exist: mount or make that folder, or remove the link", folder)
+	case err != nil:
+		return fmt.Errorf("look at the folder of backups: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is in the place of the folder of backups, and is no folder: remove it", folder)
+	}
+	return nil
+}
+
+// stillThere returns an error if the path leads to no folder any more, or to another one.
+func (u *unfinished) stillThere() error {
+	opened, err := u.handle.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the backup's folder: %w", err)
+	}
+	if now, err := os.Stat(u.path); err != nil || !os.SameFile(opened, now) {
+		return fmt.Errorf("the folder of backups %s was removed, replaced or unmounted while the backup was made: make another one", filepath.Dir(u.path))
+	}
+	return nil
+}
+
+// why returns the cause of an error: that the folder is gone, or else the error.
+func (u *unfinished) why(err error) error { return cmp.Or(u.stillThere(), err) }
+
+// with adds the files of a shard to those of the shards before.
+func (u *unfinished) with(files []string, shard int) ([]string, error) {
+	names, err := filePaths(storage.ShardFolder(u.path, shard))
+	for _, name := range names {
+		files = append(files, filepath.ToSlash(filepath.Join(storage.ShardFolder("", shard), filepath.FromSlash(name))))
+	}
+	return files, err
+}
+
+// checkHas returns an error if a file of the backup is missing.
+func (u *unfinished) checkHas(files []string) error {
+	if err := u.stillThere(); err != nil {
+		return err
+	}
+	now, err := filePaths(u.path)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, there := slices.BinarySearch(now, f); !there {
+			return fmt.Errorf("%s was removed while the backup was made: make another one", filepath.Join(u.path, filepath.FromSlash(f)))
+		}
+	}
+	return nil
+}
+
+// finish gives the complete backup its name.
+func (u *unfinished) finish(path string) error {
+	if err := u.stillThere(); err != nil {
+		return err
+	}
+	if err := os.Rename(u.path, path); err != nil {
+		return err
+	}
+	u.path = path
+	return errors.Join(os.Remove(filepath.Join(path, lockName)), u.close(), disk.SyncFolder(path), disk.SyncFolder(filepath.Dir(path)))
+}
+
+func (u *unfinished) close() (err error) {
+	if u.lock != nil {
+		err = u.lock.Close()
+		u.lock = nil
+	}
+	if u.handle != nil {
+		err = errors.Join(err, u.handle.Close())
+		u.handle = nil
+	}
+	return err
+}
+
+// remove removes the folder. Its lock is held until it is gone.
+func (u *unfinished) remove() error { return errors.Join(os.RemoveAll(u.path), u.close()) }
+
+// removeUnfinished removes what an interrupted backup left in a folder. It refuses the folder of a
+// backup that is being made, by this process or another one: several data folders may have one
+// folder of backups.
+func removeUnfinished(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lock, err := vfs.Default.Lock(filepath.Join(path, lockName))
+	if err != nil {
+		return fmt.Errorf("the unfinished backup %s is in use: %w", path, err)
+	}
+	if err := errors.Join(os.RemoveAll(path), lock.Close()); err != nil {
+		return fmt.Errorf("remove an unfinished backup: %w", err)
+	}
+	return nil
+}
+
+// RemoveUnfinished removes what interrupted backups left in a data folder, and returns the paths of
+// what it removed. It leaves backups that are being made. The error names what could not be
+// removed.
+func RemoveUnfinished(data string) (removed []string, err error) {
+	folder := filepath.Join(data, Folder)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished backups: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		name, partial := strings.CutSuffix(e.Name(), partialSuffix)
+		if !partial || !e.IsDir() || !validName.MatchString(name) {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		if err := removeUnfinished(path); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, path)
+	}
+	return removed, errors.Join(errs...)
+}

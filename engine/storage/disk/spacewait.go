@@ -1,0 +1,76 @@
+package disk
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// roomPoll is how often a write that found the disk full checks for room.
+	roomPoll = 50 * time.Millisecond
+	// roomMin is how much free space such a write waits for.
+	roomMin = 4 << 20
+)
+
+// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound. After that time the process stops. A node
+// of a cluster needs a bound, because its groups cannot elect another leader while it waits.
+func (s *Space) BoundWaits(most time.Duration) {
+	if s != nil {
+		s.waitMax.Store(int64(most))
+	}
+}
+
+// Files returns a file system whose writes wait while the disk is full or its quota is used up: a write that finds no space removes the
+// ballast, waits for room, and tries again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
+func (s *Space) Files(fs vfs.FS) vfs.FS {
+	if s == nil {
+		return fs
+	}
+	return vfs.OnDiskFull(quotaFS{fs}, s.waitForRoom)
+}
+
+// waitForRoom waits until the disk has room. A write that found the disk full calls it, while Pebble may hold its locks: it must not
+// call Pebble.
+func (s *Space) waitForRoom() {
+	s.publishing.Lock()
+	s.full++
+	s.publishLocked()
+	s.publishing.Unlock()
+	defer func() {
+		s.publishing.Lock()
+		s.full--
+		s.publishLocked()
+		s.publishing.Unlock()
+	}()
+	released := s.ballast.release()
+	s.o.Log.Error("the disk is full: writing waits until there is room", "folder", s.o.Dir, "ballast_released", released,
+		"remedy", "free space on the file system of the data folder, or enlarge it or the disk quota")
+	began := time.Now()
+	tick := time.NewTicker(roomPoll)
+	defer tick.Stop()
+	for {
+		if s.hasRoom() {
+			return
+		}
+		s.ballast.release() // it may have been made again meanwhile
+		if most := time.Duration(s.waitMax.Load()); most > 0 && time.Since(began) > most {
+			return
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// hasRoom reports whether a write finds room. It tries a write, because the number of free bytes does not show a disk quota.
+func (s *Space) hasRoom() bool {
+	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes < roomMin {
+		return err != nil
+	}
+	return !errors.Is(asNoSpace(s.ballast.try(roomMin)), syscall.ENOSPC)
+}
