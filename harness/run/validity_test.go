@@ -193,7 +193,7 @@ func TestRateWithATrend(t *testing.T) {
 	w := m.round.Warmup
 	require.NotNil(t, w)
 	assert.False(t, w.Stationary)
-	assert.InDelta(t, -100*380.0/800, w.TrendPercent, 3)
+	assert.InDelta(t, -100*380.0/990, w.TrendPercent, 3)
 	assert.Contains(t, w.Reason, "the rate fell by ")
 }
 
