@@ -206,7 +206,7 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 		Version: result.DuetVersion, Scenario: s.Name, Started: started,
 		Manifest: result.Manifest{
 			Command: o.Command, Dir: observe.WorkingDir(), Scenario: *s,
-			Host: observe.Host(folder.File(dataDir)), Build: observe.Build(sides[Change].Servers[0]),
+			Host: observe.Host(folder.File(dataDir)), Build: harnessBuild(sides[Change].Servers[0]),
 		},
 		Together: together, CPUs: cpus, SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
 	}
@@ -214,6 +214,13 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 		c.duet.Sides[i] = side.stored()
 	}
 	return c, folder.WriteManifest(c.duet.Manifest)
+}
+
+// harnessBuild returns the build of this program, with the hash of the change's server. The sides name their own commits.
+func harnessBuild(server string) result.Build {
+	b := observe.Harness()
+	b.Server = observe.Binary(server)
+	return b
 }
 
 func (s Side) stored() result.DuetSide {

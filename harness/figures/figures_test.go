@@ -41,6 +41,14 @@ func TestReadK6(t *testing.T) {
 	}, handed)
 }
 
+// A statistic without a sample is null, which is no figure, and least of all 0.
+func TestReadK6WithoutSamples(t *testing.T) {
+	assert.Equal(t, []Figure{{"k6", 1, "http_req_duration.count", "", 0}},
+		read(t, `{"metrics": {"http_req_duration": {"values": {"p(95)": null, "count": 0}}}}`))
+	_, err := Read(strings.NewReader(`{"metrics": {"http_req_duration": {"p(95)": null}}}`))
+	assert.ErrorContains(t, err, "the file has none")
+}
+
 func TestReadBench(t *testing.T) {
 	assert.Equal(t, []Figure{
 		{"FullCycle/shards=1", 1, "sec/op", "", 0.0025},

@@ -39,11 +39,11 @@ func readK6(text []byte) ([]Figure, error) {
 			}
 		}
 		for _, statistic := range slices.Sorted(maps.Keys(values)) {
-			var v float64
-			if json.Unmarshal(values[statistic], &v) != nil {
+			var v *float64 // nil: k6 writes null for a statistic without a sample
+			if json.Unmarshal(values[statistic], &v) != nil || v == nil {
 				continue // thresholds, and what else is no number
 			}
-			all = append(all, Figure{Name: k6Name, Round: 1, Metric: metric + "." + statistic, Unit: unitOf(statistic, unit), Value: v})
+			all = append(all, Figure{Name: k6Name, Round: 1, Metric: metric + "." + statistic, Unit: unitOf(statistic, unit), Value: *v})
 		}
 	}
 	return all, nil

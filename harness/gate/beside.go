@@ -149,7 +149,9 @@ func judgeRatio(l Limit, beside *Beside) Finding {
 		Commit: beside.Commit, Base: middle(r.values[0]), Ratio: r.ratio.Center(), Low: r.ratio.Lower(0.025), High: r.ratio.Upper(0.025), Pairs: r.ratio.N,
 	}
 	f.Margin = margin(l, r.ratio.Center())
-	says := fmt.Sprintf("%s is %s of baseline %.7s, where the %s is %s", l.Metric, shownRatio(f.OfBaseline), beside.Commit, l.Kind, render.Digits(l.Value, 3))
+	shown, limit := render.Distinct(f.OfBaseline.Ratio, l.Value, 3)
+	says := fmt.Sprintf("%s is %s (%s to %s) of baseline %.7s, where the %s is %s", l.Metric, shown, render.Digits(f.OfBaseline.Low, 3),
+		render.Digits(f.OfBaseline.High, 3), beside.Commit, l.Kind, limit)
 	switch {
 	case r.kept():
 		f.OK, f.Sentence = true, says

@@ -171,7 +171,10 @@ func stageOf(name string) measure {
 		for _, s := range r.Stages {
 			if s.Name == name {
 				cover := result.StagesCover([]result.Round{*r})
-				return stat.Counted{Value: 1e3 * s.SumMs / float64(cover.Cycles), Events: float64(s.Count)}, cover.Cycles > 0
+				if cover.Cycles == 0 {
+					return stat.Counted{}, false
+				}
+				return stat.Counted{Value: 1e3 * s.SumMs / float64(cover.Cycles), Events: float64(s.Count)}, true
 			}
 		}
 		return stat.Counted{}, false

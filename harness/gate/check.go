@@ -314,7 +314,10 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		return f
 	}
 	var fault string
+	samples := samplesOf(spec, metrics)
 	switch shown, limit := render.Distinct(value, l.Value, 4); {
+	case found && samples.tooFew():
+		fault = fmt.Sprintf("%s rests on %s, and that percentile takes %s at least, where %s is set", name, samples.text(), render.Count(samples.least), bound(l))
 	case !found:
 		fault = name + " is missing from the result, where " + bound(l) + " is set" + whyMissing(l.Metric, r)
 	case math.IsNaN(value):
@@ -334,10 +337,10 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	case l.Kind == Ceiling && value > l.Value:
 		fault = fmt.Sprintf("%s %s is above the ceiling %s", name, shown, limit)
 	case l.Kind == Floor:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit)
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit)+samples.caution()
 		return f
 	default:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit)
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit)+samples.caution()
 		return f
 	}
 	if l.On != "" {

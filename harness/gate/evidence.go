@@ -50,6 +50,9 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	e.fsyncs, e.fsyncUs = meanOf(rounds, metricOf(result.StorageFsyncsPerCycle)), meanOf(rounds, metricOf(result.StorageFsyncUsPerCycle))
 	e.stages = map[string]stageEvidence{}
 	for _, s := range result.MergeStages(rounds) {
+		if cover.Cycles == 0 { // the window had cycles, and the time that the stages were counted over had none
+			break
+		}
 		e.stages[s.Name] = stageEvidence{us: 1e3 * s.SumMs / float64(cover.Cycles), meanUs: 1e3 * s.MeanMs(), p50Us: 1e3 * s.P50Ms}
 	}
 	for i, generator := range []bool{false, true} {

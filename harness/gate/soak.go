@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// soakAlpha is how often all figures of a soak together may be called worse by chance. The bootstrap makes the p of noise that lasts for many
-	// windows too small: with an autocorrelation of 0.8 from one window to the next, soaks of 120 windows have some three times as many false alarms.
-	soakAlpha = 0.01
+	// soakAlpha is how often the lower bounds of all figures of a soak together may be above the true change. The bootstrap makes the bounds too
+	// narrow for noise that lasts for many windows. But a figure is called worse only if its lower bound is above the limit, so that noise
+	// around no change at all is called far more seldom.
+	soakAlpha = 0.05
 	// soakValidShare is the least part of the windows without faults that must be valid: otherwise the host was not fit for the soak.
 	soakValidShare = 0.5
 	// soakDecayedShare is the largest part of the windows with faults in which the rate may not come back: a stall of the host after the last
@@ -39,10 +40,9 @@ type SoakSeries struct {
 // JudgeSoak judges the drift of each figure and fills in the drifts, the verdict and its reasons. every is the measured time from one value of
 // a series to the next.
 //
-// A figure passes if the upper bound of its change for the worse is below its limit; a soak passes only if all figures do, which needs no
-// correction. A figure is worse if its change is at least the limit and is above 0 beyond chance, at a level of 1 % over all figures (Holm).
-// The condition that the change itself is at least the limit
-// keeps a soak that is long enough to see a change of half the limit from being called. All other figures are inconclusive.
+// A figure passes if the upper bound of its change for the worse, at 95 % for each figure, is below its limit; a soak passes only if all
+// figures do, which needs no correction. A figure is worse if the lower bound, at 95 % over all figures together (Bonferroni), is above its
+// limit. All other figures are inconclusive. The sentences state the same bounds that decide.
 func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 	s.Drifts, s.Reasons = nil, nil
 	found := make([]*stat.Drift, len(series))
@@ -53,7 +53,9 @@ func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 			LimitPercent: of.LimitPercent, Verdict: result.Inconclusive,
 		}
 		if len(of.Values) > 0 {
-			d.Mean = gonum.Mean(of.Values, nil)
+			if mean := gonum.Mean(of.Values, nil); finite(mean) {
+				d.Mean = mean
+			}
 		}
 		ps[i] = 1
 		drift, err := stat.FindDrift(of.Values)
@@ -84,36 +86,57 @@ func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 
 // judgeDrift judges one of several figures whose change for the worse is known. p is corrected for their number.
 func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallIsWorse bool, measuredS float64) {
-	low, high := drift.Lower(1-stat.Level), drift.Upper(1-stat.Level)
-	d.WorsePercent, d.LowPercent, d.HighPercent, d.P = &drift.Center, &low, &high, &p
-	limit := soakPercent(d.LimitPercent)
+	change := func(percent float64) float64 { return changeForTheWorse(percent, fallIsWorse) }
+	center, low, high := change(drift.Center), change(drift.Lower(soakAlpha/float64(of))), change(drift.Upper(1-stat.Level))
+	d.WorsePercent, d.LowPercent, d.HighPercent, d.P = &center, &low, &high, &p
 	if drift.Center == 0 && drift.StdErr == 0 {
-		d.Verdict, d.Sentence = result.Pass, fmt.Sprintf("%s did not change; the limit is %s %%", d.Figure, limit)
+		d.Verdict, d.Sentence = result.Pass, fmt.Sprintf("%s did not change; the limit is %s %%", d.Figure, soakPercent(d.LimitPercent))
 		return
 	}
 	verb := "rose"
 	if fallIsWorse != (drift.Center < 0) {
 		verb = "fell"
 	}
-	change := fmt.Sprintf("%s %s by %s %% of its mean over the soak; the change for the worse is from %s to %s %% (one-sided 95 %% bounds)",
-		d.Figure, verb, soakPercent(math.Abs(drift.Center)), soakPercent(low), soakPercent(high))
+	says := func(bound float64) string {
+		shown, limit := render.Distinct(bound, d.LimitPercent, 2)
+		return fmt.Sprintf("%s %s by %s %% over the soak; the change for the worse is at least %s %% (95 %% bound over all %s) and at most %s %% (95 %% bound)",
+			d.Figure, verb, soakPercent(math.Abs(center)), boundText(low, bound, shown), render.Plural(of, "figure"), boundText(high, bound, shown)) + ", and the limit is " + limit + " %"
+	}
 	switch {
 	case high < d.LimitPercent:
-		d.Verdict = result.Pass
-		d.Sentence = fmt.Sprintf("%s, which is below the limit of %s %%", change, limit)
-	case drift.Center >= d.LimitPercent && p <= soakAlpha:
-		d.Verdict = result.Regressed
-		d.Sentence = fmt.Sprintf("%s, and the limit is %s %%: a change beyond chance (%s over all figures)", change, limit, pText(p))
+		d.Verdict, d.Sentence = result.Pass, says(high)+": it is excluded"
+	case low > d.LimitPercent:
+		d.Verdict, d.Sentence = result.Regressed, says(low)+": the change is beyond it"
 	default:
-		d.Sentence = fmt.Sprintf("%s, which does not exclude the limit of %s %%", change, limit)
+		d.Sentence = says(center) + ": neither more nor less is excluded"
 		// The error of the change over a whole soak falls with the square root of its length.
-		reach, room := high-drift.Center, d.LimitPercent-max(0, drift.Center)
+		reach, room := high-center, d.LimitPercent-max(0, center)
+		if center > d.LimitPercent {
+			reach, room = center-low, center-d.LimitPercent
+		}
 		if room <= 0 {
-			reach, room = drift.Center-drift.Lower(soakAlpha/float64(of)), drift.Center
+			return // the change is the limit: no soak tells
 		}
 		d.NeedsS = measuredS * reach / room * reach / room
 		d.Sentence += fmt.Sprintf("; with such noise it takes %s of measured time to tell", soakTime(d.NeedsS))
 	}
+}
+
+// boundText writes a bound, as shown if it is the one that a limit is compared with.
+func boundText(v, compared float64, shown string) string {
+	if v == compared {
+		return shown
+	}
+	return soakPercent(v)
+}
+
+// changeForTheWorse turns a drift for the worse, in percent of the mean, into the change of the end to the start: a figure that should rise cannot fall by
+// more than 100 %.
+func changeForTheWorse(percent float64, fallIsWorse bool) float64 {
+	if fallIsWorse {
+		return 0 - stat.EndToStart(-percent)
+	}
+	return stat.EndToStart(percent)
 }
 
 // soakVerdict takes the worst of what the soak found. The drifts and the totals are known.

@@ -144,10 +144,10 @@ func TestSentencesOfASoak(t *testing.T) {
 	flat[1] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakLatency, 0.05)[1]
 	flat[0] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakRate, 0.01)[0]
 	s := judgedSoak(flat)
-	assert.Equal(t, "cycles_per_s fell by 1.0 % of its mean over the soak; the change for the worse is from 1.0 to 1.0 % (one-sided 95 % bounds), which is below the limit of 2.0 %",
+	assert.Equal(t, "cycles_per_s fell by 1.00 % over the soak; the change for the worse is at least 1.00 % (95 % bound over all 8 figures) and at most 1 % (95 % bound), and the limit is 2 %: it is excluded",
 		s.Drifts[0].Sentence)
 	assert.Equal(t, []string{
-		"cycle_latency_ms_p99 rose by 5.0 % of its mean over the soak; the change for the worse is from 5.0 to 5.0 % (one-sided 95 % bounds), and the limit is 2.0 %: a change beyond chance (p < 0.0001 over all figures)",
+		"cycle_latency_ms_p99 rose by 5.1 % over the soak; the change for the worse is at least 5.1 % (95 % bound over all 8 figures) and at most 5.1 % (95 % bound), and the limit is 2 %: the change is beyond it",
 	}, s.Reasons)
 	assert.Equal(t, "server_cpu_us_per_cycle did not change; the limit is 2.0 %", s.Drifts[2].Sentence)
 	flat[2].Values = flat[2].Values[:59]
@@ -168,7 +168,7 @@ func TestASoakBetweenPassAndRegressed(t *testing.T) {
 		for _, d := range judgedSoak(simulatedSoak(random, 120, 1, 0, scenario.SoakRSS, 0.017)).Drifts {
 			require.Equal(t, *d.HighPercent < d.LimitPercent, d.Verdict == result.Pass, d.Sentence)
 			if d.Verdict == result.Regressed {
-				require.GreaterOrEqual(t, *d.WorsePercent, d.LimitPercent, d.Sentence)
+				require.Greater(t, *d.LowPercent, d.LimitPercent, d.Sentence)
 			}
 			if d.Verdict == result.Inconclusive && *d.WorsePercent < d.LimitPercent {
 				open++
@@ -180,4 +180,41 @@ func TestASoakBetweenPassAndRegressed(t *testing.T) {
 	}
 	assert.Positive(t, certain)
 	assert.Greater(t, open, certain)
+}
+
+// The bounds that a sentence states decide: one that excludes the limit is a regression, whatever the noise.
+func TestTheVerdictOfASoakFollowsItsBounds(t *testing.T) {
+	random := rand.New(rand.NewPCG(81, 1))
+	regressed := 0
+	for range 40 {
+		series := simulatedSoak(random, 60, 25, 0.3, scenario.SoakRate, 0.9)
+		for _, of := range series {
+			for k := range of.Values {
+				of.Values[k] = max(1, of.Values[k])
+			}
+		}
+		for _, d := range judgedSoak(series).Drifts {
+			require.Equal(t, *d.LowPercent > d.LimitPercent, d.Verdict == result.Regressed, d.Sentence)
+			require.Equal(t, *d.HighPercent < d.LimitPercent, d.Verdict == result.Pass, d.Sentence)
+			if d.Verdict == result.Regressed && d.Figure == scenario.SoakRate {
+				regressed++
+			}
+		}
+	}
+	assert.Positive(t, regressed)
+}
+
+// A rate cannot fall by more than all of it.
+func TestARateFallsByAtMostAll(t *testing.T) {
+	series := simulatedSoak(rand.New(rand.NewPCG(91, 1)), 60, 0, 0, "", 0)
+	for k := range series[0].Values {
+		series[0].Values[k] = 1000 - 16.9*float64(k)
+	}
+	d := judgedSoak(series).Drifts[0]
+	require.Equal(t, scenario.SoakRate, d.Figure)
+	assert.Equal(t, result.Regressed, d.Verdict)
+	for _, percent := range []float64{*d.LowPercent, *d.WorsePercent, *d.HighPercent} {
+		assert.LessOrEqual(t, percent, 100.0)
+	}
+	assert.Contains(t, d.Sentence, "cycles_per_s fell by 100.0 %")
 }

@@ -104,6 +104,7 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 		m.schedule = newSchedule(m.clock, w.InFlight, pause)
 		m.places = newPlaces(true)
 		m.schedule.unused = m.places
+		go m.schedule.beat.run(m.ctx, m.clock)
 	case w.Arrivals.Kind == scenario.Closed && w.InFlight > 0:
 		m.limit = newInFlightLimit(w.InFlight, w.Batch)
 		m.places = newPlaces(true)

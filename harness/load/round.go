@@ -250,6 +250,9 @@ func (r *round) start(produce func(*producer)) {
 	if r.cfg.Hooks.Progress != nil {
 		progress.Go(func() { r.reportProgress(r.aside) })
 	}
+	if r.schedule != nil {
+		progress.Go(func() { r.schedule.beat.run(r.aside, r.clock) })
+	}
 	for _, s := range r.slots {
 		slots.Go(func() { s.work(r.claims, r.calls) })
 	}

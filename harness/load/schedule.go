@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // schedule says when the tasks of an open load are due: task 0 at the window's start, earlier tasks in the warm-up. Intended
@@ -25,8 +26,12 @@ type schedule struct {
 	free     freeTime
 	turn     chan struct{} // has an element when no producer waits
 
+	beat heartbeat
+
 	// The producer that has the turn reads and writes the following fields.
 	next    int64 // the number of the task due next
+	taken   int64 // when tasks were last taken
+	debt    int64 // what owed returned then
 	slip    latencies
 	held    uint64 // tasks of the window that were due before a producer was free
 	dropped uint64 // tasks of the window that were never sent, because the in-flight limit was reached
@@ -54,6 +59,8 @@ func newSchedule(c clock, bound int, p pauser) *schedule {
 func (s *schedule) begin(from int64, window span, p pacer) {
 	s.window, s.pacer, s.idle = window, p, window.end
 	s.next = int64(math.Ceil(p.count(float64(from - window.start))))
+	s.taken, s.debt = from, 0
+	s.beat.start(from)
 }
 
 // at returns when task k is due, in nanoseconds since the epoch.
@@ -97,36 +104,74 @@ func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 // takeDue takes the tasks that are due now, and drops those beyond the in-flight limit.
 func (s *schedule) takeDue(now int64, into []int64) (n int) {
 	allowed, free := s.bound-s.inFlight.Load(), s.free.since()
+	s.beat.saw(now)
+	s.debt = s.owed(now, free)
 	for range into {
 		due := s.at(s.next)
 		if due > now || due >= s.window.end {
 			break
 		}
 		s.next++
-		inside := due >= s.window.start
+		inside, late := due >= s.window.start, lateness(due, now, free, s.debt)
 		if int64(n) >= allowed {
 			if inside {
 				s.dropped++
 				s.censor(due)
+				if late >= int64(lossLeast) { // the limit was reached because the tasks came all at once
+					s.slip.record(late, 1)
+				}
 			}
 			continue
 		}
 		into[n] = due
 		n++
 		if inside {
-			// Before a producer was free, it was not the generator that was late.
-			s.slip.record(now-max(due, free), 1)
+			s.slip.record(late, 1)
 			if due < free {
 				s.held++
 			}
 		}
 	}
+	s.taken = now
 	s.sent(n)
 	return n
 }
 
-// freeTime keeps since when at least one producer has been without a call in flight. A task that was due earlier was not late by
-// the generator's fault.
+const (
+	// lossLeast is the shortest time lost by the generator that later tasks inherit. A producer always needs a little time from one call to
+	// the next, and over the calls of a server that is behind all window long this sums up to more than any stop.
+	lossLeast = time.Millisecond
+	// lossShare: the generator answers for a wait if it caused at least this share of the wait, one part in so many. Otherwise the server
+	// is so far behind that the task would have waited anyway.
+	lossShare = 10
+)
+
+// owed returns the time that the generator has lost since its queue was last empty: by so much earlier could it send the first due
+// task. The generator loses time in two ways: a task is due and a producer is free, or its process does not run. Due tasks form a queue
+// then, and all tasks of that queue inherit the loss. Each waits for an answer, but the server is not the cause. The loss is never longer
+// than the wait of the first task, so it ends with the queue.
+func (s *schedule) owed(now, free int64) int64 {
+	first := s.at(s.next)
+	since := max(first, s.taken)
+	lost := max(now-max(since, free), s.beat.stopped(since, now))
+	if lost < int64(lossLeast) {
+		lost = 0
+	}
+	return min(now-first, s.debt+lost)
+}
+
+// lateness returns by how much the generator, and not the server, is late with a task that is sent now. Before a producer was free the
+// server was the cause, except for what the generator owes.
+func lateness(due, now, free, debt int64) int64 {
+	wait := now - due
+	late := now - max(due, free)
+	if inherited := min(wait, debt); inherited >= wait/lossShare {
+		return max(late, inherited)
+	}
+	return late
+}
+
+// freeTime keeps since when at least one producer has been without a call in flight.
 type freeTime struct {
 	mu    sync.Mutex
 	n     int // producers without a call
@@ -212,17 +257,18 @@ func (s *schedule) abandoned(censored *latencies) (n uint64) {
 const censorsMax = 1 << 20
 
 // unsent records the tasks of the window that no producer took, as censored at the window's end. All producers must have ended. Tasks
-// that were due while a producer was free slipped until the window's end. Beyond censorsMax, tasks that were due within a
-// millionth of the window are recorded together.
+// that were due while a producer was free, or behind a stop of the generator, slipped until the window's end. Beyond censorsMax, tasks that
+// were due within a millionth of the window are recorded together.
 func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 	first := max(s.next, 0)
 	last := first + max(0, int64(s.scheduled())-first)
 	stride := (last-first)/censorsMax + 1
+	debt := s.owed(s.window.end, s.idle)
 	for k := first; k < last; k += stride {
 		due, tasks := s.at(k), int(min(stride, last-k))
 		censored.record(s.window.end-due, tasks)
-		if s.idle < s.window.end {
-			slip.record(s.window.end-max(due, s.idle), tasks)
+		if late := lateness(due, s.window.end, s.idle, debt); late > 0 {
+			slip.record(late, tasks)
 		}
 	}
 	return uint64(last - first)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -22,40 +23,63 @@ import (
 // gitTimeout bounds each git command.
 const gitTimeout = 5 * time.Second
 
-// Build says which code is measured: the Go version that built serverBinary, the commit, and the
-// SHA-256 of serverBinary. The commit is the one stamped into serverBinary, else into this program,
-// else the one checked out in the working directory; "unknown" where none of these tells. Dirty is
-// true unless the tree of a known commit was proven to be clean, and if this program, which makes the load, says that it was built from a tree
-// with changes. It takes at most about ten seconds.
+// Build says which code is measured: the Go version that built serverBinary, the commit stamped into serverBinary, and the SHA-256 of
+// serverBinary. A server without a stamp may be built from anything: its commit is unknown and it is dirty, whatever is checked out.
+// Without a server binary the code is that of this program, the load generator: the commit stamped into it, or else the one checked out
+// in the working directory; "unknown" where neither tells. Dirty is true unless all of this holds: the tree of the commit was recorded as clean;
+// this program was not built from a tree with changes; and in a checkout of Prony the server's commit has the engine that is checked
+// out. Build takes at most about twenty seconds.
 func Build(serverBinary string) result.Build {
-	build := result.Build{GoVersion: runtime.Version(), Commit: unknown, Dirty: true}
-	build.Server = Binary(serverBinary)
-	var stamps []*debug.BuildInfo
-	if info, err := buildinfo.ReadFile(serverBinary); err == nil {
-		build.GoVersion = info.GoVersion
-		stamps = append(stamps, info)
+	build := result.Build{GoVersion: runtime.Version(), Commit: unknown, Dirty: true, Server: Binary(serverBinary)}
+	own, _ := debug.ReadBuildInfo()
+	if build.Server == unknown {
+		build.Commit, build.Dirty = commitOf(own, ".")
+		return build
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		stamps = append(stamps, info)
+	info, err := buildinfo.ReadFile(serverBinary)
+	if err != nil {
+		return build
 	}
-	if commit, dirty, ok := stampedCommits(stamps); ok {
-		build.Commit, build.Dirty = commit, dirty
-	} else if commit, dirty, ok := checkedOutCommit("."); ok {
-		build.Commit, build.Dirty = commit, dirty
+	build.GoVersion = info.GoVersion
+	commit, dirty, known := stampedCommit(info)
+	if !known {
+		return build
 	}
+	_, ownDirty, ownKnown := stampedCommit(own)
+	build.Commit, build.Dirty = commit, dirty || ownKnown && ownDirty || !engineCheckedOut(".", commit)
 	return build
 }
 
-// stampedCommits returns the commit of the first program that has one, and whether the tree of any was not proven to be clean.
-func stampedCommits(stamps []*debug.BuildInfo) (commit string, dirty, ok bool) {
-	for _, info := range stamps {
-		of, changed, known := stampedCommit(info)
-		if known && !ok {
-			commit, ok = of, true
-		}
-		dirty = dirty || known && changed
+// Harness says which code the program itself was built from, as Build does without a server binary.
+func Harness() result.Build { return Build("") }
+
+// commitOf returns the commit of a program: the stamped one, or else the one that is checked out in dir.
+func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
+	if commit, dirty, ok := stampedCommit(info); ok {
+		return commit, dirty
 	}
-	return commit, dirty, ok
+	if commit, dirty, ok := checkedOutCommit(dir); ok {
+		return commit, dirty
+	}
+	return unknown, true
+}
+
+// engineCheckedOut reports whether a commit has the same engine as the commit that is checked out in dir. It is true where dir is in no checkout of
+// Prony, which then says nothing about the commit.
+func engineCheckedOut(dir, commit string) bool {
+	root, err := git(dir, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return true
+	}
+	if _, err := os.Stat(filepath.Join(root, "engine", "cmd", "queued")); err != nil {
+		return true
+	}
+	head, err := git(dir, "rev-parse", "--verify", "HEAD")
+	if err != nil || head == commit {
+		return err == nil
+	}
+	differs, err := git(dir, "diff", "--name-only", commit, head, "--", ":/engine", ":/go.work")
+	return err == nil && differs == ""
 }
 
 // Binary returns the SHA-256 of a binary in hexadecimal; "unknown" of one that can't be read.
@@ -70,6 +94,9 @@ func Binary(path string) string {
 // stampedCommit returns what the go command recorded of the version control when it built a binary. A tree is clean only if that was
 // recorded.
 func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
+	if info == nil {
+		return "", true, false
+	}
 	commit, changed := version.Commit(info)
 	return commit, changed == nil || *changed, commit != ""
 }

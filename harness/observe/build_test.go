@@ -43,11 +43,42 @@ func TestBuildReadsTheCheckoutOfTheWorkingDirectory(t *testing.T) {
 	build := Build(binary)
 	assert.Equal(t, runtime.Version(), build.GoVersion)
 	assert.Equal(t, hex.EncodeToString(sum[:]), build.Server)
-	assert.Equal(t, commit, build.Commit)
-	assert.False(t, build.Dirty)
+	assert.Equal(t, unknown, build.Commit, "a binary without a stamp is not what is checked out")
+	assert.True(t, build.Dirty)
 
+	own := Harness()
+	assert.Equal(t, commit, own.Commit, "test binaries have no stamp")
+	assert.False(t, own.Dirty)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "new"), nil, 0o600))
-	assert.True(t, Build(binary).Dirty)
+	assert.True(t, Harness().Dirty)
+}
+
+// A server's commit that has another engine than the checkout is not what the pages of the checkout are about.
+func TestEngineCheckedOut(t *testing.T) {
+	dir, first := checkout(t)
+	commit := func(file string) string {
+		path := filepath.Join(dir, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+		for _, args := range [][]string{{"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet", "-m", file}} {
+			_, err := git(dir, args...)
+			require.NoError(t, err)
+		}
+		head, err := git(dir, "rev-parse", "HEAD")
+		require.NoError(t, err)
+		return head
+	}
+	assert.True(t, engineCheckedOut(dir, "abc"), "the checkout is of something else")
+	engine := commit("engine/cmd/queued/main.go")
+	assert.True(t, engineCheckedOut(dir, engine))
+	assert.False(t, engineCheckedOut(dir, first))
+	assert.False(t, engineCheckedOut(dir, "0123456789012345678901234567890123456789"), "the checkout does not have it")
+	page := commit("reports/page.md")
+	assert.True(t, engineCheckedOut(dir, engine), "a page has changed since")
+	changed := commit("engine/queue.go")
+	assert.True(t, engineCheckedOut(dir, changed))
+	assert.False(t, engineCheckedOut(dir, page))
+	assert.True(t, engineCheckedOut(t.TempDir(), first))
 }
 
 func TestBuildOutsideOfACheckoutIsUnknown(t *testing.T) {
@@ -88,33 +119,4 @@ func TestStampedCommit(t *testing.T) {
 	assert.True(t, ok)
 	_, _, ok = stampedCommit(stamp("-race", "true"))
 	assert.False(t, ok)
-}
-
-// The server's commit counts, and changes in the tree of the load generator's program do too.
-func TestStampedCommits(t *testing.T) {
-	stamp := func(revision, modified string) *debug.BuildInfo {
-		info := &debug.BuildInfo{}
-		if revision != "" {
-			info.Settings = []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}
-		}
-		return info
-	}
-	for name, test := range map[string]struct {
-		stamps []*debug.BuildInfo
-		commit string
-		dirty  bool
-		ok     bool
-	}{
-		"both are clean":         {[]*debug.BuildInfo{stamp("a", "false"), stamp("b", "false")}, "a", false, true},
-		"the server is not":      {[]*debug.BuildInfo{stamp("a", "true"), stamp("b", "false")}, "a", true, true},
-		"the generator is not":   {[]*debug.BuildInfo{stamp("a", "false"), stamp("a", "true")}, "a", true, true},
-		"the server has none":    {[]*debug.BuildInfo{stamp("", ""), stamp("b", "false")}, "b", false, true},
-		"the generator has none": {[]*debug.BuildInfo{stamp("a", "false"), stamp("", "")}, "a", false, true},
-		"neither has any":        {[]*debug.BuildInfo{stamp("", ""), stamp("", "")}, "", false, false},
-	} {
-		commit, dirty, ok := stampedCommits(test.stamps)
-		assert.Equal(t, test.commit, commit, name)
-		assert.Equal(t, test.dirty, dirty, name)
-		assert.Equal(t, test.ok, ok, name)
-	}
 }

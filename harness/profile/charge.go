@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// ownPrefix begins the names of the project's own functions.
-	ownPrefix = "github.com/pronybench/prony/"
+	// ownPrefix begins the names of the project's own functions, except those of its main packages, which begin with mainPrefix.
+	ownPrefix  = "github.com/pronybench/prony/"
+	mainPrefix = "main."
 
 	chargesMax = 40
 	callersMax = 4
@@ -61,7 +62,7 @@ func chargedTo(stack []string) (function string, callers []string) {
 	for _, f := range stack {
 		f = withoutTypeArguments(f)
 		switch {
-		case !strings.HasPrefix(f, ownPrefix):
+		case !strings.HasPrefix(f, ownPrefix) && !strings.HasPrefix(f, mainPrefix):
 		case function == "":
 			function = f
 		case len(callers) < callersMax && f != function && !slices.Contains(callers, f):
@@ -76,12 +77,23 @@ func chargedTo(stack []string) (function string, callers []string) {
 			return result.ChargeGC, nil
 		}
 	}
+	standard := ""
 	for _, f := range stack {
-		if path := packageOf(f); !waits(path) {
-			return path, nil
+		switch path := packageOf(f); {
+		case waits(path):
+		case !isStandard(path):
+			return path, nil // what the standard library does is done for its caller
+		case standard == "":
+			standard = path
 		}
 	}
-	return result.ChargeScheduling, nil
+	return cmp.Or(standard, result.ChargeScheduling), nil
+}
+
+// isStandard reports whether a package is of the standard library: only the import paths of others begin with a domain.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
 }
 
 // withoutTypeArguments makes all instances of a generic function one.

@@ -29,6 +29,20 @@ func stacks(of map[string]int64, frames map[string][]string) *profile.Profile {
 	return p
 }
 
+// What the standard library does is charged to the function of a main package, or else to the library, that it is done for.
+func TestTheStandardLibraryIsNotTheCause(t *testing.T) {
+	got := charges(stacks(map[string]int64{"burn": 5, "library": 4, "standard": 3}, map[string][]string{
+		"burn":     {"time.now", "time.Now", "main.burn", "main.main.gowrap1"},
+		"library":  {"runtime.memmove", "time.Now", "github.com/else/where.(*Clock).Tick", "github.com/else/other.Run"},
+		"standard": {"time.now", "time.Now", "net/http.(*conn).serve"},
+	}), 1)
+	assert.Equal(t, []result.Charge{
+		{Function: "main.burn", Callers: []string{"main.main.gowrap1"}, Value: 5e7, Samples: 5},
+		{Function: "github.com/else/where", Value: 4e7, Samples: 4},
+		{Function: "time", Value: 3e7, Samples: 3},
+	}, got)
+}
+
 // What libraries and the runtime do is charged to the function of ours that they do it for.
 func TestChargesAreToOwnFunctions(t *testing.T) {
 	const own = "github.com/pronybench/prony/engine/"

@@ -43,9 +43,12 @@ func ReadArm(name, path string) (Arm, error) {
 	return Arm{Name: name, Path: path, Result: r, Histograms: histograms}, nil
 }
 
-// WriteComparison stores c in dir. It fails, and writes nothing, if a number is NaN or infinite.
+// WriteComparison stores c in dir. It fails, and writes nothing, if a figure is NaN or infinite. An explanation with such a number is left out,
+// with a warning.
 func WriteComparison(dir string, c *Comparison) error {
 	path := filepath.Join(dir, ComparisonFile)
+	c.Causes = finiteOnly("causes", c.Causes, &c.Warnings)
+	c.Profiles = finiteOnly("profiles", c.Profiles, &c.Warnings)
 	data, err := encode(c)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

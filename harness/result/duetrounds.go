@@ -16,19 +16,22 @@ func (d *Duet) Rounds(side int) (rounds []Round) {
 	return rounds
 }
 
-// Round returns what a side did in the generation, as a round of a run, whose window is the slices of the side. The side completed at least
-// one cycle.
+// Round returns what a side did in the generation, as a round of a run, whose window is the slices of the side. What a side without a cycle
+// took per cycle is left out.
 func (g *Generation) Round(side int) Round {
 	s := &g.Sides[side]
 	cycles := float64(s.Cycles)
 	r := Round{
 		Number: g.Number, Verdict: g.Verdict, Started: g.Started, Cycles: s.Cycles, WindowSeconds: s.ActiveS, Ledger: s.Ledger, Stages: s.Stages,
-		Metrics: map[string]float64{
-			CyclesPerS:          cycles / s.ActiveS,
-			ServerCPUCores:      float64(s.ServerCPUNs-s.IdleCPUNs) / 1e9 / s.ActiveS,
-			ServerCPUUsPerCycle: float64(s.ServerCPUNs) / 1e3 / cycles,
-			ClientCPUUsPerCycle: float64(s.ClientCPUNs) / 1e3 / cycles,
-		},
+		Metrics: map[string]float64{},
+	}
+	if s.ActiveS > 0 {
+		r.Metrics[CyclesPerS] = cycles / s.ActiveS
+		r.Metrics[ServerCPUCores] = float64(s.ServerCPUNs-s.IdleCPUNs) / 1e9 / s.ActiveS
+	}
+	if s.Cycles > 0 {
+		r.Metrics[ServerCPUUsPerCycle] = float64(s.ServerCPUNs) / 1e3 / cycles
+		r.Metrics[ClientCPUUsPerCycle] = float64(s.ClientCPUNs) / 1e3 / cycles
 	}
 	maps.Copy(r.Metrics, s.PerCycle)
 	if s.RSSMB > 0 {

@@ -22,6 +22,20 @@ func encode(value any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
+// finiteOnly returns those explanations of a result whose numbers are all finite, and warns of each other one: a figure that was measured
+// must not be lost because of a number that explains it.
+func finiteOnly[T any](name string, all []T, warnings *[]string) []T {
+	found := all[:0]
+	for i := range all {
+		if err := checkFinite(fmt.Sprintf("%s[%d]", name, i), reflect.ValueOf(all[i])); err != nil {
+			*warnings = append(*warnings, fmt.Sprintf("an explanation is left out: %v", err))
+			continue
+		}
+		found = append(found, all[i])
+	}
+	return found
+}
+
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
 func checkFinite(path string, v reflect.Value) error {

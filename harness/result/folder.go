@@ -105,7 +105,7 @@ type RoundsDocument struct {
 }
 
 // Store writes the whole result, result.json last, and points the link "latest" at the folder. hists holds the
-// histograms of each round that has any. It fails, and writes nothing, if a number is NaN or infinite.
+// histograms of each round that has any. It fails, and writes nothing, if a figure is NaN or infinite. An explanation with such a number is left out, with a warning.
 func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	if err := f.StoreArm(r, hists); err != nil {
 		return err
@@ -124,6 +124,9 @@ func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	if !r.Verdict.Known() {
 		return fmt.Errorf("store %s: the result's verdict %q is not a verdict", f.Path(), r.Verdict)
 	}
+	r.Profiles = finiteOnly("profiles", r.Profiles, &r.Warnings)
+	r.Locks = finiteOnly("locks", r.Locks, &r.Warnings)
+	r.Causes = finiteOnly("causes", r.Causes, &r.Warnings)
 	data, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", f.Path(), err)

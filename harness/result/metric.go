@@ -1,6 +1,9 @@
 package result
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // The names of the metrics. They are fixed: baselines, pages and other people's scripts refer to them.
 const (
@@ -217,6 +220,16 @@ type Spec struct {
 	// Bounded says that Low and High of the metric are one-sided 95 % bounds of its true value, and that any of the three may be below 0.
 	// A limit is about the bounds.
 	Bounded bool
+}
+
+// SamplesLeast returns how many samples a percentile takes at least, so that one of them is beyond it; 0 of a metric that is no percentile.
+func (s Spec) SamplesLeast() int {
+	for _, p := range percentiles {
+		if s.Family != "" && s.Name == s.Family+p.suffix {
+			return int(math.Ceil(100/(100-p.percent) - 1e-9))
+		}
+	}
+	return 0
 }
 
 // percentiles are those of every latency family: the metric's suffix and the percentile.

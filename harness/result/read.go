@@ -73,6 +73,7 @@ func readFile(path string) ([]byte, error) {
 
 // parse decodes a document after it has checked the version that every file of a run carries.
 func parse(name string, data []byte, into any) error {
+	data = withoutNulls(data)
 	var head struct {
 		Version *int `json:"version"`
 	}

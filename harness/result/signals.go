@@ -32,7 +32,7 @@ type Signals struct {
 type Warmup struct {
 	// Stationary says that the window has no trend that chance does not explain, or none beyond the default limit.
 	Stationary bool `json:"stationary"`
-	// TrendPercent is by how much the rate rose over the window, of its median: the slope of Theil and Sen times its length.
+	// TrendPercent is by how much the rate rose over the window: the end of the line of Theil and Sen to its start.
 	TrendPercent float64 `json:"trend_percent"`
 	PValue       float64 `json:"p_value"` // of that trend, by Mann and Kendall: how often chance alone gives one as clear
 	// WarmupTrendPercent is the same of the warm-up's last part, nil where that was too short to tell; WarmupS how long the

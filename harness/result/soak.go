@@ -12,8 +12,12 @@ import (
 // result.json.
 const SoakFile = "soak.json"
 
-// SoakVersion is the version of the schema of soak.json.
-const SoakVersion = 1
+const (
+	// SoakVersion is the version of the schema of soak.json.
+	SoakVersion = 2
+	// SoakOneLevel is the first version whose bounds decide the verdict, and whose changes are of the end to the start.
+	SoakOneLevel = 2
+)
 
 // Soak is what a soak measured: servers that stayed up while one window followed the other. While the soak goes on, its verdict is of what is
 // measured so far, and Finished is zero. It is stored as soak.json when it is finished.
@@ -101,8 +105,9 @@ type SoakDrift struct {
 	SpanS float64 `json:"span_s"` // how long each of them is
 	// Values is how many values the slope was found from.
 	Values int `json:"values"`
-	// WorsePercent is the change for the worse from begin to end by a line through the values, in percent of the mean; below 0 the figure
-	// became better. Low and High are its one-sided 95 % bounds. All three are nil if there are too few values.
+	// WorsePercent is the change for the worse from start to end of a line through the values, in percent of the start; below 0 the figure
+	// became better. Low is its one-sided lower bound, at 95 % over all figures together, and High its upper bound, at 95 % for this one. All
+	// three are nil if there are too few values.
 	WorsePercent *float64 `json:"worse_percent,omitempty"`
 	LowPercent   *float64 `json:"low_percent,omitempty"`
 	HighPercent  *float64 `json:"high_percent,omitempty"`

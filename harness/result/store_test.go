@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,8 +136,6 @@ func TestStoreRefusesWhatIsNotFinite(t *testing.T) {
 		"rounds[0].server.commits":   func(r *result.Result, v float64) { r.Rounds[0].Server = map[string]float64{"commits": v} },
 		"rounds[0].window_seconds":   func(r *result.Result, v float64) { r.Rounds[0].WindowSeconds = v },
 		"manifest.host.fsync_ms_p50": func(r *result.Result, v float64) { r.Manifest.Host.FsyncMsP50 = v },
-		"profiles[0].total":          func(r *result.Result, v float64) { r.Profiles[0].Total = v },
-		"profiles[0].top[0].cum":     func(r *result.Result, v float64) { r.Profiles[0].Top[0].Cum = v },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range infinite {
@@ -149,6 +148,39 @@ func TestStoreRefusesWhatIsNotFinite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was measured is stored though a number that explains it is not finite.
+func TestStoreLeavesOutExplanationsThatAreNotFinite(t *testing.T) {
+	for says, spoil := range map[string]func(r *result.Result, v float64){
+		"profiles[0].total":      func(r *result.Result, v float64) { r.Profiles[0].Total = v },
+		"profiles[0].top[0].cum": func(r *result.Result, v float64) { r.Profiles[0].Top[0].Cum = v },
+		"causes[1].score": func(r *result.Result, v float64) {
+			r.Causes = []result.Cause{{Kind: "cpu", Name: "a", Score: 1}, {Kind: "stage", Name: "apply", Score: v}}
+		},
+		"locks[0].share": func(r *result.Result, v float64) { r.Locks = []result.Lock{{Name: "mu", Share: v}} },
+	} {
+		t.Run(says, func(t *testing.T) {
+			for _, v := range infinite {
+				r, hists := sampleResult(t)
+				spoil(r, v)
+				f, err := result.Create(t.TempDir(), r.Run)
+				require.NoError(t, err)
+				require.NoError(t, f.Store(r, hists))
+				stored, _, err := result.Read(f.Path())
+				require.NoError(t, err)
+				assert.Equal(t, r.Metrics, stored.Metrics)
+				require.NotEmpty(t, stored.Warnings)
+				assert.Contains(t, stored.Warnings[len(stored.Warnings)-1], "an explanation is left out: "+says)
+			}
+		})
+	}
+	c := &result.Comparison{Version: result.Version, Verdict: result.Regressed, Causes: []result.Cause{{Kind: "cpu", Name: "a", Score: math.Inf(1)}, {Kind: "cpu", Name: "b", Score: 2}}}
+	dir := t.TempDir()
+	require.NoError(t, result.WriteComparison(dir, c))
+	stored, err := result.ReadComparison(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []result.Cause{{Kind: "cpu", Name: "b", Score: 2}}, stored.Causes)
 }
 
 func TestStoreRefusesAnInconsistentResult(t *testing.T) {

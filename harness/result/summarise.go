@@ -12,7 +12,7 @@ import (
 
 // Derive fills in the metrics of r that follow from its other fields and from its histograms: throughput, the
 // latencies, the ledger's counts, and the CPU of both sides together where that of each is there. A metric that
-// has nothing to follow from stays missing.
+// has nothing to follow from stays missing, and one that is NaN or infinite, a part of nothing, becomes so.
 func (r *Round) Derive(h Histograms) {
 	if r.Metrics == nil {
 		r.Metrics = make(map[string]float64)
@@ -32,6 +32,7 @@ func (r *Round) Derive(h Histograms) {
 	r.deriveCycleTime(h)
 	maps.Copy(r.Metrics, ledgerMetrics(r.Ledger))
 	maps.Copy(r.Metrics, LatencyMetrics(h))
+	maps.DeleteFunc(r.Metrics, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 func ledgerMetrics(l Ledger) map[string]float64 {

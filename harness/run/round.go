@@ -138,6 +138,9 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 		return
 	}
 	window.rates.took = outcome.warmup()
+	if window.host != nil {
+		m.round.Signals = window.host.signals
+	}
 	if err := r.take(outcome, p, m); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}

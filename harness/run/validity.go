@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/validity"
 )
@@ -17,8 +18,7 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.host == nil || w.host.signals == nil {
 		return
 	}
-	m.round.Signals = w.host.signals
-	j := validity.Signals(m.round.Signals, r.scenario.Validity)
+	j := validity.Signals(w.host.signals, r.scenario.Validity)
 	if w.kind == timed && len(r.scenario.Faults) == 0 && steadyLoad(w.loads.workloads) {
 		m.round.Warmup = w.rates.judge()
 		judgeTrend(&j, m.round.Warmup, r.scenario.Validity)
@@ -57,6 +57,17 @@ func (r *runner) warningsOfUnknown() []string {
 	return []string{"this host does not say, so it could not be judged: " + strings.Join(r.unknown, ", ")}
 }
 
+// foreignBusy is the share of all CPUs, in percent, from which on the processes of others are the likely reason for a generator that is late.
+const foreignBusy = 10
+
+// lateBecause says why a generator was late.
+func lateBecause(s *result.Signals) string {
+	if s != nil && s.ForeignCPUPercent != nil && *s.ForeignCPUPercent >= foreignBusy {
+		return fmt.Sprintf("while processes that are not of this run used %s %% of all CPUs' time", render.Digits(*s.ForeignCPUPercent, 3))
+	}
+	return "through its own fault"
+}
+
 // checkSlip judges whether the generator kept up with its schedule. A profiled round, whose generator is profiled too, yields no figures.
 func (r *runner) checkSlip(open *load.Open, workload string, several bool, round kind, m *measured) {
 	of := ""
@@ -66,6 +77,7 @@ func (r *runner) checkSlip(open *load.Open, workload string, several bool, round
 	slip := time.Duration(open.Slip.ValueAtPercentile(99))
 	var j validity.Judgement
 	j.Add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
-		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, through its own fault", " ms")
+		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, "+
+			strings.ReplaceAll(lateBecause(m.round.Signals), "%", "%%"), " ms")
 	m.judged(j, round == profiled)
 }

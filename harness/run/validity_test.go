@@ -193,7 +193,7 @@ func TestRateWithATrend(t *testing.T) {
 	w := m.round.Warmup
 	require.NotNil(t, w)
 	assert.False(t, w.Stationary)
-	assert.InDelta(t, -100*380.0/800, w.TrendPercent, 3)
+	assert.InDelta(t, -100*380.0/990, w.TrendPercent, 3)
 	assert.Contains(t, w.Reason, "the rate fell by ")
 }
 
@@ -222,6 +222,20 @@ func TestSlipNamesItsWorkload(t *testing.T) {
 	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, timed, m)
 	require.Len(t, m.round.Reasons, 1)
 	assert.Regexp(t, `^workload half-50%: the generator did not keep up .* 3.01 ms late or more, .*; up to 1 ms is sound \(validity.slip_ms_p99_max\)$`, m.round.Reasons[0])
+}
+
+// A generator that has to share its CPUs with others is not to blame for being late.
+func TestSlipBesideForeignProcesses(t *testing.T) {
+	t.Parallel()
+	h := result.NewHistogram()
+	require.NoError(t, h.RecordValue(int64(3*time.Millisecond)))
+	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{SlipMsP99Max: new(1.0)}}}
+	for foreign, because := range map[float64]string{85.6: "while processes that are not of this run used 85.6 % of all CPUs' time", 2: "through its own fault"} {
+		m := &measured{round: result.Round{Signals: &result.Signals{ForeignCPUPercent: new(foreign)}}}
+		r.checkSlip(&load.Open{Slip: h}, "main", false, timed, m)
+		require.Len(t, m.round.Reasons, 1)
+		assert.Contains(t, m.round.Reasons[0], " ms late or more, "+because+"; up to 1 ms is sound")
+	}
 }
 
 // What the servers use is the run's own, and is not foreign.

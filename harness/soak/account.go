@@ -161,7 +161,9 @@ func (f *folder) series(s *scenario.Scenario) ([]gate.SoakSeries, error) {
 	for _, row := range judged {
 		values := row.Judged.values(row.p99Ms)
 		for i := range all {
-			all[i].Values = append(all[i].Values, values[all[i].Figure])
+			if value, has := values[all[i].Figure]; has {
+				all[i].Values = append(all[i].Values, value)
+			}
 		}
 	}
 	return all, nil

@@ -40,7 +40,7 @@ var (
 	fdsDesc       = metric("process_open_fds", "Open file descriptors at the end of the newest window.", "process")
 	goroutineDesc = metric("process_goroutines", "Goroutines at the end of the newest window.", "process")
 	diskDesc      = metric("server_data_bytes", "Bytes that the data folder takes of the disk at the end of the newest window.", "process")
-	driftDesc     = metric("drift_ratio", "Change of a figure for the worse from begin to end so far, as part of its mean.", "figure")
+	driftDesc     = metric("drift_ratio", "Change of a figure for the worse from start to end so far, as part of its start.", "figure")
 	boundDesc     = metric("drift_upper_bound_ratio", "One-sided 95 % upper bound of that change.", "figure")
 	limitDesc     = metric("drift_limit_ratio", "Limit of that change.", "figure")
 )

@@ -18,8 +18,8 @@ const (
 
 // Trend is the rise or fall of values that were measured at equal intervals.
 type Trend struct {
-	// Percent is the rise from the first value to the last, in percent of their median: the median of the slopes of all pairs of
-	// values (Theil 1950, Sen 1968), times the length. A few outliers do not move it.
+	// Percent is the change of the line's end to its start, as of EndToStart: the line goes through the median of the values, and its slope is
+	// the median of the slopes of all pairs of values (Theil 1950, Sen 1968). A few outliers do not move it.
 	Percent float64
 	// Rise is the same rise in the unit of the values.
 	Rise   float64
@@ -62,7 +62,7 @@ func FindTrend(values []float64) (Trend, error) {
 		}
 	}
 	rise := median(slopes) * float64(n-1)
-	return Trend{Percent: 100 * rise / middle, Rise: rise, Median: middle, P: mannKendall(score, n, values)}, nil
+	return Trend{Percent: EndToStart(100 * rise / middle), Rise: rise, Median: middle, P: mannKendall(score, n, values)}, nil
 }
 
 // mannKendall returns the p-value of a score, which is the number of pairs of values that rise less the number that fall.

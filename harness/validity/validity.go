@@ -103,11 +103,14 @@ func Reasoned(reasons []string, v scenario.Validity) Judgement {
 func (j *Judgement) Add(name string, value float64, v scenario.Validity, happened, unit string) {
 	l := limits[name]
 	limit := l.In(v)
-	said := fmt.Sprintf(happened, render.Digits(value, 3)+unit)
-	switch {
-	case limit != nil && value > *limit && !v.Warn:
-		j.Reasons = append(j.Reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, render.Digits(*limit, 3)+unit, name))
-	case limit != nil && value > *limit:
-		j.Warnings = append(j.Warnings, fmt.Sprintf("%s; up to %s is sound", said, render.Digits(*limit, 3)+unit))
+	if limit == nil || !(value > *limit) {
+		return
 	}
+	shown, bound := render.Distinct(value, *limit, 3)
+	says := fmt.Sprintf(happened, shown+unit) + "; up to " + bound + unit + " is sound"
+	if v.Warn {
+		j.Warnings = append(j.Warnings, says)
+		return
+	}
+	j.Reasons = append(j.Reasons, fmt.Sprintf("%s (validity.%s)", says, name))
 }
