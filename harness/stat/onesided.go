@@ -60,17 +60,16 @@ func (m Mean) PAbove(limit float64) float64 {
 // Lower is the one-sided lower bound of the true mean: the bound is above the true mean with probability alpha, which must be between
 // 0 and 1. Lower(alpha) exceeds a limit exactly if PAbove(limit) is less than alpha.
 func (m Mean) Lower(alpha float64) float64 {
-	return m.Center - student(m.Degrees).Quantile(1-alpha)*m.StdErr
+	return m.Center - studentQuantile(m.Degrees, 1-alpha)*m.StdErr
 }
 
 // Upper is the one-sided upper bound of the true mean; see Lower.
 func (m Mean) Upper(alpha float64) float64 {
-	return m.Center + student(m.Degrees).Quantile(1-alpha)*m.StdErr
+	return m.Center + studentQuantile(m.Degrees, 1-alpha)*m.StdErr
 }
 
 // DetectableAbove is the true mean that a test of PAbove(limit) at the level alpha calls with probability Power, if the standard
 // error stays as it is.
 func (m Mean) DetectableAbove(limit, alpha float64) float64 {
-	t := student(m.Degrees)
-	return limit + (t.Quantile(1-alpha)+t.Quantile(Power))*m.StdErr
+	return limit + (studentQuantile(m.Degrees, 1-alpha)+studentQuantile(m.Degrees, Power))*m.StdErr
 }

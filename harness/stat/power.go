@@ -32,7 +32,7 @@ func Detectable(n int, sd, alpha float64) (float64, error) {
 	if least := MinPairs(alpha); n < least {
 		return 0, fmt.Errorf("%d pairs cannot reach the significance level %.4f: measure at least %d", n, alpha, least)
 	}
-	t := student(n-1).Quantile(1-alpha/2) + student(n-1).Quantile(Power)
+	t := studentQuantile(n-1, 1-alpha/2) + studentQuantile(n-1, Power)
 	return math.Expm1(t * sd / math.Sqrt(rankEfficiency*float64(n))), nil
 }
 
@@ -58,11 +58,6 @@ func StdDev(values []float64) (float64, error) {
 		return robust, nil
 	}
 	return gonum.StdDev(values, nil), nil
-}
-
-// student returns Student's t distribution with so many degrees of freedom.
-func student(degrees int) distuv.StudentsT {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
 }
 
 // WilsonInterval returns the 95 % confidence interval of a probability that is estimated from n trials with so many hits (Wilson

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"sync"
@@ -78,8 +79,8 @@ func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) 
 			return true, err
 		}
 	}
-	if err := s.checkMembers(ctx, admin); err != nil {
-		return true, err
+	if done, err := s.checkMembers(ctx, admin); err != nil {
+		return done, err
 	}
 	n.settings = withoutPlaces(page.Settings)
 	s.remote.host = result.ServerHost{Node: s.remote.at.Name, From: result.HostFromServer}
@@ -101,8 +102,8 @@ func (s *Server) agrees(settings []result.ServerSetting, name, want string) erro
 	return s.problem("it does not say its " + name + ": use a newer server")
 }
 
-// checkMembers fails if the scenario names other nodes than those of the server's cluster.
-func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) error {
+// checkMembers fails if the scenario names other nodes than those of the server's cluster. done is false while another try may help.
+func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) (done bool, err error) {
 	var cluster struct {
 		Node    string `json:"node"`
 		Members []struct {
@@ -110,7 +111,7 @@ func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) error
 		} `json:"members"`
 	}
 	if err := ask(ctx, admin, "/v1/cluster", &cluster); err != nil {
-		return s.problem(err.Error())
+		return !unanswered(err), s.problem(err.Error())
 	}
 	var members []string
 	for _, m := range cluster.Members {
@@ -119,15 +120,15 @@ func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) error
 	named := s.cluster.config.Topology.NodeNames()
 	switch {
 	case cluster.Node != s.ID && s.ID != "":
-		return s.problem(fmt.Sprintf("the server at %s says that it is node %q: give each node of the scenario the name that it has in its cluster", admin.Address, cluster.Node))
+		return true, s.problem(fmt.Sprintf("the server at %s says that it is node %q: give each node of the scenario the name that it has in its cluster", admin.Address, cluster.Node))
 	case len(members) > 1 && len(members) != max(1, len(named)):
-		return s.problem(fmt.Sprintf("its cluster has the nodes %q, and the scenario names %d: name all of them", members, max(1, len(named))))
+		return true, s.problem(fmt.Sprintf("its cluster has the nodes %q, and the scenario names %d: name all of them", members, max(1, len(named))))
 	}
-	return nil
+	return true, nil
 }
 
-// describe adds what the server says of itself to what is known of its host.
-func (s *Server) describe(ctx context.Context, n *Node) error {
+// describe completes the description of the server's host by the server's own status page. done is false while another try may help.
+func (s *Server) describe(ctx context.Context, n *Node) (done bool, err error) {
 	var status struct {
 		Version string `json:"version"`
 		Build   struct {
@@ -136,7 +137,7 @@ func (s *Server) describe(ctx context.Context, n *Node) error {
 		} `json:"build"`
 	}
 	if err := ask(ctx, s.cluster.Client(n.Admin), "/v1/status", &status); err != nil {
-		return s.problem(err.Error())
+		return !unanswered(err), s.problem(err.Error())
 	}
 	h := &s.remote.host
 	h.Version, h.Commit, h.Dirty = status.Version, status.Build.Commit, status.Build.Modified || status.Build.Commit == ""
@@ -146,7 +147,13 @@ func (s *Server) describe(ctx context.Context, n *Node) error {
 		}
 	}
 	h.NoteUnknown()
-	return nil
+	return true, nil
+}
+
+// unanswered reports whether a request got no answer in time. The server is busy, or its host is, and may answer the next request.
+func unanswered(err error) bool {
+	var transport *url.Error
+	return errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // ask reads a page of JSON of an admin listener.

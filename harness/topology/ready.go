@@ -143,7 +143,7 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 			return false, err
 		}
 		if n.Remote {
-			return true, n.server.describe(ctx, n)
+			return n.server.describe(ctx, n)
 		}
 		return true, nil
 	})

@@ -14,7 +14,7 @@ import (
 func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
 	inFolder(t)
 	limit := func(min string) string {
-		return tiny("tiny", "1s", `limit "cycles_per_s" { min = `+min+`  because = "no host does that" }`)
+		return inTasks(tiny("tiny", "1s", `limit "cycles_per_s" { min = `+min+`  because = "no host does that" }`))
 	}
 	write(t, "tiny.hcl", limit("1e15"))
 	got := prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
@@ -41,7 +41,7 @@ func TestCheckNeedsLimits(t *testing.T) {
 	got := prony(t, "check", "--json", stored(t, "a", "run", nil))
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "there is no folder \"baselines\"")
-	write(t, "tiny.hcl", tiny("tiny", "1s", `limit "cycles_per_s" { min = 0.001  because = "x" }`))
+	write(t, "tiny.hcl", inTasks(tiny("tiny", "1s", `limit "cycles_per_s" { min = 0.001  because = "x" }`)))
 	got = prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
 	require.Equal(t, 0, got.code, got.stderr)
 	folder := got.document(t).Scenarios[0].Run

@@ -93,10 +93,10 @@ func TestGuardRefusesOtherConfigurations(t *testing.T) {
 // Without a baseline build its ratios are not judged, which the first line says. Where it is required there is no verdict.
 func TestGuardWithoutABaselineBuild(t *testing.T) {
 	inFolder(t)
-	write(t, "one.hcl", tiny("one", "100ms", `limit "cycles_per_s" {
+	write(t, "one.hcl", inTasks(tiny("one", "100ms", `limit "cycles_per_s" {
     of_baseline = 0.9
     because     = "it is"
-  }`))
+  }`)))
 	got := prony(t, "guard", "--json", "one.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "Speed was judged by order-of-magnitude limits only, because baselines/build.hcl does not exist.")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,6 +99,13 @@ scenario %q {
 }
 `, name, window, more)
 }
+
+// inTasks makes the windows of a tiny scenario end after a number of tasks: however busy the host is, cycles fall into each.
+func inTasks(text string) string {
+	return windowLine.ReplaceAllString(text, "window = \"30s\"\n    tasks  = 500")
+}
+
+var windowLine = regexp.MustCompile(`window = "\w+"`)
 
 // noting makes a server that notes its process id in the file returned, and then carries the line out.
 func noting(t *testing.T, line string) (pids string) {

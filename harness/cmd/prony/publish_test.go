@@ -26,7 +26,7 @@ func unlimited(more string) string {
 	for _, l := range scenario.ValidityLimits() {
 		fmt.Fprintf(&limits, "    %s = \"any\"\n", l.Name)
 	}
-	return strings.NewReplacer("rounds = 2", "rounds = 1", `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }").Replace(tiny("one", "600ms", more))
+	return strings.NewReplacer("rounds = 2", "rounds = 1", `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }").Replace(inTasks(tiny("one", "600ms", more)))
 }
 
 // inRepository is inFolder with a commit of these files, as path and text by turns.

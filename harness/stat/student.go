@@ -1,0 +1,46 @@
+package stat
+
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// student returns Student's t distribution with so many degrees of freedom.
+func student(degrees int) distuv.StudentsT {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
+}
+
+// quantiles are those that studentQuantile has found. A quantile is the end of an iteration, and a verdict asks for the same few levels for
+// each of its metrics, again at each look.
+var quantiles struct {
+	sync.Mutex
+	known map[quantile]float64
+}
+
+type quantile struct {
+	degrees int
+	p       float64
+}
+
+// quantilesMax bounds the memory of quantiles.
+const quantilesMax = 4096
+
+// studentQuantile is student(degrees).Quantile(p).
+func studentQuantile(degrees int, p float64) float64 {
+	of := quantile{degrees, p}
+	quantiles.Lock()
+	t, known := quantiles.known[of]
+	quantiles.Unlock()
+	if known {
+		return t
+	}
+	t = student(degrees).Quantile(p)
+	quantiles.Lock()
+	defer quantiles.Unlock()
+	if quantiles.known == nil || len(quantiles.known) >= quantilesMax {
+		quantiles.known = map[quantile]float64{}
+	}
+	quantiles.known[of] = t
+	return t
+}

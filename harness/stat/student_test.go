@@ -1,0 +1,30 @@
+package stat
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A quantile that was found before is the same, for callers at once and when there are more quantiles than are kept.
+func TestQuantilesAreKept(t *testing.T) {
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 2 {
+				for _, p := range []float64{0.05, 0.95, 0.975} {
+					for degrees := 1; degrees < 20; degrees++ {
+						assert.InDelta(t, student(degrees).Quantile(p), studentQuantile(degrees, p), 0, "%d degrees, %v", degrees, p)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	for degrees := range 2 * quantilesMax {
+		studentQuantile(degrees+1, 0.9)
+		assert.LessOrEqual(t, len(quantiles.known), quantilesMax)
+	}
+	assert.InDelta(t, student(3).Quantile(0.9), studentQuantile(3, 0.9), 0)
+}
