@@ -121,7 +121,7 @@ func TestAClaimAtTheQuotaOfLeasesSaysSo(t *testing.T) {
 // A pause of a name that no queue has is refused, and names what makes the queue.
 func TestAPauseOfANewNameIsRefused(t *testing.T) {
 	s, _ := serveInProcess(t)
-	s.run("queues", "pause", "mial").fails(exitFailed, "queued: there is no queue \"mial\": check the name, or configure the queue first, which makes it\n")
+	s.run("queues", "pause", "mial").fails(exitUsage, "queued: there is no queue \"mial\": check the name, or configure the queue first, which makes it\n")
 	s.ok("queues", "configure", "mail", "--reset")
 	s.ok("queues", "pause", "mail")
 }
