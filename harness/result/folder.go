@@ -104,10 +104,23 @@ type RoundsDocument struct {
 	Rounds  []Round `json:"rounds"`
 }
 
+// CheckLatest returns an error if Store could not make the link "latest" in out. A run checks it before it measures for an
+// hour.
+func CheckLatest(out string) error {
+	path := filepath.Join(out, LatestLink)
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink == 0 {
+		return fmt.Errorf("%s is not a symbolic link, and the link of that name leads to the newest run: move it away, or choose another folder with --out", path)
+	}
+	return nil
+}
+
 // Store writes the whole result, result.json last, and points the link "latest" at the folder. hists holds the
 // histograms of each round that has any. It fails, and writes nothing, if a figure is NaN or infinite. An explanation with such a number is left out, with a warning.
 func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	if err := f.StoreArm(r, hists); err != nil {
+		return err
+	}
+	if err := CheckLatest(f.out); err != nil {
 		return err
 	}
 	return replaceLink(f.id, filepath.Join(f.out, LatestLink))

@@ -91,6 +91,9 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	if err := o.findK6(s); err != nil {
 		return nil, "", err
 	}
+	if err := result.CheckLatest(o.Out); err != nil {
+		return nil, "", err
+	}
 	started := time.Now()
 	folder, err := result.Create(o.Out, result.NewID(started, s.Name))
 	if err != nil {
