@@ -76,7 +76,7 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 		return nil, err
 	}
 	started := time.Now()
-	folder, err := result.Create(o.Out, result.NewID(started, "compare-"+s.Name))
+	folder, release, err := result.Begin(o.Out, result.NewID(started, "compare-"+s.Name), o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +86,14 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 	defer b.progress.clear()
 	for _, arm := range arms {
 		if err := b.add(s, arm, started); err != nil {
-			return &b.measured, errors.Join(err, b.clean())
+			return &b.measured, errors.Join(err, b.clean(), release())
 		}
 	}
 	b.progress.line("%s: durability %s, %d blocks of %d arms, each %v + %v", s.Name, b.progress.durability(), s.Rounds, len(arms),
 		s.Phases.Warmup, s.Phases.Window)
 	b.progress.beside(len(arms))
 	b.progress.line("%s: comparison folder %s", s.Name, folder.Path())
-	err = errors.Join(b.run(ctx, s), b.clean())
+	err = errors.Join(b.run(ctx, s), b.clean(), release())
 	b.measured.Finished = time.Now()
 	return &b.measured, err
 }

@@ -137,7 +137,7 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	}
 	points := o.points()
 	started := time.Now()
-	folder, err := result.Create(o.Out, result.NewID(started, "serial"))
+	folder, release, err := result.Begin(o.Out, result.NewID(started, "serial"), o.Progress)
 	if err != nil {
 		return nil, "", err
 	}
@@ -164,7 +164,7 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 		_, _ = fmt.Fprintf(o.Progress, "  %s\n", outcome(p))
 	}
 	s.Finished = time.Now()
-	return s, folder.Path(), errors.Join(err, result.WriteSerial(folder.Path(), s))
+	return s, folder.Path(), errors.Join(err, result.WriteSerial(folder.Path(), s), release())
 }
 
 // outcome is what a point came to in one line.
