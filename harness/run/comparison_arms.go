@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -352,7 +353,7 @@ func (b *bench) show(p plannedRound, rounds []measured) {
 		if i == 0 {
 			separator = ": "
 		}
-		line += fmt.Sprintf("%s%s %.0f", separator, r.folder.ID(), rounds[i].round.Metrics[result.CyclesPerS])
+		line += fmt.Sprintf("%s%s %s", separator, r.folder.ID(), render.Number(rounds[i].round.Metrics[result.CyclesPerS]))
 	}
 	b.progress.line("%s cycles/s", line)
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Columns  func() int // how wide the terminal is now; nil: 80
 	// Place is where the run stands among those that a command makes one after the other; nil: it is the only one.
 	Place *Place
+	// JudgedLater leaves the verdict out of Progress: the caller judges the figures by limits and prints the verdict.
+	JudgedLater bool
 	// RepeatInvalid has Execute measure invalid rounds again, at the end of the run, each at most twice: scenario.RepeatsMax of them in all, and none
 	// if more are invalid. The last figures stand, whatever they are; the others are in Result.Repeated.
 	RepeatInvalid bool

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/harness/generator"
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -173,8 +174,9 @@ func outcome(p *result.SerialPoint) string {
 		return "skipped: " + p.Skipped
 	}
 	b := p.Budget
-	return fmt.Sprintf("%.0f ns of work (%.0f to %.0f) for each request keep %.0f %% of %.0f requests/s: %d pairs of slices in %.0f s",
-		b.WorkNs, b.LowNs, b.HighNs, 100*keptShare, p.Unloaded.RequestsPerS, b.Pairs, b.Seconds)
+	return fmt.Sprintf("%s ns of work (%s to %s) for each request keep %s of %s requests/s: %s of slices in %s s",
+		render.Number(b.WorkNs), render.Number(b.LowNs), render.Number(b.HighNs), render.PercentTo(keptShare, 0), render.Number(p.Unloaded.RequestsPerS),
+		render.Plural(b.Pairs, "pair"), render.Number(b.Seconds))
 }
 
 // measure measures a point on processes of its own.

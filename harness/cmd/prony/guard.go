@@ -125,7 +125,9 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	}
 	g.judgedBy = judgedBy(base, why)
 	m := &guardMeasurer{
-		options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr), Describe: gate.Describe},
+		options: run.Options{
+			Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr), Describe: gate.Describe, JudgedLater: true,
+		},
 		servers: binaries, base: base, guard: g, worked: map[string]bool{},
 	}
 	g.measure = m.measure
