@@ -116,7 +116,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	}
 	defer func() { err = errors.Join(err, binaries.close(ctx)) }()
 	g := &guard{
-		limits: limits, within: f.within, now: time.Now, stderr: stderr,
+		limits: limits, within: f.within, now: time.Now, stderr: stderr, foreign: watchForeign,
 		alone: func(s *scenario.Scenario) string { return f.alone(args[0], s) },
 	}
 	base, why, err := f.baselineServer(ctx, limits, scenarios, stderr)
