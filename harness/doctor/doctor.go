@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -119,7 +120,7 @@ func (d *Report) generator(ctx context.Context, window time.Duration) error {
 		Name: "generator, single", State: Note, Value: &single, Unit: "cycles/s",
 		About: "in a second of CPU time with one task a call",
 	})
-	about := fmt.Sprintf("how late the generator sends one in a hundred tasks at %d arrivals a second", arrivalsPerSecond)
+	about := fmt.Sprintf("how late the generator sends one in a hundred tasks at %s arrivals a second", render.Count(arrivalsPerSecond))
 	if slipKnown {
 		d.add(atMost("slip", slip, "ms", slipMsMax, about))
 	} else {

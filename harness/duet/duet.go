@@ -101,11 +101,8 @@ const generationsMin = 2
 // predictedBy is by how many generations it is predicted how long the next one takes.
 const predictedBy = 4
 
-// Folders of a duet's folder: where the servers keep their data, which is removed at the end, and the logs of all processes.
-const (
-	dataDir = "data"
-	logsDir = "logs"
-)
+// logsDir is the folder of a duet's folder that has the logs of all processes.
+const logsDir = "logs"
 
 // Measure measures the two sides, base first, and returns the duet and the path of its folder, which has it as duet.json. What goes
 // wrong with a side is a verdict of a generation, with reasons, and the last generation is then the one that went wrong. The error is
@@ -132,7 +129,7 @@ func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options
 	}
 	measureErr := c.measure(ctx)
 	c.duet.Finished = time.Now()
-	return c.duet, c.folder.Path(), errors.Join(measureErr, c.store(), os.RemoveAll(c.folder.File(dataDir)))
+	return c.duet, c.folder.Path(), errors.Join(measureErr, c.store(), os.RemoveAll(c.folder.File(result.DataDir)), c.release())
 }
 
 func checkSides(sides [2]Side) error {
@@ -156,6 +153,7 @@ type conductor struct {
 	sides    [2]Side
 	options  Options
 	folder   *result.Folder
+	release  func() error // of the folder
 	duet     *result.Duet
 	now      func() time.Time
 	rates    map[string]float64 // of the open phases, by the names of the points
@@ -190,23 +188,23 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 		o.Warnings = append(slices.Clone(o.Warnings), pollingWarning)
 	}
 	started := time.Now()
-	folder, err := result.Create(o.Out, result.NewID(started, "compare-"+s.Name))
+	folder, release, err := result.Begin(o.Out, result.NewID(started, "compare-"+s.Name), o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{dataDir, logsDir} {
+	for _, dir := range []string{result.DataDir, logsDir} {
 		if err := os.Mkdir(folder.File(dir), 0o700); err != nil {
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
 	cpus, together := ownCPUs(s)
-	c := &conductor{scenario: s, sides: sides, options: o, folder: folder, now: time.Now}
+	c := &conductor{scenario: s, sides: sides, options: o, folder: folder, release: release, now: time.Now}
 	c.start, c.signals, c.work = c.startProcesses, watchHost, c.fixedWork
 	c.duet = &result.Duet{
 		Version: result.DuetVersion, Scenario: s.Name, Started: started,
 		Manifest: result.Manifest{
 			Command: o.Command, Dir: observe.WorkingDir(), Scenario: *s,
-			Host: observe.Host(folder.File(dataDir)), Build: harnessBuild(sides[Change].Servers[0]),
+			Host: observe.Host(folder.File(result.DataDir)), Build: harnessBuild(sides[Change].Servers[0]),
 		},
 		Together: together, CPUs: cpus, SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
 	}

@@ -257,7 +257,7 @@ func TestSliceThatStalls(t *testing.T) {
 	g := c.duet.Generations[0]
 	require.Len(t, g.Marks, 1)
 	assert.Regexp(t, `^slice [12], of change: 1000 cycles in 1310\.0 ms, and the median slice does 131000 in that time; on a CPU meanwhile: its servers 20\.0 ms, its generator 15\.0 ms, the other side's servers 1\.0 ms$`, g.Marks[0])
-	assert.Contains(t, text, "    1 disturbances, which the page lists\n")
+	assert.Contains(t, text, "    1 disturbance, which the page lists\n")
 	assert.NotContains(t, text, g.Marks[0], "a terminal does not need each")
 	assert.Equal(t, result.Pass, g.Verdict)
 	assert.Empty(t, c.duet.Generations[1].Marks)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/validity"
 )
@@ -186,10 +187,10 @@ func (c *conductor) show(g *result.Generation) {
 	line := fmt.Sprintf("  generation %d, %.1f s:", g.Number, g.Seconds)
 	for i, s := range g.Sides {
 		cycles := float64(s.Cycles)
-		line += fmt.Sprintf(" %s %.0f cycles/s, %.3g + %.3g µs CPU per cycle", c.sides[i].Name, cycles/s.ActiveS,
-			float64(s.ServerCPUNs)/1e3/cycles, float64(s.ClientCPUNs)/1e3/cycles)
+		line += fmt.Sprintf(" %s %s cycles/s, %s + %s µs CPU per cycle", c.sides[i].Name, render.Number(cycles/s.ActiveS),
+			render.Number(float64(s.ServerCPUNs)/1e3/cycles), render.Number(float64(s.ClientCPUNs)/1e3/cycles))
 		if s.Open != nil {
-			line += fmt.Sprintf(", p99 %.2f ms", s.Open.P99Ms)
+			line += fmt.Sprintf(", p99 %s ms", render.Number(s.Open.P99Ms))
 		}
 		if i == Base {
 			line += ";"
@@ -197,6 +198,6 @@ func (c *conductor) show(g *result.Generation) {
 	}
 	c.line("%s", line)
 	if n := len(g.Marks); n > 0 {
-		c.line("    %d disturbances, which the page lists", n)
+		c.line("    %s, which the page lists", render.Plural(n, "disturbance"))
 	}
 }

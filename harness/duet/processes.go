@@ -41,7 +41,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 		return c.folder.File(filepath.Join(logsDir, fmt.Sprintf("%s-%s-%02d.log", of, s.Name, g.Number)))
 	}
 	cluster, err := topology.Start(ctx, topology.Config{
-		Binary: s.Servers[g.Layout], Dir: c.folder.File(dataDir), LogPath: log("server"), Topology: c.scenario.Topology, Env: s.Env,
+		Binary: s.Servers[g.Layout], Dir: c.folder.File(result.DataDir), LogPath: log("server"), Topology: c.scenario.Topology, Env: s.Env,
 		CPUs: cpus.Servers, SmallPages: true,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -55,7 +56,7 @@ func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	kept.Expected = c.options.Expected
 	switch {
 	case kept.Cycles > 0:
-		c.line("fixed work: %d cycles, %s", kept.Cycles, differences(kept))
+		c.line("fixed work: %s, %s", render.Plural(int(kept.Cycles), "cycle"), differences(kept))
 	case ctx.Err() == nil:
 		c.line("no counters from fixed work: %s", strings.Join(kept.Warnings, "; "))
 	}

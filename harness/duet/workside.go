@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/generator"
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
@@ -45,7 +46,7 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 		return c.folder.File(filepath.Join(logsDir, fmt.Sprintf("%s-%s-work-%d.log", of, s.Name, try)))
 	}
 	cluster, err := topology.Start(ctx, topology.Config{
-		Binary: s.Servers[0], Dir: c.folder.File(dataDir), LogPath: log("server"), Topology: workTopology(c.scenario.Topology),
+		Binary: s.Servers[0], Dir: c.folder.File(result.DataDir), LogPath: log("server"), Topology: workTopology(c.scenario.Topology),
 		Env: slices.Concat(s.Env, workEnv),
 	})
 	if err != nil {

@@ -96,7 +96,7 @@ func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	report.Reasons = append(report.Reasons, r.Reasons...)
 	baseline, found := b.For(r.Scenario)
 	own, unfit := carried(r)
-	if !found && len(own)+len(unfit) == 0 && !hasLedger(r) {
+	if !found && len(own)+len(unfit) == 0 && !hasLedger(r) && r.Verdict != result.Invalid {
 		return refuse("scenario %q has no baseline%s and the result no ledger, so nothing was judged", r.Scenario, b.place())
 	}
 	if !found && len(own)+len(unfit) == 0 {

@@ -100,6 +100,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	j, err := newJudgement(arms, paired, policy)
 	if err != nil {
 		fail(result.Invalid, "%v", err)
+		c.Metrics = notJudged(arms, policy)
 		return c
 	}
 	if paired {

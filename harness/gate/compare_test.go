@@ -173,6 +173,42 @@ func TestCompareStoredRuns(t *testing.T) {
 	assert.Equal(t, 9, delta(t, c, result.CyclesPerS).Change.N, "sides need not have equally many rounds")
 }
 
+// Compare shows figures that it cannot judge, and marks them.
+func TestCompareShowsWhatItCannotJudge(t *testing.T) {
+	for name, breaks := range map[string]func(a []result.Arm){
+		"one round": func(a []result.Arm) {
+			for i := range a {
+				a[i].Result.Rounds, a[i].Histograms = a[i].Result.Rounds[:1], a[i].Histograms[:1]
+			}
+		},
+		"invalid runs": func(a []result.Arm) {
+			for _, arm := range a {
+				arm.Result.Verdict = result.Invalid
+				for i := range arm.Result.Rounds {
+					arm.Result.Rounds[i].Verdict = result.Invalid
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := sides(t, 12, nil)[:2]
+			breaks(a)
+			c := gate.Compare(a[0], a[1], nil, false, fast())
+			assert.Equal(t, result.Invalid, c.Verdict)
+			rate := delta(t, c, result.CyclesPerS)
+			assert.Equal(t, result.NotJudged, rate.Outcome)
+			assert.Equal(t, len(a[1].Result.Rounds), rate.Change.N)
+			assert.Positive(t, rate.Base.Median)
+			assert.Positive(t, delta(t, c, result.CycleLatencyMs+"_p99").Change.Median)
+			assert.Zero(t, rate.Ratio, "no ratio without an interval")
+			require.NoError(t, result.WriteComparison(t.TempDir(), c))
+		})
+	}
+	a := sides(t, 1, nil)[:2]
+	a[1].Result.Verdict = result.Incorrect
+	assert.Empty(t, gate.Compare(a[0], a[1], nil, false, fast()).Metrics, "a run that lost tasks has no figure")
+}
+
 func TestCompareFailsClosed(t *testing.T) {
 	for _, c := range []struct {
 		name    string

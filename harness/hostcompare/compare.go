@@ -3,11 +3,13 @@ package hostcompare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
@@ -288,7 +290,7 @@ func number(v float64) string {
 	if v == 0 {
 		return unknown
 	}
-	return fmt.Sprintf("%.0f", v)
+	return render.Count(int64(math.Round(v)))
 }
 
 // distinct returns the values that a property has in the runs of a side, each once, in the order of the runs.

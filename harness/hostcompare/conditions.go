@@ -1,8 +1,7 @@
 package hostcompare
 
 import (
-	"fmt"
-
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -52,5 +51,5 @@ func median(s Set, of func(result.Host) (float64, bool)) (text string, known boo
 	if err != nil {
 		return unknown, false
 	}
-	return fmt.Sprintf("%.3g", center.Center), true
+	return render.Digits(center.Center, 3), true
 }

@@ -106,7 +106,7 @@ func Read(folder string) (Set, error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return s, errors.Join(fmt.Errorf("%s is not a folder of results: name one such as reports/data or runs", folder), err)
 	}
-	pattern := folder
+	pattern := filepath.Clean(folder)
 	for range depthMax + 1 {
 		files, err := filepath.Glob(filepath.Join(pattern, result.ResultFile))
 		if err != nil {
@@ -128,7 +128,7 @@ func Read(folder string) (Set, error) {
 
 // add reads the result of a folder, unless the folder is a link to that of another.
 func (s *Set) add(dir string) error {
-	if info, err := os.Lstat(dir); err != nil || info.Mode()&fs.ModeSymlink != 0 && dir != s.Folder {
+	if info, err := os.Lstat(dir); err != nil || info.Mode()&fs.ModeSymlink != 0 && dir != filepath.Clean(s.Folder) {
 		return err
 	}
 	r, histograms, err := result.Read(dir)

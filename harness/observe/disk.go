@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"os"
 	"syscall"
+
+	"github.com/pronybench/prony/harness/walk"
 )
 
 // diskBlock is what the number of a file's blocks counts in, whatever the file system's own blocks are.
@@ -16,10 +18,10 @@ const diskBlock = 512
 // may be a link to a folder. Files that vanish meanwhile, as those of a store at work do, count for
 // nothing.
 func DiskUse(dir string) (bytes uint64, err error) {
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir follows no link
+	if _, err := os.Stat(dir); err != nil {
 		return 0, fmt.Errorf("disk use: %w", err)
 	}
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+	err = walk.Dir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			var info fs.FileInfo
 			if info, err = entry.Info(); err == nil {

@@ -23,6 +23,9 @@ type WatchConfig struct {
 	// OwnCPU is the CPU time that all processes of the run have used so far; nil means that of this process alone. An error
 	// makes the foreign CPU time unknown.
 	OwnCPU func() (time.Duration, error)
+	// OwnProcesses returns other processes of the run. They, this process and all their descendants are never named as
+	// foreign. It may be nil.
+	OwnProcesses func() []int
 	// Sample is called with every sample, by one goroutine at a time, and never after Stop has returned. It may be nil.
 	Sample func()
 
@@ -36,6 +39,7 @@ type Watch struct {
 	stop   chan struct{}
 	done   chan struct{}
 	began  hostEdge
+	before map[int]processTimes
 
 	// Written by the goroutine that samples, or before it starts and after it has ended.
 	samples         int
@@ -70,6 +74,7 @@ func StartWatch(config WatchConfig) *Watch {
 		config.OwnCPU = func() (time.Duration, error) { return ProcessCPU(os.Getpid()) }
 	}
 	w := &Watch{config: config, host: openHost(config.Root), stop: make(chan struct{}), done: make(chan struct{})}
+	w.before = w.host.processes()
 	w.began = w.edge()
 	w.sample()
 	go w.watch()
@@ -164,8 +169,11 @@ func (w *Watch) cpu(s *result.Signals, ended *hostEdge) {
 	if w.began.ownErr != nil || ended.ownErr != nil {
 		return
 	}
-	foreign := (ended.cpu.busy - w.began.cpu.busy) - (ended.own - w.began.own)
-	s.ForeignCPUPercent = percent(max(0, float64(foreign)), all)
+	used := (ended.cpu.busy - w.began.cpu.busy) - (ended.own - w.began.own)
+	s.ForeignCPUPercent = percent(max(0, float64(used)), all)
+	if s.ForeignCPUPercent != nil && *s.ForeignCPUPercent >= foreignLeastPercent {
+		s.ForeignProcesses = foreign(w.before, w.host.processes(), w.ownProcesses(), ended.cpu.all-w.began.cpu.all)
+	}
 }
 
 // since is the share of the time that passed in which some task waited; the kernel sums up what ended a moment ago too, so it

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/source"
+	"github.com/pronybench/prony/harness/walk"
 )
 
 // code links to the line of a declaration and names the test that holds what the page says of it. The path is from the root of the
@@ -87,7 +88,7 @@ func (s *set) test(test string) (place, error) {
 func findTests(root string) (map[string][]place, error) {
 	tests := map[string][]place{}
 	files := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err := walk.Dir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

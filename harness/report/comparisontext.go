@@ -88,7 +88,10 @@ func deltaTable(c *result.Comparison) render.Table {
 	t := render.Table{Header: []string{"", "metric", "unit", ">base", ">change", ">difference", ">95 % interval", ">control", "verdict"}}
 	for _, d := range c.Metrics {
 		row := []string{marks[d.Outcome], d.Metric, d.Unit, shortMedian(d.Base), shortMedian(d.Change), "-", "-", "-", string(d.Outcome)}
-		if d.Ratio > 0 {
+		switch base, change := d.Base.Median, d.Change.Median; {
+		case d.Outcome == result.NotJudged && base > 0 && change > 0:
+			row[5] = render.Change(change / base)
+		case d.Ratio > 0:
 			row[5], row[6] = render.Change(d.Ratio), render.Change(d.RatioLow)+" to "+render.Change(d.RatioHigh)
 		}
 		if d.ControlRatio > 0 {

@@ -19,6 +19,8 @@ type Guarded struct {
 	Loss string
 	// Disturbances is how many slices the host or a server disturbed. The page of the folder lists them.
 	Disturbances int
+	// Foreign lists the other processes that used most of the CPU time.
+	Foreign []result.ForeignProcess
 	// Profiles is the folder of the run that took profiles after a limit was broken, "" without one; NoProfiles says why there is none.
 	Profiles, NoProfiles string
 }
@@ -105,6 +107,9 @@ func guardFailure(g Guarded) string {
 	}
 	for _, reason := range g.Reasons {
 		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(reason, "\n", "\n  "))
+	}
+	if who := result.ForeignText(g.Foreign); who != "" && (g.Verdict == result.Invalid || g.Verdict == result.Inconclusive) {
+		fmt.Fprintf(&b, "  other processes used these shares of all CPUs' time: %s\n", who)
 	}
 	switch {
 	case len(g.Where) > 0:

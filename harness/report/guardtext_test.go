@@ -22,7 +22,7 @@ func TestGuardText(t *testing.T) {
 	text := report.GuardText("Speed was judged beside baseline build 0123456 of 2026-11-28; xN is the ratio to it:", []report.Guarded{
 		{
 			Report:       gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{ratio(1.012, true), ok(result.ServerRSSMBMax), ok(result.Lost), ok(result.Duplicated)}},
-			Disturbances: 12,
+			Disturbances: 12, Foreign: []result.ForeignProcess{{Name: "go", CPUPercent: 2}},
 		},
 		{
 			Report: gate.Report{
@@ -33,8 +33,9 @@ func TestGuardText(t *testing.T) {
 			Loss: "smoke-batch: this build completes 0.811 of the cycles of baseline 0123456", Folder: "runs/2", Profiles: "runs/3", Alone: "prony guard batch.hcl",
 		},
 		{
-			Report: gate.Report{Scenario: "smoke-rest", Verdict: result.Inconclusive, Findings: []gate.Finding{unclear}, Reasons: []string{"slow"}},
-			Folder: "runs/4", NoProfiles: "there was no time left", Alone: "prony guard rest.hcl",
+			Report:  gate.Report{Scenario: "smoke-rest", Verdict: result.Inconclusive, Findings: []gate.Finding{unclear}, Reasons: []string{"slow"}},
+			Foreign: []result.ForeignProcess{{Name: "go", CPUPercent: 41.2}, {Name: "chrome", CPUPercent: 7}},
+			Folder:  "runs/4", NoProfiles: "there was no time left", Alone: "prony guard rest.hcl",
 		},
 		{
 			Report: gate.Report{
@@ -62,6 +63,7 @@ smoke-batch: regressed
 
 smoke-rest: inconclusive
   slow
+  other processes used these shares of all CPUs' time: go 41 %, chrome 7 %
   where to look: there was no time left
   run: runs/4
   again: prony guard rest.hcl

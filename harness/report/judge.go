@@ -57,7 +57,7 @@ func Open(limits *gate.Baselines, dir string) (*Stored, error) {
 			s.Judged = gate.Report{Scenario: c.Scenario, Verdict: c.Verdict, Reasons: c.Reasons, Warnings: c.Warnings}
 		}
 	default:
-		if s.Run, err = result.ReadResult(filepath.Join(dir, result.ResultFile)); err == nil {
+		if s.Run, err = readRun(dir); err == nil {
 			s.Judged = Judge(limits, s.Run)
 		}
 	}
@@ -65,6 +65,15 @@ func Open(limits *gate.Baselines, dir string) (*Stored, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readRun reads a run without its histograms, which an incomplete one needs for its figures.
+func readRun(dir string) (*result.Result, error) {
+	if result.Incomplete(dir) {
+		r, _, err := result.ReadStored(dir)
+		return r, err
+	}
+	return result.ReadResult(filepath.Join(dir, result.ResultFile))
 }
 
 // resultFile names the document in a folder that says which kind of result it has.

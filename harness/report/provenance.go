@@ -13,7 +13,7 @@ import (
 
 // machine names the host in a few words.
 func machine(h result.Host) string {
-	return fmt.Sprintf("%s, %d CPUs", text(cmp.Or(h.CPUModel, "unknown CPU")), h.CPUs)
+	return text(cmp.Or(h.CPUModel, "unknown CPU")) + ", " + render.Plural(h.CPUs, "CPU")
 }
 
 // provenanceSection says what one needs to trust the figures, and to measure them again.

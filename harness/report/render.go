@@ -34,7 +34,8 @@ func Render(limits *gate.Baselines, in, out string) ([]string, error) {
 // paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
 // and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
 // figures tell. The page shows the verdict of Judge. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
-// page of a soak's folder has the name of a run's, and that of a serial budget is serial.md.
+// page of a soak's folder has the name of a run's, and that of a serial budget is serial.md. The page of a run that did not
+// finish shows the rounds that are stored.
 func (x *Renderer) Render(in, out string) ([]string, error) {
 	switch resultFile(in) {
 	case result.ComparisonFile:
@@ -44,7 +45,7 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	case result.SerialFile:
 		return renderSerial(in, out)
 	}
-	r, hists, err := result.Read(in)
+	r, hists, err := result.ReadStored(in)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}

@@ -101,8 +101,8 @@ func serialWindows(p *result.SerialPoint) render.Table {
 // serialNotes say how a budget was found.
 func serialNotes(p *result.SerialPoint) []string {
 	b := p.Budget
-	notes := []string{fmt.Sprintf("from %d pairs of slices in %.0f s, with noise of %s in one pair; a step of work is %.3g ns",
-		b.Pairs, b.Seconds, render.PercentTo(b.PairNoise, 1), b.NsPerStep)}
+	notes := []string{fmt.Sprintf("from %s of slices in %.0f s, with noise of %s in one pair; a step of work is %s ns",
+		render.Plural(b.Pairs, "pair"), b.Seconds, render.PercentTo(b.PairNoise, 1), render.Number(b.NsPerStep))}
 	if b.Unsettled != "" {
 		notes = append(notes, "the interval is wider than it was to be: "+b.Unsettled)
 	}

@@ -35,12 +35,8 @@ func WriteFile(path string, data []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// replaceLink makes path a symbolic link to target, in one step for whoever follows it. It does not replace
-// anything that is not a link.
+// replaceLink makes path a symbolic link to target, atomically.
 func replaceLink(target, path string) (err error) {
-	if info, statErr := os.Lstat(path); statErr == nil && info.Mode()&os.ModeSymlink == 0 {
-		return fmt.Errorf("link %s: it exists and is not a symbolic link; move it away", path)
-	}
 	// A folder of a random name is ours alone, so the link in it needs no name that nobody else takes.
 	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
 	if err != nil {

@@ -96,6 +96,8 @@ const (
 	Worsened Outcomes = "regressed"
 	Same     Outcomes = "same"
 	Unclear  Outcomes = "inconclusive"
+	// NotJudged is of a figure that is shown although there are too few rounds that count.
+	NotJudged Outcomes = "not judged"
 	// Expected is of a counter from fixed work that differs as the change declares.
 	Expected Outcomes = "expected"
 )

@@ -5,7 +5,7 @@
 //	runs/20261121T171500.123Z-full-cycle/   the id: start in UTC and scenario
 //	  manifest.json     Manifest: command, scenario with all defaults, host, build; written before the first round
 //	  rounds.json       the rounds so far, written again after each round
-//	  histograms.json   the latencies of each round: HdrHistogram V2, compressed, in base64
+//	  histograms.json   the latencies of each round, likewise: HdrHistogram V2, compressed, in base64
 //	  bench.txt         one line for each timed round, for benchstat
 //	  result.json       Result: everything but the histograms; written last
 //	  profiles/         of the profiled rounds; logs of servers and traces lie beside it
@@ -14,7 +14,8 @@
 // The folder of a serial budget has serial.json. A soak's folder has soak.json; package soak says what else.
 //
 // A comparison's folder has a run folder for each arm (base, change, control) and comparison.json. Every file is replaced in one step
-// (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete.
+// (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete. Of one that a
+// run left without it ReadStored returns the rounds so far. The file .measuring is in a folder while it is measured into: Begin makes it.
 //
 // Package cmd/schema writes the JSON schemas under schema/ from these types and their comments. Every document names the Version of
 // its schema; Read reads the versions from 2 up to its own, and ParseResult those from 1. Both refuse newer ones.

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,9 +87,6 @@ func DecodeHistograms(texts map[string]string) (Histograms, error) {
 }
 
 func (doc *histogramsDocument) decode() ([]RoundHistograms, error) {
-	if doc.Version == 1 { // a field for each of three histograms
-		return nil, errors.New("version 1 has histograms of another form, which no published page has: measure the scenario again")
-	}
 	if doc.Unit != "ns" {
 		return nil, fmt.Errorf("the unit is %q, not \"ns\"", doc.Unit)
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/pronybench/prony/harness/render"
 )
 
 // Faults is what was done to a cluster in a round's window, and what the load made of it.
@@ -96,8 +98,8 @@ func (f *Faults) Decay() string {
 	if faults > 1 {
 		of = fmt.Sprintf("the last %d faults", faults)
 	}
-	return fmt.Sprintf("the rate did not come back: after %s it was %.0f cycles/s, %.0f %% of the %.0f before the first fault; the least is %.0f %%",
-		of, share*f.BaselinePerS, 100*share, f.BaselinePerS, 100*LevelLeast)
+	return fmt.Sprintf("the rate did not come back: after %s it was %s cycles/s, %s of the %s before the first fault; the least is %s",
+		of, render.Number(share*f.BaselinePerS), render.PercentTo(share, 0), render.Number(f.BaselinePerS), render.PercentTo(LevelLeast, 0))
 }
 
 // NotRecovered returns how many faults the load did not recover from, and the shortest time that one of those was watched.

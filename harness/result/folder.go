@@ -14,7 +14,7 @@ import (
 const (
 	ManifestFile   = "manifest.json"
 	RoundsFile     = "rounds.json"     // per-round samples, rewritten after each round
-	HistogramsFile = "histograms.json" // HdrHistogram V2, compressed, base64
+	HistogramsFile = "histograms.json" // HdrHistogram V2, compressed, base64; rewritten likewise
 	BenchFile      = "bench.txt"       // Go benchmark format
 	ResultFile     = "result.json"     // written last: a folder that has it is complete
 	// LatestLink is the symbolic link beside the run folders to the one stored last.
@@ -47,8 +47,11 @@ func Slug(name string) string {
 // NewID returns the id of a run of scenario that starts now, for example "20261121T171500.123Z-smoke". Ids sort
 // by time.
 func NewID(now time.Time, scenario string) string {
-	return now.UTC().Format("20060102T150405.000Z") + "-" + Slug(scenario)
+	return now.UTC().Format(idTime) + "-" + Slug(scenario)
 }
+
+// idTime is how the id of a run writes when it began.
+const idTime = "20060102T150405.000Z"
 
 // Folder is where one run is stored while it goes on. Its methods are not safe for concurrent use.
 type Folder struct {
@@ -93,21 +96,46 @@ func (f *Folder) File(name string) string { return filepath.Join(f.Path(), name)
 // what it was.
 func (f *Folder) WriteManifest(m Manifest) error { return f.writeJSON(ManifestFile, m) }
 
-// WriteRounds stores the rounds so far, so that a run that ends early keeps what it has measured.
-func (f *Folder) WriteRounds(rounds []Round) error {
-	return f.writeJSON(RoundsFile, RoundsDocument{Version: Version, Rounds: rounds})
+// WriteRounds stores the rounds so far, so that ReadStored finds what a run that ends early has measured. The version is set.
+func (f *Folder) WriteRounds(d RoundsDocument) error {
+	d.Version, d.Rounds = Version, append([]Round{}, d.Rounds...)
+	return f.writeJSON(RoundsFile, d)
+}
+
+// WriteHistograms stores the histograms so far. They must be written before their rounds are.
+func (f *Folder) WriteHistograms(hists []RoundHistograms) error {
+	encoded, err := encodeHistograms(hists)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.File(HistogramsFile), err)
+	}
+	return f.writeJSON(HistogramsFile, encoded)
 }
 
 // RoundsDocument is the content of rounds.json.
 type RoundsDocument struct {
 	Version int     `json:"version"`
 	Rounds  []Round `json:"rounds"`
+	Planned int     `json:"planned,omitempty"` // rounds of the whole run; 0 if that is not known
+	Points  []Point `json:"points,omitempty"`  // of a sweep, without metrics
+}
+
+// CheckLatest returns an error if Store could not make the link "latest" in out. A run checks it before it measures for an
+// hour.
+func CheckLatest(out string) error {
+	path := filepath.Join(out, LatestLink)
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink == 0 {
+		return fmt.Errorf("%s is not a symbolic link, and the link of that name leads to the newest run: move it away, or choose another folder with --out", path)
+	}
+	return nil
 }
 
 // Store writes the whole result, result.json last, and points the link "latest" at the folder. hists holds the
 // histograms of each round that has any. It fails, and writes nothing, if a figure is NaN or infinite. An explanation with such a number is left out, with a warning.
 func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	if err := f.StoreArm(r, hists); err != nil {
+		return err
+	}
+	if err := CheckLatest(f.out); err != nil {
 		return err
 	}
 	return replaceLink(f.id, filepath.Join(f.out, LatestLink))
@@ -145,7 +173,7 @@ func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	if err := f.WriteManifest(r.Manifest); err != nil {
 		return err
 	}
-	if err := f.WriteRounds(r.Rounds); err != nil {
+	if err := f.WriteRounds(RoundsDocument{Rounds: r.Rounds}); err != nil {
 		return err
 	}
 	if err := f.writeJSON(HistogramsFile, encoded); err != nil {

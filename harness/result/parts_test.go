@@ -245,7 +245,7 @@ func TestVersion1HasNoHistogramsToRead(t *testing.T) {
 		require.NoError(t, os.WriteFile(f.File(name), data, 0o600))
 	}
 	_, _, err := result.Read(f.Path())
-	require.ErrorContains(t, err, "histograms.json: corrupt: version 1 has histograms of another form, which no published page has: measure the scenario again")
+	require.ErrorContains(t, err, "histograms.json: it has version 1, whose histograms have another form, which no published page has: measure the scenario again")
 	old, err := result.ReadResult(f.File(result.ResultFile))
 	require.NoError(t, err)
 	assert.Equal(t, 1, old.Version)

@@ -16,18 +16,30 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var doc histogramsDocument
-	if err := readJSON(filepath.Join(dir, HistogramsFile), &doc); err != nil {
-		return nil, nil, err
-	}
-	hists, err := doc.decode()
+	hists, err := readHistograms(filepath.Join(dir, HistogramsFile))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: corrupt: %w", filepath.Join(dir, HistogramsFile), err)
+		return nil, nil, err
 	}
 	if err := checkRounds(r.Rounds, hists); err != nil {
 		return nil, nil, fmt.Errorf("read %s: corrupt: %w", dir, err)
 	}
 	return r, hists, nil
+}
+
+// readHistograms loads the histograms stored in the file at path.
+func readHistograms(path string) ([]RoundHistograms, error) {
+	var doc histogramsDocument
+	if err := readJSON(path, &doc); err != nil {
+		return nil, err
+	}
+	if doc.Version == 1 { // a field for each of three histograms
+		return nil, fmt.Errorf("read %s: it has version 1, whose histograms have another form, which no published page has: measure the scenario again", path)
+	}
+	hists, err := doc.decode()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	return hists, nil
 }
 
 // ReadResult loads the result stored in the file at path, without histograms.

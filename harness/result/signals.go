@@ -5,6 +5,8 @@ package result
 type Signals struct {
 	StealPercent      *float64 `json:"steal_percent"`       // of all CPUs' time, taken by the hypervisor
 	ForeignCPUPercent *float64 `json:"foreign_cpu_percent"` // of all CPUs' time, used by processes that are not of this run
+	// ForeignProcesses are those of them that used the most, by name.
+	ForeignProcesses []ForeignProcess `json:"foreign_processes,omitempty"`
 	// Of PSI: the share of the window in which some task waited for the resource, 0 to 100.
 	PressureCPUPercent    *float64 `json:"pressure_cpu_percent"`
 	PressureIOPercent     *float64 `json:"pressure_io_percent"`

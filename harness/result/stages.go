@@ -3,6 +3,8 @@ package result
 import (
 	"fmt"
 	"slices"
+
+	"github.com/pronybench/prony/harness/render"
 )
 
 // The stages of the servers' pipeline. Receive is of messages of streams and of calls. A batch is what one goroutine decides at once: whatever waited.
@@ -158,8 +160,8 @@ func BudgetOf(stages []Stage, cycles uint64, seconds float64, shards int) (b Bud
 func (b Budget) String() string {
 	apply := ""
 	if b.ApplyUs > 0 {
-		apply = fmt.Sprintf(" + %.1f µs apply", b.ApplyUs)
+		apply = " + " + render.Number(b.ApplyUs) + " µs apply"
 	}
-	return fmt.Sprintf("%.0f cycles/s = %.2f cycles a batch / (%.1f µs rest + %.1f µs decide%s)",
-		b.PerS, b.CyclesPerBatch, b.RestUs, b.DecideUs, apply)
+	return fmt.Sprintf("%s cycles/s = %s cycles a batch / (%s µs rest + %s µs decide%s)",
+		render.Number(b.PerS), render.Number(b.CyclesPerBatch), render.Number(b.RestUs), render.Number(b.DecideUs), apply)
 }

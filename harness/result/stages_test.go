@@ -61,7 +61,7 @@ func TestBudgetAddsUp(t *testing.T) {
 	}
 	b, ok := BudgetOf(stages, 70_000, 2, 1)
 	require.True(t, ok)
-	assert.Equal(t, "35000 cycles/s = 7.00 cycles a batch / (185.0 µs rest + 6.0 µs decide + 9.0 µs apply)", b.String())
+	assert.Equal(t, "35,000 cycles/s = 7.00 cycles a batch / (185 µs rest + 6.00 µs decide + 9.00 µs apply)", b.String())
 	assert.InDelta(t, b.PerS, 1e6*b.CyclesPerBatch/(b.RestUs+b.DecideUs+b.ApplyUs), 1e-6)
 
 	replicated, ok := BudgetOf(append(stages, StageOf(StageReplicate, 900, buckets(map[int]uint64{9: 9_000}))), 70_000, 2, 1)

@@ -115,7 +115,7 @@ func TestRoundsAreKeptWhenARunEndsEarly(t *testing.T) {
 	f, err := result.Create(t.TempDir(), r.Run)
 	require.NoError(t, err)
 	require.NoError(t, f.WriteManifest(r.Manifest))
-	require.NoError(t, f.WriteRounds(r.Rounds[:2]))
+	require.NoError(t, f.WriteRounds(result.RoundsDocument{Rounds: r.Rounds[:2]}))
 	data, err := os.ReadFile(f.File(result.RoundsFile))
 	require.NoError(t, err)
 	var doc struct{ Rounds []result.Round }

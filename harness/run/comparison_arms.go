@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -76,7 +77,7 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 		return nil, err
 	}
 	started := time.Now()
-	folder, err := result.Create(o.Out, result.NewID(started, "compare-"+s.Name))
+	folder, release, err := result.Begin(o.Out, result.NewID(started, "compare-"+s.Name), o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +87,14 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 	defer b.progress.clear()
 	for _, arm := range arms {
 		if err := b.add(s, arm, started); err != nil {
-			return &b.measured, errors.Join(err, b.clean())
+			return &b.measured, errors.Join(err, b.clean(), release())
 		}
 	}
 	b.progress.line("%s: durability %s, %d blocks of %d arms, each %v + %v", s.Name, b.progress.durability(), s.Rounds, len(arms),
 		s.Phases.Warmup, s.Phases.Window)
 	b.progress.beside(len(arms))
 	b.progress.line("%s: comparison folder %s", s.Name, folder.Path())
-	err = errors.Join(b.run(ctx, s), b.clean())
+	err = errors.Join(b.run(ctx, s), b.clean(), release())
 	b.measured.Finished = time.Now()
 	return &b.measured, err
 }
@@ -352,7 +353,7 @@ func (b *bench) show(p plannedRound, rounds []measured) {
 		if i == 0 {
 			separator = ": "
 		}
-		line += fmt.Sprintf("%s%s %.0f", separator, r.folder.ID(), rounds[i].round.Metrics[result.CyclesPerS])
+		line += fmt.Sprintf("%s%s %s", separator, r.folder.ID(), render.Number(rounds[i].round.Metrics[result.CyclesPerS]))
 	}
 	b.progress.line("%s cycles/s", line)
 }

@@ -76,7 +76,7 @@ func TestCompareOnRealServers(t *testing.T) {
 		assert.Equal(t, name == Change, a.Side().Dirty)
 		assert.Equal(t, 2, a.Side().Rounds)
 		assert.Len(t, a.Side().Server, 64)
-		assert.NoDirExists(t, filepath.Join(folder, name, dataDir))
+		assert.NoDirExists(t, filepath.Join(folder, name, result.DataDir))
 	}
 	assert.NoFileExists(t, filepath.Join(out, result.LatestLink), "an arm is not the newest run")
 	assert.NoFileExists(t, filepath.Join(folder, result.LatestLink))
@@ -415,7 +415,7 @@ func TestInterruptedComparison(t *testing.T) {
 	require.ErrorContains(t, err, "interrupted in round 1 of change")
 	require.NoError(t, b.clean())
 	for _, name := range []string{Base, Change, Control} {
-		assert.NoDirExists(t, filepath.Join(b.measured.Folder, name, dataDir))
+		assert.NoDirExists(t, filepath.Join(b.measured.Folder, name, result.DataDir))
 	}
 }
 

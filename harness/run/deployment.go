@@ -140,7 +140,7 @@ func (d *Deployment) Keep() { d.keep = true }
 func (d *Deployment) Close(ctx context.Context) error {
 	err := errors.Join(d.cluster.Stop(context.WithoutCancel(ctx)), d.injection.close())
 	if !d.keep {
-		for _, dir := range []string{topology.KeptDir, windowDir, dataDir} {
+		for _, dir := range []string{topology.KeptDir, windowDir, result.DataDir} {
 			err = errors.Join(err, removeData(d.runner.folder.File(dir)))
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/walk"
 )
 
 // ProcessSample is what a process holds at the end of a window.
@@ -64,7 +64,7 @@ func (p *ProcessSample) sample() (err error) {
 
 // sizeOf adds up the files below a folder. A store removes files meanwhile.
 func sizeOf(dir string) (bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+	err = walk.Dir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			var info fs.FileInfo
 			if info, err = e.Info(); err == nil {

@@ -26,7 +26,7 @@ func executeInside(t *testing.T, s *scenario.Scenario) *execution {
 	e := begin(t, s, nobody(t))
 	e.await(t)
 	require.NoError(t, e.err)
-	assert.NoDirExists(t, filepath.Join(e.folder, dataDir))
+	assert.NoDirExists(t, filepath.Join(e.folder, result.DataDir))
 	notStarted(t, e)
 	return e
 }

@@ -200,7 +200,7 @@ func (e *execution) end(t *testing.T) {
 	for _, pid := range e.server.started(t) {
 		assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "process %d is left", pid)
 	}
-	assert.NoDirExists(t, filepath.Join(e.folder, dataDir))
+	assert.NoDirExists(t, filepath.Join(e.folder, result.DataDir))
 }
 
 // execute runs a scenario to its result.

@@ -171,7 +171,7 @@ func TestBacklog(t *testing.T) {
 			_, found = r.Metrics[result.RestartFirstClaimS]
 			assert.Equal(t, restart != "none", found)
 			assert.GreaterOrEqual(t, r.Metrics[result.ServerRSSMBMax].Median, r.Metrics[result.BacklogRSSMBMax].Median)
-			assert.Contains(t, e.shown.String(), "; backlog of 3000 drained at ")
+			assert.Contains(t, e.shown.String(), "; backlog of 3,000 drained at ")
 		})
 	}
 }

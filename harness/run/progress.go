@@ -25,6 +25,8 @@ type progress struct {
 	now      func() time.Time
 	rounds   []plannedRound
 	place    *Place
+	// judgedLater is set if the caller says the verdict.
+	judgedLater bool
 
 	mu   sync.Mutex
 	w    io.Writer
@@ -40,6 +42,7 @@ const columnsDefault = 80
 func newProgress(o Options, s *scenario.Scenario) *progress {
 	p := &progress{
 		scenario: s, terminal: o.Terminal, columns: o.Columns, now: o.now, rounds: planned(s, nil), place: o.Place, w: o.Progress,
+		judgedLater: o.JudgedLater,
 	}
 	if p.w == nil {
 		p.w = io.Discard
@@ -257,15 +260,15 @@ func (p *progress) round(r *result.Round) {
 	}
 	m := r.Metrics
 	if r.Enqueues > 0 {
-		p.line("  %s: %.0f enqueues/s, server %.4f CPUs, p99 %.2f ms, %s tasks left", name,
-			m[result.EnqueuesPerS], m[result.ServerCPUCores], m[result.EnqueueLatencyMs+"_p99"], render.Count(r.Ledger.Left))
+		p.line("  %s: %s enqueues/s, server %s CPUs, p99 %s ms, %s left", name, render.Number(m[result.EnqueuesPerS]),
+			render.Number(m[result.ServerCPUCores]), render.Number(m[result.EnqueueLatencyMs+"_p99"]), render.Plural(int(r.Ledger.Left), "task"))
 		return
 	}
 	if r.Cycles == 0 {
-		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
+		p.line("  %s: no load, server %s CPUs, %s MB", name, render.Number(m[result.ServerCPUCores]), render.Number(m[result.ServerRSSMBMax]))
 		return
 	}
-	p.line("  %s: %.0f cycles/s%s, p99 %.2f ms%s", name, m[result.CyclesPerS], cpuOf(r), m[result.CycleLatencyMs+"_p99"], parts(r))
+	p.line("  %s: %s cycles/s%s, p99 %s ms%s", name, render.Number(m[result.CyclesPerS]), cpuOf(r), render.Number(m[result.CycleLatencyMs+"_p99"]), parts(r))
 }
 
 // cpuOf is the text of a round's CPU time per cycle, with server and client apart where they are separate processes. It is empty where a fault
@@ -275,9 +278,9 @@ func cpuOf(r *result.Round) string {
 	if !known {
 		return ""
 	}
-	text := fmt.Sprintf(", %.3g µs CPU per cycle", cpu)
+	text := fmt.Sprintf(", %s µs CPU per cycle", render.Number(cpu))
 	if server, apart := r.Metrics[result.ServerCPUUsPerCycle]; apart {
-		text += fmt.Sprintf(" (server %.1f, client %.1f)", server, r.Metrics[result.ClientCPUUsPerCycle])
+		text += fmt.Sprintf(" (server %s, client %s)", render.Number(server), render.Number(r.Metrics[result.ClientCPUUsPerCycle]))
 	}
 	return text
 }
@@ -295,33 +298,34 @@ func firstOf(reasons []string) string {
 func parts(r *result.Round) string {
 	var b strings.Builder
 	m := r.Metrics
+	number := func(metric string) string { return render.Number(m[metric]) }
 	if a := r.Arrivals; a != nil {
-		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d dropped, slip p99 %.2f ms",
-			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Dropped, m[result.SlipMs+"_p99"])
+		fmt.Fprintf(&b, "; offered %s, %s unfinished, %s unsent, %s dropped, slip p99 %s ms", scenario.FormatRate(a.PerSecond),
+			render.Count(a.Unfinished), render.Count(a.Unsent), render.Count(a.Dropped), number(result.SlipMs+"_p99"))
 	}
 	if l := r.Backlog; l != nil {
-		fmt.Fprintf(&b, "; backlog of %d drained at %.0f cycles/s (%.2f of the window's), %.0f MB",
-			l.Tasks, m[result.DrainCyclesPerS], m[result.DrainRatio], m[result.BacklogRSSMBMax])
+		fmt.Fprintf(&b, "; backlog of %s drained at %s cycles/s (%s of the window's), %s MB",
+			render.Count(l.Tasks), number(result.DrainCyclesPerS), number(result.DrainRatio), number(result.BacklogRSSMBMax))
 		if l.Restart != "none" {
-			fmt.Fprintf(&b, ", first claim %.2f s after the restart", l.FirstClaimS)
+			fmt.Fprintf(&b, ", first claim %s s after the restart", render.Number(l.FirstClaimS))
 		}
 	}
 	if f := r.Faults; f != nil && len(f.Events) > 0 {
 		fmt.Fprintf(&b, "; faults: %d, ", len(f.Events))
-		if worst, any := m[result.FaultFirstAckMsMax]; any {
-			fmt.Fprintf(&b, "first cycle after %.0f ms (worst %.0f), ", m[result.FaultFirstAckMsMedian], worst)
+		if _, any := m[result.FaultFirstAckMsMax]; any {
+			fmt.Fprintf(&b, "first cycle after %s ms (worst %s), ", number(result.FaultFirstAckMsMedian), number(result.FaultFirstAckMsMax))
 		}
 		not, watchedMs := f.NotRecovered()
 		if not < len(f.Events) {
-			fmt.Fprintf(&b, "%d recovered after %.0f ms (worst %.0f), ", len(f.Events)-not, m[result.FaultRecoveryMsMedian], m[result.FaultRecoveryMsMax])
+			fmt.Fprintf(&b, "%d recovered after %s ms (worst %s), ", len(f.Events)-not, number(result.FaultRecoveryMsMedian), number(result.FaultRecoveryMsMax))
 		}
 		if not > 0 {
-			fmt.Fprintf(&b, "%d had not recovered after %.0f ms, ", not, watchedMs)
+			fmt.Fprintf(&b, "%d had not recovered after %s ms, ", not, render.Number(watchedMs))
 		}
-		fmt.Fprintf(&b, "%d calls failed", f.FailedCalls)
+		fmt.Fprintf(&b, "%s failed", render.Plural(int(f.FailedCalls), "call"))
 	}
 	if len(r.Series) > 0 {
-		fmt.Fprintf(&b, "; last tenth at %.2f of the second, disk %.0f MB at most", m[result.SteadyRateRatio], m[result.DiskMBMax])
+		fmt.Fprintf(&b, "; last tenth at %s of the second, disk %s MB at most", number(result.SteadyRateRatio), number(result.DiskMBMax))
 	}
 	return b.String()
 }

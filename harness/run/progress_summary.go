@@ -36,7 +36,8 @@ var pointMetrics = []struct{ header, metric string }{
 	{"p99 ms", result.CycleLatencyMs + "_p99"},
 }
 
-// done writes what the run found: the table of its figures, why the verdict is not pass, and the verdict.
+// done writes what the run found: the table of its figures, why the verdict is not pass, and the verdict, unless the caller has yet to
+// judge the figures.
 func (p *progress) done(r *result.Result) {
 	if p.place == nil {
 		p.figures(r)
@@ -46,7 +47,11 @@ func (p *progress) done(r *result.Result) {
 	}
 	p.some(r.Scenario+": warning", "warnings", r.Warnings)
 	p.some(r.Scenario, "reasons", r.Reasons)
-	end := fmt.Sprintf("%s: %s", r.Scenario, r.Verdict)
+	verdict := string(r.Verdict)
+	if p.judgedLater {
+		verdict = "measured"
+	}
+	end := fmt.Sprintf("%s: %s", r.Scenario, verdict)
 	if figure := headline(r); figure != "" {
 		end += ": " + figure
 	}
@@ -87,15 +92,20 @@ func (p *progress) some(of, noun string, sentences []string) {
 func headline(r *result.Result) string {
 	metrics := result.Published(r)
 	if m, ok := metrics[result.CyclesPerS]; ok {
-		return fmt.Sprintf("%.0f cycles/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
+		return figureText(m, "", "cycles/s")
 	}
 	if m, ok := metrics[result.EnqueuesPerS]; ok {
-		return fmt.Sprintf("%.0f enqueues/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
+		return figureText(m, "", "enqueues/s")
 	}
 	if m, ok := metrics[result.ServerCPUCores]; ok {
-		return fmt.Sprintf("server %.4f CPUs (%.4f to %.4f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
+		return figureText(m, "server ", "CPUs")
 	}
 	return ""
+}
+
+// figureText is a figure with its interval or range.
+func figureText(m result.Metric, of, unit string) string {
+	return fmt.Sprintf("%s%s %s (%s to %s over %s)", of, render.Number(m.Median), unit, render.Number(m.Low), render.Number(m.High), render.Plural(m.N, "round"))
 }
 
 // metricRows is the table of metrics, its header first; nothing where all they say is that no task is at fault.

@@ -143,7 +143,7 @@ func TestARoundWithoutCPUTimeShowsNone(t *testing.T) {
 		delete(metrics, side)
 	}
 	newProgress(Options{Progress: &text}, small()).round(&result.Round{Number: 1, Cycles: 9, Verdict: result.Pass, Metrics: metrics})
-	assert.Contains(t, text.String(), ": 75600 cycles/s, p99 1.23 ms\n")
+	assert.Contains(t, text.String(), ": 75,600 cycles/s, p99 1.23 ms\n")
 }
 
 // A line that wraps could not be drawn over.
@@ -247,4 +247,8 @@ func TestProgressAtTheEnd(t *testing.T) {
 		})
 	}
 	newProgress(Options{}, small()).done(&result.Result{Verdict: result.Pass}) // nobody reads it
+	var text bytes.Buffer
+	newProgress(Options{Progress: &text, JudgedLater: true}, small()).done(&result.Result{Scenario: "small", Verdict: result.Pass, Metrics: metrics})
+	assert.Contains(t, text.String(), "small: measured: ")
+	assert.NotContains(t, text.String(), "small: pass", "the limits may say otherwise")
 }

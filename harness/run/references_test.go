@@ -85,7 +85,7 @@ func TestExecuteWithoutItsReferences(t *testing.T) {
 	assert.Empty(t, e.result.References)
 }
 
-// A run that is interrupted while its references are measured has no result.
+// A run that is interrupted while its references are measured has no result, and keeps the rounds before.
 func TestAnInterruptedReferenceEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -108,4 +108,12 @@ func TestAnInterruptedReferenceEndsTheRun(t *testing.T) {
 	err = r.run(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "interrupted after round 1 of 2")
+	stored, histograms, err := result.ReadStored(folder.Path())
+	require.NoError(t, err)
+	assert.Equal(t, result.Invalid, stored.Verdict)
+	assert.Equal(t, "the run did not finish: it stored 1 of 2 rounds", stored.Reasons[0])
+	require.Len(t, stored.Rounds, 1)
+	assert.Equal(t, r.result.Rounds[0].Cycles, stored.Rounds[0].Cycles)
+	assert.Len(t, histograms, 1)
+	assert.Positive(t, stored.Metrics[result.CyclesPerS].Median)
 }

@@ -42,7 +42,7 @@ func TestEnqueueAlone(t *testing.T) {
 	}
 	shown := e.shown.String()
 	assert.Contains(t, shown, " enqueues/s, server ")
-	assert.Regexp(t, `small: pass: \d+ enqueues/s`, shown)
+	assert.Regexp(t, `small: pass: [\d,.]+ enqueues/s`, shown)
 }
 
 // A round whose producers had to wait for room has no rate of enqueues.

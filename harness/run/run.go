@@ -48,6 +48,8 @@ type Options struct {
 	Columns  func() int // how wide the terminal is now; nil: 80
 	// Place is where the run stands among those that a command makes one after the other; nil: it is the only one.
 	Place *Place
+	// JudgedLater leaves the verdict out of Progress: the caller judges the figures by limits and prints the verdict.
+	JudgedLater bool
 	// RepeatInvalid has Execute measure invalid rounds again, at the end of the run, each at most twice: scenario.RepeatsMax of them in all, and none
 	// if more are invalid. The last figures stand, whatever they are; the others are in Result.Repeated.
 	RepeatInvalid bool
@@ -77,11 +79,8 @@ func (o *Options) findK6(s *scenario.Scenario) (err error) {
 	return err
 }
 
-// Folders of a run folder: where its servers keep their data, which is gone after the run, and their logs.
-const (
-	dataDir = "data"
-	logsDir = "logs"
-)
+// logsDir is the folder of a run folder that has the servers' logs.
+const logsDir = "logs"
 
 // Execute runs one scenario and returns the result and the path of its folder, where it is stored.
 // What goes wrong with the server under test is a verdict of the result, with reasons. The error is for what
@@ -91,22 +90,25 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	if err := o.findK6(s); err != nil {
 		return nil, "", err
 	}
+	if err := result.CheckLatest(o.Out); err != nil {
+		return nil, "", err
+	}
 	started := time.Now()
-	folder, err := result.Create(o.Out, result.NewID(started, s.Name))
+	folder, release, err := result.Begin(o.Out, result.NewID(started, s.Name), o.Progress)
 	if err != nil {
 		return nil, "", err
 	}
 	r, err := newRunner(s, o, folder, started, observe.Host)
 	if err != nil {
-		return nil, folder.Path(), err
+		return nil, folder.Path(), errors.Join(err, removeData(folder.File(result.DataDir)), release())
 	}
-	err = errors.Join(r.run(ctx), removeData(r.data))
+	err = errors.Join(r.run(ctx), removeData(r.data), release())
 	return &r.result, folder.Path(), err
 }
 
 // newRunner prepares the run of a scenario in its folder. host describes the machine, with the filesystem of the folder given.
 func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time, host func(dir string) result.Host) (*runner, error) {
-	data := folder.File(dataDir)
+	data := folder.File(result.DataDir)
 	for _, dir := range []string{data, folder.File(logsDir)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil { // those of a deployment may be there
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
@@ -157,6 +159,7 @@ type runner struct {
 	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
+	planned    int          // rounds; 0 of an arm
 	leftOut    map[int]bool // points, from 0, that this machine cannot measure
 	unknown    []string     // signals of the host that have a limit and could not be read
 	captured   []profile.Captured
@@ -174,6 +177,10 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	plan := planned(r.scenario, r.leftOut)
+	r.planned = len(plan)
+	if err := r.writeRounds(); err != nil { // a run that is killed in its first round has none
+		return err
+	}
 	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
 	r.progress.targets(&r.result)
@@ -228,7 +235,18 @@ func (r *runner) keep(m *measured) error {
 	}
 	r.captured = append(r.captured, m.captured...)
 	r.result.Warnings = append(r.result.Warnings, m.warnings...)
-	return r.folder.WriteRounds(r.result.Rounds)
+	if err := r.folder.WriteHistograms(r.histograms); err != nil {
+		return err
+	}
+	return r.writeRounds()
+}
+
+func (r *runner) writeRounds() error {
+	d := result.RoundsDocument{Rounds: r.result.Rounds, Planned: r.planned}
+	for i := range r.scenario.Points {
+		d.Points = append(d.Points, r.pointOf(i))
+	}
+	return r.folder.WriteRounds(d)
 }
 
 // judge gives the run the worst verdict of its rounds, and summarises what they measured.

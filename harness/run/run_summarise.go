@@ -50,13 +50,21 @@ func (r *runner) summarise() (err error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 		}
-		point := result.Point{Number: i + 1, Name: p.Name, Metrics: metrics, Workloads: workloads}
-		for _, v := range p.Values {
-			point.Values = append(point.Values, result.Value{Path: v.Path, Key: scenario.ShortPath(v.Path, r.scenario.Sweeps), Text: v.Text})
-		}
+		point := r.pointOf(i)
+		point.Metrics, point.Workloads = metrics, workloads
 		res.Points = append(res.Points, point)
 	}
 	return errors.Join(errs...)
+}
+
+// pointOf returns a point of the sweep, by its place from 0, without metrics.
+func (r *runner) pointOf(i int) result.Point {
+	p := r.points[i]
+	point := result.Point{Number: i + 1, Name: p.Name, Metrics: map[string]result.Metric{}}
+	for _, v := range p.Values {
+		point.Values = append(point.Values, result.Value{Path: v.Path, Key: scenario.ShortPath(v.Path, r.scenario.Sweeps), Text: v.Text})
+	}
+	return point
 }
 
 // rateCosts compares each point of a sweep with the one that has the first sweep's first value and is otherwise the same,

@@ -45,7 +45,7 @@ func watchHost(root string, servers []*topology.Server, target *targetServers, g
 	for _, s := range servers {
 		h.each = append(h.each, &processWatch{pid: func() int { return s.Node().PID }})
 	}
-	h.watch = observe.StartWatch(observe.WatchConfig{Root: root, OwnCPU: h.ownCPU, Sample: h.sample})
+	h.watch = observe.StartWatch(observe.WatchConfig{Root: root, OwnCPU: h.ownCPU, OwnProcesses: h.ownProcesses, Sample: h.sample})
 	return h
 }
 
@@ -85,6 +85,20 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 		sum += u.CPU
 	}
 	return sum, nil
+}
+
+// ownProcesses are the processes of the run. Some of them, such as a target's servers, may not be below this one.
+func (h *hostWatch) ownProcesses() []int {
+	own := append([]int{h.pid}, h.beside...)
+	if h.target != nil {
+		own = append(own, append(h.target.pids(), h.target.program.PID())...)
+	}
+	for _, s := range h.servers {
+		if n := s.Node(); !n.Remote {
+			own = append(own, n.PID)
+		}
+	}
+	return own
 }
 
 func (h *hostWatch) sample() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
+	"github.com/pronybench/prony/harness/walk"
 )
 
 const (
@@ -22,13 +23,13 @@ const (
 var begins = regexp.MustCompile(`(?m)^[ \t]*scenario\b`)
 
 // Find returns the .hcl files of folders, and of those below them, that hold scenarios, in the order of their paths: those
-// without are for others to include. It follows no symbolic links. It is an error if no file holds a scenario.
+// without are for others to include. It follows no symbolic links below them. It is an error if no file holds a scenario.
 func Find(dirs ...string) ([]string, error) {
 	var files []string
 	seen := 0
 	for _, dir := range dirs {
 		deep := strings.Count(filepath.Clean(dir), string(filepath.Separator)) + foldersDeepMax
-		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		err := walk.Dir(dir, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err

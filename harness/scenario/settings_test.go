@@ -129,7 +129,7 @@ func TestSettingsSeeEveryField(t *testing.T) {
 	before := base.Settings()
 	require.NotEmpty(t, before)
 	changes := map[string]bool{} // an attribute of one kind of capture only changes that kind's settings
-	walk(t, reflect.ValueOf(base).Elem(), "Scenario", func(path string) {
+	everyField(t, reflect.ValueOf(base).Elem(), "Scenario", func(path string) {
 		changes[path] = changes[path] || !slices.Equal(before, base.Settings())
 	})
 	for path, changed := range changes {
@@ -139,7 +139,7 @@ func TestSettingsSeeEveryField(t *testing.T) {
 
 	base.Soak = &Soak{For: time.Hour, FaultsEvery: 2, Keep: SoakKeep{time.Hour, 1 << 20}, DriftPercentMax: 2, Drifts: []SoakDrift{{SoakDisk, 5, "why"}}}
 	before = base.Settings()
-	walk(t, reflect.ValueOf(base.Soak).Elem(), "Soak", func(path string) {
+	everyField(t, reflect.ValueOf(base.Soak).Elem(), "Soak", func(path string) {
 		assert.False(t, slices.Equal(before, base.Settings()), "a change of %s is in no setting", path)
 	})
 	assert.False(t, slices.ContainsFunc(before, func(s Setting) bool { return s.Path == "rounds" }), "a soak has none")
@@ -155,8 +155,8 @@ var walkLeft = []string{
 	"Scenario.validityUnrecorded", "Scenario.Validity.unrecorded",
 }
 
-// walk changes each field below v, one at a time, calls seen, and puts the field back.
-func walk(t *testing.T, v reflect.Value, path string, seen func(path string)) {
+// everyField changes each field below v, one at a time, calls seen, and puts the field back.
+func everyField(t *testing.T, v reflect.Value, path string, seen func(path string)) {
 	t.Helper()
 	if slices.Contains(walkLeft, path) {
 		return
@@ -171,7 +171,7 @@ func walk(t *testing.T, v reflect.Value, path string, seen func(path string)) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			walk(t, v.Field(i), path+"."+v.Type().Field(i).Name, seen)
+			everyField(t, v.Field(i), path+"."+v.Type().Field(i).Name, seen)
 		}
 	case reflect.Pointer:
 		if v.IsNil() {
@@ -182,7 +182,7 @@ func walk(t *testing.T, v reflect.Value, path string, seen func(path string)) {
 		own.Elem().Set(v.Elem())
 		was := v.Interface()
 		v.Set(own)
-		walk(t, own.Elem(), path, seen)
+		everyField(t, own.Elem(), path, seen)
 		v.Set(reflect.ValueOf(was))
 	case reflect.Slice:
 		if v.Len() == 0 {
@@ -194,7 +194,7 @@ func walk(t *testing.T, v reflect.Value, path string, seen func(path string)) {
 			return
 		}
 		for i := range v.Len() {
-			walk(t, v.Index(i), path+"[0]", seen)
+			everyField(t, v.Index(i), path+"[0]", seen)
 		}
 	case reflect.Map:
 		try(reflect.ValueOf(map[string]string{"memory": "1GiB"}))

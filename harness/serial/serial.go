@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/harness/generator"
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -137,7 +138,7 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	}
 	points := o.points()
 	started := time.Now()
-	folder, err := result.Create(o.Out, result.NewID(started, "serial"))
+	folder, release, err := result.Begin(o.Out, result.NewID(started, "serial"), o.Progress)
 	if err != nil {
 		return nil, "", err
 	}
@@ -164,7 +165,7 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 		_, _ = fmt.Fprintf(o.Progress, "  %s\n", outcome(p))
 	}
 	s.Finished = time.Now()
-	return s, folder.Path(), errors.Join(err, result.WriteSerial(folder.Path(), s))
+	return s, folder.Path(), errors.Join(err, result.WriteSerial(folder.Path(), s), release())
 }
 
 // outcome is what a point came to in one line.
@@ -173,8 +174,9 @@ func outcome(p *result.SerialPoint) string {
 		return "skipped: " + p.Skipped
 	}
 	b := p.Budget
-	return fmt.Sprintf("%.0f ns of work (%.0f to %.0f) for each request keep %.0f %% of %.0f requests/s: %d pairs of slices in %.0f s",
-		b.WorkNs, b.LowNs, b.HighNs, 100*keptShare, p.Unloaded.RequestsPerS, b.Pairs, b.Seconds)
+	return fmt.Sprintf("%s ns of work (%s to %s) for each request keep %s of %s requests/s: %s of slices in %s s",
+		render.Number(b.WorkNs), render.Number(b.LowNs), render.Number(b.HighNs), render.PercentTo(keptShare, 0), render.Number(p.Unloaded.RequestsPerS),
+		render.Plural(b.Pairs, "pair"), render.Number(b.Seconds))
 }
 
 // measure measures a point on processes of its own.

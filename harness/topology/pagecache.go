@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pronybench/prony/harness/walk"
 )
 
 // ColdCache says what the page cache of the kernel holds of the servers' data, in bytes.
@@ -29,7 +30,7 @@ func (c *Cluster) DropPageCache() (ColdCache, error) {
 }
 
 func (c *ColdCache) drop(folder string) error {
-	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	return walk.Dir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}

@@ -4,6 +4,7 @@ package validity
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -25,6 +26,7 @@ type judgedSignal struct {
 	// happened describes a value beyond the limit; %s stands for the value with its unit.
 	happened string
 	unit     string
+	named    bool // with the foreign processes
 }
 
 // signals are the signals that have a limit. A comment says why a value beyond the limit makes a round invalid.
@@ -32,36 +34,36 @@ var signals = []judgedSignal{
 	// The figures leave out stolen time, and no figure of a process shows it.
 	{
 		"steal", "steal_percent_max", func(s *result.Signals) *float64 { return s.StealPercent },
-		"the hypervisor took %s of all CPUs' time", " %",
+		"the hypervisor took %s of all CPUs' time", " %", false,
 	},
 	// Foreign processes take CPUs and caches from the servers.
 	{
 		"foreign CPU", "foreign_cpu_percent_max", func(s *result.Signals) *float64 { return s.ForeignCPUPercent },
-		"processes that are not of this run used %s of all CPUs' time", " %",
+		"processes that are not of this run used %s of all CPUs' time", " %", true,
 	},
 	{
 		"CPU pressure", "pressure_cpu_percent_max", func(s *result.Signals) *float64 { return s.PressureCPUPercent },
-		"some task waited for a CPU in %s of the window", " %",
+		"some task waited for a CPU in %s of the window", " %", false,
 	},
 	// The kernel writes pages out and reads them again, and the round measures that.
 	{
 		"memory pressure", "pressure_memory_percent_max", func(s *result.Signals) *float64 { return s.PressureMemoryPercent },
-		"some task waited for memory in %s of the window", " %",
+		"some task waited for memory in %s of the window", " %", false,
 	},
 	// The quota stopped the servers for parts of its period, and the tail of the latencies shows these stops.
 	{
 		"throttling", "throttled_percent_max", func(s *result.Signals) *float64 { return s.ThrottledPercent },
-		"the control group's CPU quota stopped its tasks for %s of the window", " %",
+		"the control group's CPU quota stopped its tasks for %s of the window", " %", false,
 	},
 	// A step of the wall clock moves leases and expiries, and shows that a virtual machine was stopped.
 	{
 		"clock", "clock_step_ms_max", func(s *result.Signals) *float64 { return s.ClockStepMs },
-		"wall time and monotonic time went %s apart", " ms",
+		"wall time and monotonic time went %s apart", " ms", false,
 	},
 	// A cycle takes longer on a slower CPU, whose heat or power budget is used up.
 	{
 		"frequency", "frequency_drop_percent_max", func(s *result.Signals) *float64 { return s.FrequencyDropPercent },
-		"the CPUs' clock rate fell by %s", " %",
+		"the CPUs' clock rate fell by %s", " %", false,
 	},
 }
 
@@ -84,7 +86,12 @@ func Signals(s *result.Signals, v scenario.Validity) (j Judgement) {
 			j.Unknown = append(j.Unknown, of.name)
 		case value == nil:
 		default:
-			j.Add(of.limit, *value, v, of.happened, of.unit)
+			happened := of.happened
+			if who := result.ForeignText(s.ForeignProcesses); of.named && who != "" {
+				// The names of processes are not ours: a percent sign in one is no verb.
+				happened += " (" + strings.ReplaceAll(who, "%", "%%") + ")"
+			}
+			j.Add(of.limit, *value, v, happened, of.unit)
 		}
 	}
 	return j

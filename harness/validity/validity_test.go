@@ -36,8 +36,11 @@ func TestSignalsBeyondALimit(t *testing.T) {
 		change func(*result.Signals)
 		want   string
 	}{
-		"steal":     {func(s *result.Signals) { s.StealPercent = new(5.1) }, "the hypervisor took 5.1 % of all CPUs' time; up to 5 % is sound (validity.steal_percent_max)"},
-		"foreign":   {func(s *result.Signals) { s.ForeignCPUPercent = new(62.25) }, "processes that are not of this run used 62.2 % of all CPUs' time; up to 10 % is sound (validity.foreign_cpu_percent_max)"},
+		"steal":   {func(s *result.Signals) { s.StealPercent = new(5.1) }, "the hypervisor took 5.1 % of all CPUs' time; up to 5 % is sound (validity.steal_percent_max)"},
+		"foreign": {func(s *result.Signals) { s.ForeignCPUPercent = new(62.25) }, "processes that are not of this run used 62.2 % of all CPUs' time; up to 10 % is sound (validity.foreign_cpu_percent_max)"},
+		"named": {func(s *result.Signals) {
+			s.ForeignCPUPercent, s.ForeignProcesses = new(62.0), []result.ForeignProcess{{Name: "go", CPUPercent: 41.2}, {Name: "50%d", CPUPercent: 7}}
+		}, "processes that are not of this run used 62 % of all CPUs' time (go 41 %, 50%d 7 %); up to 10 % is sound (validity.foreign_cpu_percent_max)"},
 		"pressure":  {func(s *result.Signals) { s.PressureCPUPercent = new(51.0) }, "some task waited for a CPU in 51 % of the window; up to 50 % is sound (validity.pressure_cpu_percent_max)"},
 		"memory":    {func(s *result.Signals) { s.PressureMemoryPercent = new(10.01) }, "some task waited for memory in 10.01 % of the window; up to 10 % is sound (validity.pressure_memory_percent_max)"},
 		"throttled": {func(s *result.Signals) { s.ThrottledPercent = new(2.5) }, "the control group's CPU quota stopped its tasks for 2.5 % of the window; up to 1 % is sound (validity.throttled_percent_max)"},

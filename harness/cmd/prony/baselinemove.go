@@ -136,7 +136,7 @@ func movable(c *cobra.Command, revision string, current baselinebuild.Build) (st
 	ctx := c.Context()
 	commit, err := git(ctx, ".", "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
 	if err != nil {
-		return "", fmt.Errorf("%q is not a commit of a git repository of the working directory: `git log --oneline` shows commits: %w", revision, err)
+		return "", noCommit(ctx, ".", revision, err)
 	}
 	if commit == current.Commit {
 		return "", fmt.Errorf("%s is the baseline build already, since %s: name another commit", render.Commit(commit), current.Date)

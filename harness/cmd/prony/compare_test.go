@@ -76,6 +76,21 @@ func TestCompareStoredRuns(t *testing.T) {
 	assert.NotContains(t, got.stderr, "cycles_per_s is -")
 }
 
+func TestCompareShowsStoredRunsThatCannotBeJudged(t *testing.T) {
+	inFolder(t)
+	base, change := stored(t, "runs", "base", nil), stored(t, "runs", "change", func(r *result.Result) {
+		r.Verdict, r.Reasons = result.Invalid, []string{"round 1: the host slept"}
+		for i := range r.Rounds {
+			r.Rounds[i].Verdict = result.Invalid
+			r.Rounds[i].Metrics[result.CyclesPerS] = 1500
+		}
+	})
+	got := prony(t, "compare", base, change)
+	assert.Equal(t, result.Invalid.ExitCode(), got.code, got.stderr)
+	assert.Regexp(t, `(?m)^ +cycles_per_s +1/s +1,000 +1,500 +\+50\.0 % +- +- +not judged$`, got.stderr)
+	assert.Contains(t, got.stderr, "change has 0 rounds that count: a comparison needs at least 2")
+}
+
 // A change that made its rounds invalid is at fault also when its stored comparison is judged again.
 func TestInvalidRoundsOfAStoredComparison(t *testing.T) {
 	inFolder(t)

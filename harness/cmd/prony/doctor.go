@@ -66,8 +66,8 @@ disk, limits and other load, each with what is advised and why. harness/DEDICATE
 // writeDoctor writes the checks as a table, and what they amount to.
 func writeDoctor(to io.Writer, d *doctor.Report) error {
 	h := d.Host
-	if _, err := fmt.Fprintf(to, "%s, %d CPUs, GOMAXPROCS %d (%s), %s %s\nhost class: %s\n\n",
-		h.CPUModel, h.CPUs, h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel, cmp.Or(h.Class(), "unknown")); err != nil {
+	if _, err := fmt.Fprintf(to, "%s, %s, GOMAXPROCS %d (%s), %s %s\nhost class: %s\n\n",
+		h.CPUModel, render.Plural(h.CPUs, "CPU"), h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel, cmp.Or(h.Class(), "unknown")); err != nil {
 		return err
 	}
 	t := render.Table{Header: make([]string, 5)}
@@ -93,7 +93,7 @@ func writeDoctor(to io.Writer, d *doctor.Report) error {
 	if len(d.Dedicated) > 0 {
 		settings = "\nas a dedicated host:\n\n" + dedicatedTable(d.Dedicated, &unfit, &unknown)
 	}
-	_, err := fmt.Fprintf(to, "%s%s\n%s: %d checks, %d unfit, %d unknown\n", t.Text(""), settings, d.Verdict, len(d.Checks)+len(d.Dedicated), unfit, unknown)
+	_, err := fmt.Fprintf(to, "%s%s\n%s: %s, %d unfit, %d unknown\n", t.Text(""), settings, d.Verdict, render.Plural(len(d.Checks)+len(d.Dedicated), "check"), unfit, unknown)
 	return err
 }
 

@@ -89,7 +89,7 @@ func (e *absentError) Error() string { return e.text }
 // Is makes it fs.ErrNotExist.
 func (*absentError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// orLatest is the runs given, or the newest one. The link to that is followed, since it will point to another
+// orLatest is the runs given, or the newest one, also if it did not finish. The link to that is followed, since it will point to another
 // run when somebody reads what was printed.
 func orLatest(runs []string) ([]string, error) {
 	if len(runs) > 0 {
@@ -97,6 +97,14 @@ func orLatest(runs []string) ([]string, error) {
 	}
 	link := filepath.Join(defaultOut, result.LatestLink)
 	newest, err := filepath.EvalSymlinks(link)
+	incomplete, incompleteErr := result.NewestIncomplete(defaultOut)
+	if incompleteErr != nil {
+		return nil, incompleteErr
+	}
+	// The names of run folders begin with the time.
+	if incomplete != "" && (errors.Is(err, fs.ErrNotExist) || err == nil && filepath.Base(incomplete) > filepath.Base(newest)) {
+		return []string{incomplete}, nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &absentError{fmt.Sprintf(`there is no newest run: %s does not exist here
   measure one, for example: prony run scenarios/smoke.hcl

@@ -116,7 +116,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	}
 	defer func() { err = errors.Join(err, binaries.close(ctx)) }()
 	g := &guard{
-		limits: limits, within: f.within, now: time.Now, stderr: stderr,
+		limits: limits, within: f.within, now: time.Now, stderr: stderr, foreign: watchForeign,
 		alone: func(s *scenario.Scenario) string { return f.alone(args[0], s) },
 	}
 	base, why, err := f.baselineServer(ctx, limits, scenarios, stderr)
@@ -125,7 +125,9 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	}
 	g.judgedBy = judgedBy(base, why)
 	m := &guardMeasurer{
-		options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr), Describe: gate.Describe},
+		options: run.Options{
+			Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr), Describe: gate.Describe, JudgedLater: true,
+		},
 		servers: binaries, base: base, guard: g, worked: map[string]bool{},
 	}
 	g.measure = m.measure

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -60,7 +61,7 @@ func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place 
 	if err != nil {
 		return guardedRun{}, err
 	}
-	judged := report.Guarded{Report: gate.Check(m.guard.limits, r), Folder: folder}
+	judged := report.Guarded{Report: gate.Check(m.guard.limits, r), Folder: folder, Foreign: foreignOf(r)}
 	if judged.Verdict != result.Regressed || s.Profiles() > 0 {
 		return guardedRun{r, judged}, nil
 	}
@@ -109,12 +110,36 @@ func (m *guardMeasurer) rounds(ctx context.Context, s *scenario.Scenario, place 
 	}
 	base, change := measured.Arms[0].Result, measured.Arms[1].Result
 	beside := &gate.Beside{Commit: m.base.build.Commit, Pairs: gate.PairsOfRounds(base, change), Last: true}
-	judged := report.Guarded{Report: gate.CheckBeside(m.guard.limits, change, beside), Folder: filepath.Join(measured.Folder, run.Change)}
+	judged := report.Guarded{
+		Report: gate.CheckBeside(m.guard.limits, change, beside), Folder: filepath.Join(measured.Folder, run.Change), Foreign: foreignOf(change),
+	}
 	if base.Verdict != result.Pass {
 		judged.Warnings = append(judged.Warnings, fmt.Sprintf("the baseline build was %s: %s", base.Verdict, firstOf(base.Reasons)))
 	}
 	judged.Loss = gate.LossSentence(judged.Report, nil)
 	return guardedRun{change, judged}, nil
+}
+
+// watchForeign watches what other processes use of the CPUs until what it returns is called. It reads the processes at both ends alone.
+func watchForeign() (stop func() []result.ForeignProcess) {
+	watch := observe.StartWatch(observe.WatchConfig{Every: 24 * time.Hour, OwnCPU: func() (time.Duration, error) {
+		tree, err := observe.TreeOf([]int{os.Getpid()})
+		if err != nil {
+			return 0, err
+		}
+		used, err := tree.Sample()
+		return used.CPU, err
+	}})
+	return func() []result.ForeignProcess { return watch.Stop().ForeignProcesses }
+}
+
+// foreignOf returns the foreign processes of a run's rounds.
+func foreignOf(r *result.Result) []result.ForeignProcess {
+	var windows []*result.Signals
+	for i := range r.Rounds {
+		windows = append(windows, r.Rounds[i].Signals)
+	}
+	return result.MeanForeign(windows)
 }
 
 func firstOf(reasons []string) string {
@@ -156,9 +181,12 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	m.worked[duet.WorkKey(s)] = true
 	r := measured.Result(duet.Change, filepath.Base(folder))
 	judged := report.Guarded{Report: gate.CheckDuet(m.guard.limits, measured, true), Folder: folder}
+	var windows []*result.Signals
 	for _, g := range measured.Generations {
 		judged.Disturbances += len(g.Marks)
+		windows = append(windows, g.Signals)
 	}
+	judged.Foreign = result.MeanForeign(windows)
 	compared := gate.JudgeDuet(measured, 1, gate.DefaultDuetPolicy())
 	compared.Verdict, compared.Reasons = judged.Verdict, judged.Reasons // the limits judge, and the comparison shows
 	if compared, err = described(folder, measured, compared); err != nil {

@@ -24,6 +24,8 @@ type guard struct {
 	judgedBy string // what speed is judged by
 	// measure measures a scenario as its limits ask for, and judges it.
 	measure func(context.Context, *scenario.Scenario, *run.Place) (guardedRun, error)
+	// foreign watches other processes until stop, which returns those that used the CPUs the most. nil watches nothing.
+	foreign func() (stop func() []result.ForeignProcess)
 	// alone returns the command that guards a scenario alone.
 	alone func(*scenario.Scenario) string
 
@@ -50,6 +52,17 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
 		defer time.AfterFunc(g.within, func() { end(errTimeOver) }).Stop()
+	}
+	if g.foreign != nil {
+		stop := g.foreign()
+		defer func() {
+			whole := stop()
+			for i := range g.guarded { // of one that was not measured nothing else is known
+				if g.guarded[i].Foreign == nil {
+					g.guarded[i].Foreign = whole
+				}
+			}
+		}()
 	}
 	for i, s := range scenarios {
 		judged, outcome, err := g.one(ctx, s, &run.Place{Number: i + 1, Of: len(scenarios), After: expected(scenarios[i+1:])})

@@ -84,6 +84,9 @@ func TestGuardStopsWhatTakesTooLong(t *testing.T) {
 		<-ctx.Done()
 		return guardedRun{}, ctx.Err()
 	}
+	g.foreign = func() (stop func() []result.ForeignProcess) {
+		return func() []result.ForeignProcess { return []result.ForeignProcess{{Name: "go", CPUPercent: 41}} }
+	}
 	require.NoError(t, g.all(t.Context(), scenarios))
 	assert.NotContains(t, s.ran, "c", "no run begins after the time is over")
 	require.Len(t, g.document().Scenarios, 3)
@@ -93,6 +96,7 @@ func TestGuardStopsWhatTakesTooLong(t *testing.T) {
 	}
 	text := report.GuardText("", g.guarded, time.Second)
 	assert.Contains(t, text, "b: invalid\n  it was not measured to its end")
+	assert.Contains(t, text, "  other processes used these shares of all CPUs' time: go 41 %\n  again:")
 	assert.NotContains(t, text, "run: \n", "a run that did not begin has no folder")
 
 	ended, cancel := context.WithCancel(t.Context())

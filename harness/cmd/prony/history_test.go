@@ -155,7 +155,7 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 	}
 	got := prony(t, "history", "import")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `"HEAD" is not a commit of a git repository of the working directory`)
+	assert.Contains(t, got.stderr, `"HEAD" is not a commit of this repository`)
 	require.NoError(t, os.MkdirAll("reports/history", 0o755))
 	got = prony(t, "history")
 	assert.Equal(t, 0, got.code)

@@ -138,7 +138,7 @@ type publishedBlob struct{ hash, file string }
 func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob, error) {
 	commit, err := git(ctx, ".", "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
 	if err != nil {
-		return nil, fmt.Errorf("%q is not a commit of a git repository of the working directory: name another one, or work in a checkout: %w", revision, err)
+		return nil, noCommit(ctx, ".", revision, err)
 	}
 	inside, err := withinRepository(ctx, data)
 	if err != nil {

@@ -117,7 +117,7 @@ func (f *publishFlags) publish(ctx context.Context, limits *gate.Baselines, args
 	p := &publication{
 		began: time.Now(), within: f.within, stderr: stderr, limits: limits, reports: f.reports,
 		execute: func(ctx context.Context, s *scenario.Scenario, place *run.Place) (*result.Result, string, error) {
-			return measureScenario(ctx, s, binaries, run.Options{Out: f.out, Command: args, Place: place}, stderr)
+			return measureScenario(ctx, s, binaries, run.Options{Out: f.out, Command: args, Place: place, JudgedLater: true}, stderr)
 		},
 	}
 	err = p.all(ctx, scenarios)

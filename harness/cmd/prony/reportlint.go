@@ -18,6 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/lint"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/walk"
 )
 
 // linted is what `prony report lint --json` prints.
@@ -132,7 +133,7 @@ const lintedFilesMax = 10_000
 // markdownFiles returns files that were named, and the Markdown files of folders and of those below them.
 func markdownFiles(paths []string) (files []string, err error) {
 	for _, root := range paths {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		err := walk.Dir(root, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (b *builder) checkout(ctx context.Context, name, rev string) (source, error
 	}
 	commit, err := git(ctx, b.root, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
 	if err != nil {
-		return source{}, fmt.Errorf("%s: %q is not a commit of this repository: %w", name, rev, err)
+		return source{}, fmt.Errorf("%s: %w", name, noCommit(ctx, b.root, rev, err))
 	}
 	tree := filepath.Join(b.dir, name+"-source")
 	b.worktrees = append(b.worktrees, tree)
@@ -121,6 +122,28 @@ func (b *builder) checkout(ctx context.Context, name, rev string) (source, error
 		return source{}, fmt.Errorf("check out %s: %w", rev, err)
 	}
 	return source{name: name, dir: tree, build: result.Build{Commit: commit}}, nil
+}
+
+// git fetch accepts a whole hash, or the name of a branch or a tag.
+var (
+	wholeHash = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	partHash  = regexp.MustCompile(`^[0-9a-f]+$`)
+	refName   = regexp.MustCompile(`^[A-Za-z0-9][\w./-]*$`)
+)
+
+// noCommit returns the error of a revision that is not a commit in dir. In a shallow clone it says what to fetch.
+func noCommit(ctx context.Context, dir, rev string, err error) error {
+	if shallow, _ := git(ctx, dir, "rev-parse", "--is-shallow-repository"); shallow != "true" {
+		return fmt.Errorf("%q is not a commit of this repository: %w", rev, err)
+	}
+	remedy := "`git fetch --unshallow`"
+	switch {
+	case wholeHash.MatchString(rev):
+		remedy = fmt.Sprintf("`git fetch --depth 1 origin %s`", rev)
+	case refName.MatchString(rev) && !partHash.MatchString(rev):
+		remedy = fmt.Sprintf("`git fetch --depth 1 origin %s`, and name it FETCH_HEAD,", rev)
+	}
+	return fmt.Errorf("this clone is shallow, and %q is not a commit of it: run %s first", rev, remedy)
 }
 
 // here is the working tree as it stands.

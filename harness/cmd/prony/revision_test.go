@@ -3,6 +3,8 @@ package main
 import (
 	"debug/elf"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,4 +120,32 @@ func TestConcurrently(t *testing.T) {
 		assert.NotContains(t, seen, 3)
 		assert.Equal(t, 23*time.Second, time.Since(began))
 	})
+}
+
+// A clone of CI lacks most commits: what to fetch depends on how the revision is named.
+func TestAShallowCloneSaysWhatToFetch(t *testing.T) {
+	root, commit := sourceRepository(t)
+	write(t, "engine/cmd/queued/main.go", "package main\n\nfunc main() { println(\"second\") }\n")
+	gitIn(t, root, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "--all", "--message", "second")
+	gitIn(t, root, "config", "uploadpack.allowAnySHA1InWant", "true")
+	gitIn(t, root, "branch", "older", commit)
+	clone := filepath.Join(t.TempDir(), "clone")
+	gitIn(t, root, "clone", "--quiet", "--depth", "1", "file://"+root, clone)
+	t.Chdir(clone)
+	b, err := newBuilder(t.Context(), "")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.close(t.Context())) })
+	for rev, says := range map[string]string{
+		commit:     "run `git fetch --depth 1 origin " + commit + "` first",
+		"older":    "run `git fetch --depth 1 origin older`, and name it FETCH_HEAD, first",
+		"HEAD~1":   "run `git fetch --unshallow` first",
+		commit[:9]: "run `git fetch --unshallow` first",
+		"--oops":   "run `git fetch --unshallow` first",
+	} {
+		_, err = b.checkout(t.Context(), "base", rev)
+		require.EqualError(t, err, fmt.Sprintf("base: this clone is shallow, and %q is not a commit of it: %s", rev, says))
+	}
+	gitIn(t, clone, "fetch", "--quiet", "--depth", "1", "origin", "older")
+	_, err = b.checkout(t.Context(), "base", "FETCH_HEAD")
+	require.NoError(t, err)
 }

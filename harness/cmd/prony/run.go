@@ -62,6 +62,9 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	if f.override && (f.rounds < 1 || f.rounds > scenario.RoundsMax) {
 		return nil, fmt.Errorf("--rounds %d is not 1 to %d", f.rounds, scenario.RoundsMax)
 	}
+	if err := result.CheckLatest(f.out); err != nil { // building servers takes minutes
+		return nil, err
+	}
 	if err := enterForHosts(scenarios, stderr); err != nil {
 		return nil, err
 	}

@@ -116,6 +116,14 @@ func TestLinksLeadIntoTheFile(t *testing.T) {
 	}
 }
 
+// Titles and labels are plain text: they show no escapes of Markdown.
+func TestTitlesAreTheTextThatMarkdownStandsFor(t *testing.T) {
+	text := document(t, map[string]string{"a.md": "# Under &lt;5 ms \\*all\\* `a&lt;b` &amp;lt;\n\n| a |\n|--:|\n| 1 |\n"})
+	has(t, text, "<title>Under &lt;5 ms *all* a&amp;lt;b &amp;lt;</title>")
+	hasNot(t, text, "Under &amp;lt;5")
+	has(t, text, `aria-label="Table: `)
+}
+
 func TestNothingOfAPageIsRunOrFetched(t *testing.T) {
 	text := document(t, map[string]string{
 		"a.md": "# A <b>bold</b> & `<i>`\n\n<script>alert(1)</script>\n\nin <img src=x onerror=alert(2)> line <!-- unseen -->\n\n<!-- also\nunseen -->\n\n" +

@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/walk"
 )
 
 // Bounds of what one file holds.
@@ -61,7 +62,7 @@ func readPages(folder string) ([]*page, error) {
 // findPages returns the paths of the pages below a folder, sorted.
 func findPages(folder string) ([]string, error) {
 	var paths []string
-	err := filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+	err := walk.Dir(folder, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

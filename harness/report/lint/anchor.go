@@ -1,11 +1,14 @@
 package lint
 
 import (
+	"bufio"
+	"html"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
+	renderer "github.com/yuin/goldmark/renderer/html"
 )
 
 // Anchors returns the names that links give to the headings of a document, as GitHub makes them: no two headings have the same.
@@ -27,17 +30,32 @@ func Anchors(root ast.Node, source []byte) map[*ast.Heading]string {
 	return anchors
 }
 
-// HeadingText is a heading's text, with what is in code.
+// HeadingText is a heading's text as a reader sees it, code included: backslash escapes and character references such as &lt;
+// are resolved.
 func HeadingText(n ast.Node, source []byte) string {
+	_, code := n.(*ast.CodeSpan)
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, is := c.(*ast.Text); is {
+		t, is := c.(*ast.Text)
+		switch {
+		case !is:
+			b.WriteString(HeadingText(c, source))
+		case code:
 			b.Write(t.Segment.Value(source))
-			continue
+		default:
+			b.WriteString(unescaped(t.Segment.Value(source)))
 		}
-		b.WriteString(HeadingText(c, source))
 	}
 	return b.String()
+}
+
+// unescaped is the text that Markdown outside code stands for.
+func unescaped(markdown []byte) string {
+	var b strings.Builder
+	w := bufio.NewWriter(&b)
+	renderer.DefaultWriter.Write(w, markdown)
+	_ = w.Flush() // a strings.Builder returns no error
+	return html.UnescapeString(b.String())
 }
 
 // Anchor is a heading's name in links: in small letters, with dashes for spaces and without punctuation, as GitHub makes it.

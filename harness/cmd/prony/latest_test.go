@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A taken name must be found before a run measures for an hour, not after.
+func TestRunLooksAtTheLinkBeforeItMeasures(t *testing.T) {
+	inFolder(t)
+	write(t, "tiny.hcl", tiny("tiny", "60s", ""))
+	pids := noting(t, "exit 1")
+	require.NoError(t, os.MkdirAll("lo/latest", 0o700))
+	got := prony(t, "run", "--out", "lo", "--json", "tiny.hcl")
+	assert.Equal(t, 2, got.code)
+	assert.Equal(t, "lo/latest is not a symbolic link, and the link of that name leads to the newest run: move it away, or choose another folder with --out", got.document(t).Error)
+	assert.NoFileExists(t, pids, "no server was started")
+	left, err := os.ReadDir("lo")
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+}

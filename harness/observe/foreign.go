@@ -1,0 +1,102 @@
+package observe
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// foreignNamed bounds how many foreign processes are named.
+	foreignNamed = 3
+	// foreignLeastPercent is the share of all CPUs' time below which a foreign process is not named.
+	foreignLeastPercent = 1.0
+)
+
+// processTimes is what the kernel has counted of a process.
+type processTimes struct {
+	name    string // comm: never the command line, which may hold secrets
+	parent  int
+	started uint64        // tells it from a later process of the same number
+	cpu     time.Duration // its own, and that of children that have ended and that it waited for
+}
+
+// processes reads the times of all processes; nil without /proc.
+func (h hostFiles) processes() map[int]processTimes {
+	if h.proc == nil {
+		return nil
+	}
+	all, err := h.proc.AllProcs()
+	if err != nil {
+		return nil
+	}
+	times := make(map[int]processTimes, len(all))
+	for _, p := range all {
+		stat, err := p.Stat()
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		ticks := time.Duration(stat.UTime+stat.STime) + time.Duration(stat.CUTime+stat.CSTime)
+		times[p.PID] = processTimes{name: stat.Comm, parent: stat.PPID, started: stat.Starttime, cpu: ticks * time.Second / clockTicks}
+	}
+	return times
+}
+
+// foreign returns the processes that used most of the CPU time between two readings, except own and their descendants.
+// Processes that started and ended in between count for the parent that waited for them. all is the time of all CPUs.
+func foreign(before, after map[int]processTimes, own []int, all time.Duration) (named []result.ForeignProcess) {
+	used := map[int]time.Duration{}
+	for pid, now := range after {
+		used[pid] += now.cpu
+		if was, known := before[pid]; known && was.started == now.started {
+			used[pid] -= was.cpu
+		}
+	}
+	for pid, was := range before {
+		if now, still := after[pid]; still && was.started == now.started {
+			continue
+		}
+		used[was.parent] -= was.cpu // which the parent has now, and which was used before
+	}
+	byName := map[string]time.Duration{}
+	for pid, d := range used {
+		if p, still := after[pid]; still && d > 0 && !below(after, pid, own) {
+			byName[p.name] += d
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		if share := percent(float64(byName[name]), float64(all)); share != nil && *share >= foreignLeastPercent {
+			named = append(named, result.ForeignProcess{Name: name, CPUPercent: *share})
+		}
+	}
+	slices.SortStableFunc(named, func(a, b result.ForeignProcess) int { return cmp.Compare(b.CPUPercent, a.CPUPercent) })
+	return named[:min(foreignNamed, len(named))]
+}
+
+// below reports whether a process is one of own or has one of them above it.
+func below(all map[int]processTimes, pid int, own []int) bool {
+	for range len(all) + 1 { // the readings of processes are not of one moment, so they might have a cycle
+		if slices.Contains(own, pid) {
+			return true
+		}
+		p, known := all[pid]
+		if !known {
+			return false
+		}
+		pid = p.parent
+	}
+	return false
+}
+
+// ownProcesses returns the processes that started all others of the run.
+func (w *Watch) ownProcesses() []int {
+	own := []int{os.Getpid()}
+	if w.config.OwnProcesses != nil {
+		own = append(own, w.config.OwnProcesses()...)
+	}
+	return slices.DeleteFunc(own, func(pid int) bool { return pid <= 0 }) // of one that does not run; 0 is above all processes
+}
