@@ -25,6 +25,12 @@ const (
 	shown = 0.01
 )
 
+const (
+	notSaturated = "not saturated: no measured resource is at its limit, and "
+	// formerly is how earlier builds began the sentence.
+	formerly = "bound by waiting: no measured resource is saturated, and "
+)
+
 // Describe fills in where the time of a run goes, and what limits its rate or that of each point of a sweep. It fills in nothing
 // without timed rounds.
 func Describe(r *result.Result) {
@@ -41,9 +47,12 @@ func DescribeBound(r *result.Result) {
 	}
 	for i := range r.Points {
 		p := &r.Points[i]
-		if setting, known := settingOf(&r.Manifest.Scenario, p); known {
-			p.Bound = saidOr(p.Bound, func() *result.Bound { return boundBy(r, p.Number, p.Metrics, setting) })
-		}
+		p.Bound = saidOr(p.Bound, func() *result.Bound {
+			if setting, known := settingOf(&r.Manifest.Scenario, p); known {
+				return boundBy(r, p.Number, p.Metrics, setting)
+			}
+			return nil
+		})
 	}
 }
 
@@ -60,7 +69,10 @@ func saidOr(said *result.Bound, found func() *result.Bound) *result.Bound {
 	if said != nil && said.By != result.BoundWaiting {
 		return said
 	}
-	return cmp.Or(found(), said)
+	if bound := found(); bound != nil || said == nil {
+		return bound
+	}
+	return &result.Bound{By: said.By, Sentence: strings.Replace(said.Sentence, formerly, notSaturated, 1)}
 }
 
 // settingOf returns what a point makes of its scenario. A stored scenario has no points of its own.
@@ -140,7 +152,7 @@ func (l *limits) bound() *result.Bound {
 	if l.timed() {
 		why = "the load arrives at its own rate"
 	}
-	return &result.Bound{By: result.BoundWaiting, Sentence: "not saturated: no measured resource is at its limit, and " + why + ": " + says}
+	return &result.Bound{By: result.BoundWaiting, Sentence: notSaturated + why + ": " + says}
 }
 
 // timed reports whether the load arrives at its own rate.

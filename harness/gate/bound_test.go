@@ -240,7 +240,7 @@ func TestBoundThatIsKnown(t *testing.T) {
 
 // A build that did not look at CPU pressure said that nothing was saturated.
 func TestBoundOfAStoredRunWhoseThreadsWaitedForCPUs(t *testing.T) {
-	said := &result.Bound{By: result.BoundWaiting, Sentence: "bound by waiting"}
+	said := &result.Bound{By: result.BoundWaiting, Sentence: "bound by waiting: no measured resource is saturated, and the load waits: so said"}
 	r := idle()
 	for i := range r.Rounds {
 		waiting(46)(&r.Rounds[i])
@@ -252,7 +252,8 @@ func TestBoundOfAStoredRunWhoseThreadsWaitedForCPUs(t *testing.T) {
 
 	lacking := &result.Result{Bound: said}
 	DescribeBound(lacking)
-	assert.Same(t, said, lacking.Bound, "its figures no longer tell")
+	assert.Equal(t, &result.Bound{By: result.BoundWaiting, Sentence: "not saturated: no measured resource is at its limit, and the load waits: so said"}, lacking.Bound,
+		"its figures no longer tell")
 }
 
 // Points of a stored run have the settings that their values say: the scenario is stored without its points.
