@@ -16,8 +16,19 @@ const (
 	saturated = 0.85
 	// dominates is the least part of a cycle's latency from which on a wait limits the rate.
 	dominates = 0.5
-	// shown is the least part of a cycle's latency, or of a goroutine, from which on waits for a lock are evidence.
+	// The CPUs of a host limit a closed load if some thread waits for a CPU at least the part pressed of the time, and at least the part
+	// occupied of the CPUs is busy. Servers and generator that share cores wait for each other, so neither saturates its own CPUs. Pressure
+	// alone is not enough: threads that a network wakes together wait for CPUs that are idle most of the time.
+	pressed  = 1.0 / 3
+	occupied = 0.6
+	// Waits below the part shown of a cycle's latency, of a goroutine or of the time are not listed as evidence.
 	shown = 0.01
+)
+
+const (
+	notSaturated = "not saturated: no measured resource is at its limit, and "
+	// formerly is how earlier builds began the sentence.
+	formerly = "bound by waiting: no measured resource is saturated, and "
 )
 
 // Describe fills in where the time of a run goes, and what limits its rate or that of each point of a sweep. It fills in nothing
@@ -36,21 +47,32 @@ func DescribeBound(r *result.Result) {
 	}
 	for i := range r.Points {
 		p := &r.Points[i]
-		if p.Bound != nil {
-			continue
-		}
-		if setting, known := settingOf(&r.Manifest.Scenario, p); known {
-			p.Bound = boundBy(r, p.Number, p.Metrics, setting)
-		}
+		p.Bound = saidOr(p.Bound, func() *result.Bound {
+			if setting, known := settingOf(&r.Manifest.Scenario, p); known {
+				return boundBy(r, p.Number, p.Metrics, setting)
+			}
+			return nil
+		})
 	}
 }
 
 // boundOf returns what limits the rate of a run without a sweep: what its result says, or what its figures tell.
 func boundOf(r *result.Result) *result.Bound {
-	if r.Bound != nil {
-		return r.Bound
+	return saidOr(r.Bound, func() *result.Bound {
+		return boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
+	})
+}
+
+// saidOr returns the stored bound of a result, or the bound that its figures show. A stored BoundWaiting is judged again, because earlier
+// builds ignored CPU pressure.
+func saidOr(said *result.Bound, found func() *result.Bound) *result.Bound {
+	if said != nil && said.By != result.BoundWaiting {
+		return said
 	}
-	return boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
+	if bound := found(); bound != nil || said == nil {
+		return bound
+	}
+	return &result.Bound{By: said.By, Sentence: strings.Replace(said.Sentence, formerly, notSaturated, 1)}
 }
 
 // settingOf returns what a point makes of its scenario. A stored scenario has no points of its own.
@@ -110,6 +132,7 @@ func (l *limits) bound() *result.Bound {
 		return nil
 	}
 	l.cpu()
+	l.pressure()
 	l.time()
 	l.waits()
 	slices.SortStableFunc(l.found, func(a, b resource) int { return cmp.Compare(b.used/b.least, a.used/a.least) })
@@ -125,11 +148,21 @@ func (l *limits) bound() *result.Bound {
 	if l.unknown || len(l.found) == 0 {
 		return nil
 	}
-	why := "no measured resource is saturated, and the load waits for answers, with as much in flight as its producers and workers allow"
-	if scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
-		why = "no measured resource is saturated, and the load arrives at its own rate"
+	why := "the load waits for answers, with as much in flight as its producers and workers allow"
+	if l.timed() {
+		why = "the load arrives at its own rate"
 	}
-	return &result.Bound{By: result.BoundWaiting, Sentence: "bound by waiting: " + why + ": " + says}
+	return &result.Bound{By: result.BoundWaiting, Sentence: notSaturated + why + ": " + says}
+}
+
+// timed reports whether the load arrives at its own rate.
+func (l *limits) timed() bool {
+	return scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() })
+}
+
+// polls reports whether the connections of a side poll, which spends idle time.
+func (l *limits) polls() (servers, client bool) {
+	return l.setting.Topology.BusyPoll, scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.BusyPoll })
 }
 
 // cpu finds how much of their CPUs the servers and the load generator keep busy. Where both together keep all CPUs of the host busy, the
@@ -137,11 +170,10 @@ func (l *limits) bound() *result.Bound {
 // CPUs are.
 func (l *limits) cpu() {
 	servers := l.setting.Topology.Kind != scenario.NoTopology && l.setting.Topology.Kind != scenario.Embedded // in processes of their own
-	server, serverKnown := l.cores(serverCores)
-	client, clientKnown := l.cores(clientCores)
+	server, serverKnown := l.mean(serverCores)
+	client, clientKnown := l.mean(clientCores)
 	l.unknown = l.unknown || !clientKnown || servers && !serverKnown
-	serverPolls := l.setting.Topology.BusyPoll
-	clientPolls := scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.BusyPoll })
+	serverPolls, clientPolls := l.polls()
 	if l.setting.Topology.Kind == scenario.Remote {
 		l.cpuElsewhere(result.BoundServerCPU, "the servers keep", server, l.serverProcs(), serverPolls)
 		l.cpuElsewhere(result.BoundClientCPU, "the load generator keeps", client, l.clientProcs(), clientPolls)
@@ -176,6 +208,38 @@ func (l *limits) cpu() {
 		procs = l.setting.Workloads[0].Procs
 	}
 	add(result.BoundClientCPU, "the load generator keeps", client, server, procs, clientPolls)
+}
+
+// pressure adds the CPUs that all processes share, by the kernel's pressure stall information (PSI). It ranks behind a side that saturates
+// its own CPUs. It skips open loads and servers on other hosts. With connections that poll, pressure may come from polling, so the bound
+// is unknown.
+func (l *limits) pressure() {
+	if l.timed() || l.setting.Topology.Kind == scenario.Remote {
+		return
+	}
+	percent, known := l.mean(func(r *result.Round) (float64, bool) {
+		if r.Signals == nil || r.Signals.PressureCPUPercent == nil {
+			return 0, false
+		}
+		return *r.Signals.PressureCPUPercent, true
+	})
+	part := percent / 100
+	if !known || part < shown {
+		return
+	}
+	if servers, client := l.polls(); servers || client {
+		l.unknown = l.unknown || part >= pressed
+		return
+	}
+	server, _ := l.mean(serverCores)
+	client, _ := l.mean(clientCores)
+	busy := (server + client) / float64(max(1, l.host.CPUs))
+	least := pressed
+	if busy < occupied {
+		least = 1
+	}
+	l.found = append(l.found, resource{result.BoundHostCPU, min(part, least), least, fmt.Sprintf("some thread waits for a CPU %s of the time (PSI), and %s of the host's CPUs are busy",
+		render.PercentTo(part, 0), render.PercentTo(busy, 0))})
 }
 
 // cpuElsewhere finds how much of its CPUs a side keeps busy whose hosts are not the other side's. procs of 0 is unknown.
@@ -213,14 +277,14 @@ func (l *limits) clientProcs() int {
 	return l.host.CPUs
 }
 
-// cores returns the mean over the rounds of how many CPUs a side keeps busy. known is false if a round does not have it.
-func (l *limits) cores(of func(*result.Round) (float64, bool)) (mean float64, known bool) {
+// mean returns the mean of a figure over the rounds. known is false if a round does not have it.
+func (l *limits) mean(of func(*result.Round) (float64, bool)) (mean float64, known bool) {
 	for i := range l.rounds {
-		cores, has := of(&l.rounds[i])
+		v, has := of(&l.rounds[i])
 		if !has {
 			return 0, false
 		}
-		mean += cores / float64(len(l.rounds))
+		mean += v / float64(len(l.rounds))
 	}
 	return mean, true
 }

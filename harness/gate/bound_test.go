@@ -24,6 +24,11 @@ func idle() *result.Result {
 	return r
 }
 
+// waiting makes a round in which some thread waited for a CPU for a part of the time.
+func waiting(percent float64) func(*result.Round) {
+	return func(r *result.Round) { r.Signals = &result.Signals{PressureCPUPercent: &percent} }
+}
+
 func TestBound(t *testing.T) {
 	each := func(do func(*result.Round)) func(*result.Result) {
 		return func(r *result.Result) {
@@ -56,6 +61,42 @@ func TestBound(t *testing.T) {
 				each(func(r *result.Round) { r.Metrics[result.ServerCPUCores], r.Processes[0].CPUCores = 2.1, 1.7 })(r)
 				r.Manifest.Scenario.Topology.Procs, r.Manifest.Scenario.Workloads[0].Procs = 0, 0
 			}, result.BoundServerCPU, "bound by server CPU: the servers keep 2.1 of 4 CPUs busy (with the other side 3.8 of the host's 4), the load generator keeps 1.7 of 4 CPUs busy",
+		},
+		"CPUs that threads wait for": {
+			func(r *result.Result) {
+				each(waiting(46))(r)
+				r.Manifest.Host.CPUs = 1
+			}, result.BoundHostCPU,
+			"bound by host CPU: some thread waits for a CPU 46 % of the time (PSI), and 70 % of the host's CPUs are busy, the load generator keeps 0.4 of 1 CPU busy",
+		},
+		"CPUs that threads seldom wait for": {
+			func(r *result.Result) {
+				each(waiting(20))(r)
+				r.Manifest.Host.CPUs = 1
+			}, result.BoundWaiting, "some thread waits for a CPU 20 % of the time (PSI), and 70 % of the host's CPUs are busy",
+		},
+		"idle CPUs that threads wait for": {
+			each(waiting(46)), result.BoundWaiting, "some thread waits for a CPU 46 % of the time (PSI), and 18 % of the host's CPUs are busy",
+		},
+		"CPUs that no thread waits for": {each(waiting(0.4)), result.BoundWaiting, "producers and workers allow: the load generator keeps 0.4 of 1 CPU busy"},
+		"one side's CPUs, and threads that wait": {
+			each(func(r *result.Round) {
+				waiting(60)(r)
+				r.Metrics[result.ServerCPUCores] = 0.97
+			}), result.BoundServerCPU, "bound by server CPU: the servers keep 0.97 of 1 CPU busy, some thread waits for a CPU 60 % of the time (PSI)",
+		},
+		"threads that wait beside a load with a schedule": {
+			func(r *result.Result) {
+				each(waiting(60))(r)
+				r.Manifest.Scenario.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 100}}
+			}, result.BoundWaiting, "the load arrives at its own rate: the load generator keeps",
+		},
+		"threads that wait on the generator's host alone": {
+			func(r *result.Result) {
+				each(waiting(60))(r)
+				r.Manifest.Scenario.Topology.Kind = scenario.Remote
+				r.Manifest.Hosts = []result.ServerHost{{GOMAXPROCS: 8}}
+			}, result.BoundWaiting, "producers and workers allow: the load generator keeps",
 		},
 		"servers on hosts of their own": {
 			func(r *result.Result) {
@@ -105,7 +146,7 @@ func TestBound(t *testing.T) {
 			func(r *result.Result) {
 				r.Manifest.Scenario.Topology.Nodes = 1
 				r.Metrics[result.RaftCommitMsMean] = result.Metric{Median: 0.9}
-			}, result.BoundWaiting, "no measured resource is saturated",
+			}, result.BoundWaiting, "not saturated: no measured resource is at its limit",
 		},
 		"the disk of a cluster's log": {
 			func(r *result.Result) {
@@ -158,6 +199,10 @@ func TestBoundOfResultsThatLackThings(t *testing.T) {
 		"a generator that polls": func(r *result.Result, round *result.Round) {
 			r.Manifest.Scenario.Workloads[0].BusyPoll, round.Processes[0].CPUCores = true, 0.97
 		},
+		"a server that polls while threads wait": func(r *result.Result, round *result.Round) {
+			r.Manifest.Scenario.Topology.BusyPoll = true
+			waiting(60)(round)
+		},
 	} {
 		r := idle()
 		for i := range r.Rounds {
@@ -191,6 +236,24 @@ func TestBoundThatIsKnown(t *testing.T) {
 	DescribeBound(r)
 	assert.Same(t, said, r.Points[0].Bound)
 	assert.Nil(t, r.Bound, "of a sweep only its points have one")
+}
+
+// A build that did not look at CPU pressure said that nothing was saturated.
+func TestBoundOfAStoredRunWhoseThreadsWaitedForCPUs(t *testing.T) {
+	said := &result.Bound{By: result.BoundWaiting, Sentence: "bound by waiting: no measured resource is saturated, and the load waits: so said"}
+	r := idle()
+	for i := range r.Rounds {
+		waiting(46)(&r.Rounds[i])
+	}
+	r.Manifest.Host.CPUs = 1
+	r.Bound = said
+	DescribeBound(r)
+	assert.Equal(t, result.BoundHostCPU, r.Bound.By)
+
+	lacking := &result.Result{Bound: said}
+	DescribeBound(lacking)
+	assert.Equal(t, &result.Bound{By: result.BoundWaiting, Sentence: "not saturated: no measured resource is at its limit, and the load waits: so said"}, lacking.Bound,
+		"its figures no longer tell")
 }
 
 // Points of a stored run have the settings that their values say: the scenario is stored without its points.

@@ -17,6 +17,8 @@ type writer struct {
 	rows []*row
 	// plots counts the plots of the page, or the reasons for none.
 	plots int
+	// intervals is set once the page has explained what bare brackets hold.
+	intervals bool
 	// drawn are the plots that were made for this page.
 	drawn []Page
 }
@@ -46,7 +48,16 @@ func (w *writer) figure(name, metric string, at ...string) (string, error) {
 		return "", err
 	}
 	w.row(v)
-	return fmt.Sprintf("[%s](%s)", v, v.link()), nil
+	return fmt.Sprintf("[%s](%s)", w.explained(v.String(), v.interval(), v.bounds()), v.link()), nil
+}
+
+// explained labels the first 95 % confidence interval of a page. Later ones stay bare.
+func (w *writer) explained(text, interval string, b bounds) string {
+	if w.intervals || b != ci95 || interval == "" || !strings.HasSuffix(text, " ("+interval+")") || !strings.Contains(interval, " to ") {
+		return text
+	}
+	w.intervals = true
+	return strings.TrimSuffix(text, "("+interval+")") + "(95 % CI " + interval + ")"
 }
 
 func (w *writer) ratio(a, b *value) (string, error) {
@@ -77,7 +88,7 @@ func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign str
 	}
 	how, noun := "by their intervals", "round"
 	if q.turns {
-		how, noun = "turn by turn", "turn"
+		how, noun = "interleaved", "turn"
 	}
 	r := &row{
 		key:  fmt.Sprint(sign, unit, a.key(), b.key()),
@@ -85,11 +96,11 @@ func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign str
 	}
 	text := r.value + " " + unit
 	if !a.single || !b.single {
-		r.interval = form(q.Low) + " to " + form(q.High) + few(q.N, noun)
+		r.interval = q.bounds.words(form(q.Low), form(q.High), q.N, noun)
 		text += " (" + r.interval + ")"
 	}
 	w.add(r)
-	return fmt.Sprintf("[%s](#%s)", text, figuresAnchor), nil
+	return fmt.Sprintf("[%s](#%s)", w.explained(text, r.interval, q.bounds), figuresAnchor), nil
 }
 
 func (w *writer) bound(name string, at ...string) (string, error) {

@@ -7,15 +7,17 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // quotient is a ratio of two figures with its bounds.
 type quotient struct {
 	result.Metric
-	turns bool // it is the median of the ratios of the turns of two points
+	turns  bool // it is the median of the ratios of the turns of two points
+	bounds bounds
 }
 
-// divided returns the ratio of two figures: turn by turn where both are of points of one run and of metrics that each round has, and
+// divided returns the ratio of two figures: of interleaved rounds, turn by turn, where both are of points of one run and of metrics that each round has, and
 // otherwise that of the figures, with the bounds that their intervals leave.
 func divided(a, b *value) (quotient, error) {
 	if !(a.Low > 0) || !(b.Low > 0) {
@@ -24,10 +26,18 @@ func divided(a, b *value) (quotient, error) {
 	spec, _ := result.Lookup(a.metric)
 	if a.of == b.of && a.of.run != nil && a.metric == b.metric && a.workload == "" && b.workload == "" && a.point.Number != b.point.Number && !spec.Merged() && !spec.OfLedger() {
 		if m, err := result.TurnRatio(a.of.run.Rounds, a.metric, a.point.Number, b.point.Number); err == nil {
-			return quotient{m, true}, nil
+			q := quotient{Metric: m, turns: true, bounds: ci95}
+			if m.N < stat.MinIntervalN {
+				q.bounds = ranged
+			}
+			return q, nil
 		}
 	}
-	return quotient{Metric: result.Metric{Median: a.Median / b.Median, Low: a.Low / b.High, High: a.High / b.Low, N: min(a.N, b.N)}}, nil
+	q := quotient{Metric: result.Metric{Median: a.Median / b.Median, Low: a.Low / b.High, High: a.High / b.Low, N: min(a.N, b.N)}, bounds: ranged}
+	if !a.single && !b.single && a.bounds() == ci95 && b.bounds() == ci95 {
+		q.bounds = ci90
+	}
+	return q, nil
 }
 
 // claim is a comparison of two operands.
@@ -88,7 +98,7 @@ func less(a, b any) (claim, error) {
 		}
 		if q.turns {
 			c.holds = q.High < 1
-			c.text += fmt.Sprintf(" (turn by turn the ratio is %s to %s)", render.Number(q.Low), render.Number(q.High))
+			c.text += fmt.Sprintf(" (interleaved, the ratio is %s to %s)", render.Number(q.Low), render.Number(q.High))
 		}
 	}
 	return c, nil

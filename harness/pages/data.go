@@ -109,11 +109,24 @@ func (s *store) open(name string) (*dataset, error) {
 	case d.serial != nil:
 		d.manifest, d.started = d.serial.Manifest, d.serial.Started
 	case d.run != nil:
+		if err := s.resample(d); err != nil {
+			return nil, err
+		}
 		gate.DescribeBound(d.run)
 		d.manifest, d.started = d.run.Manifest, d.run.Started
 	}
 	s.read[name] = d
 	return d, nil
+}
+
+// resample computes the intervals of a run's percentiles if its histograms are stored.
+func (s *store) resample(d *dataset) error {
+	_, hists, err := result.Read(filepath.Join(s.reports, "data", d.name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	result.Resample(d.run, hists)
+	return err
 }
 
 // cited reports whether pages can cite the data.

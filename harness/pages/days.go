@@ -107,7 +107,7 @@ func (d dayOperand) shown() (result.Metric, string, error) {
 	q, err := divided(d.a, d.b)
 	text := render.Number(q.Median) + " times"
 	if q.turns { // of an earlier run the rounds are not kept
-		text += fmt.Sprintf(" (%s to %s%s)", render.Number(q.Low), render.Number(q.High), few(q.N, "turn"))
+		text += " (" + q.bounds.words(render.Number(q.Low), render.Number(q.High), q.N, "turn") + ")"
 	}
 	return q.Metric, text, err
 }

@@ -30,10 +30,15 @@
 //
 // # Ratios
 //
-// Two points of one run were measured in turns, one after the other. The ratio of a metric that each round has is the median of the ratios of
+// The rounds of two points of one run are interleaved: a turn has one round of each point. The ratio of a metric that each round has is the median of the ratios of
 // the turns, with their interval, by result.TurnRatio: what slows the host for a while is in both of a turn. All other ratios are those of the two
 // figures, with the bounds low(a)/high(b) and high(a)/low(b): if each interval covers its true value with 95 %, so do both at once, and then
 // the bounds the ratio, with 90 % at least. A figure without an interval stands for itself there.
+//
+// # Brackets
+//
+// Bare brackets hold a 95 % confidence interval. The first interval of a page is labelled "95 % CI". Other brackets have a label: "90 % CI" for
+// the ratio of two intervals and for two one-sided bounds, and "range" for few rounds and for maxima.
 //
 // # Comparisons
 //

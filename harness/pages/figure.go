@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // dataPages has the pages that are made from data alone, as links of a page name them.
@@ -38,7 +39,8 @@ func (v *value) in(n float64) string {
 	return report.Value(v.Unit, n)
 }
 
-// interval says how far the figure is known: "39,500 to 41,300", "one round", or "" of a figure that has no interval.
+// interval returns the text between the brackets of a figure, or "" without any. A bare "39,500 to 41,300" is a 95 % confidence interval;
+// everything else is labelled.
 func (v *value) interval() string {
 	switch {
 	case v.sum:
@@ -50,19 +52,47 @@ func (v *value) interval() string {
 	case v.single:
 		return ""
 	}
-	return v.in(v.Low) + " to " + v.in(v.High) + few(v.N, "round")
+	return v.bounds().words(v.in(v.Low), v.in(v.High), v.N, "round")
 }
 
-// few says how many rounds an interval is of, if they are too few for one of 95 %: it is their range then.
-func few(n int, noun string) string {
-	if n < 2 || n >= roundsMin {
-		return ""
+// bounds is the kind of an interval.
+type bounds int
+
+const (
+	ci95 bounds = iota // 95 % confidence interval
+	ci90
+	ranged // lowest and highest round
+)
+
+// bounds returns the kind of the figure's interval.
+func (v *value) bounds() bounds {
+	spec, _ := result.Lookup(v.metric)
+	switch {
+	case v.of == nil || v.of.serial != nil:
+		return ci95
+	case v.of.soak != nil || spec.Bounded: // one-sided bounds of 95 % each
+		return ci90
+	case v.Resampled:
+		return ci95
+	case spec.Merged() || v.N < stat.MinIntervalN:
+		return ranged
 	}
-	return fmt.Sprintf(", %d %ss", n, noun)
+	return ci95
 }
 
-// roundsMin is from how many rounds on a median has an interval of 95 %.
-const roundsMin = 6
+// words writes an interval over n rounds or turns.
+func (b bounds) words(low, high string, n int, noun string) string {
+	text := low + " to " + high
+	switch {
+	case b == ci90:
+		return "90 % CI " + text
+	case b == ranged && n > 1 && n < stat.MinIntervalN:
+		return fmt.Sprintf("range %s, %d %ss", text, n, noun)
+	case b == ranged:
+		return "range " + text
+	}
+	return text
+}
 
 // String is the figure with its unit, and with its interval where that shows another number.
 func (v *value) String() string {

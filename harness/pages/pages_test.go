@@ -167,7 +167,7 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 	for claim, says := range map[string]string{
 		"less " + single + batch:           "", // their intervals overlap, and the ratio of each turn is the same
 		"greater " + batch + single:        "",
-		"less " + batch + single:           "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (turn by turn the ratio is 2.00 to 2.00)",
+		"less " + batch + single:           "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (interleaved, the ratio is 2.00 to 2.00)",
 		"less " + single + single:          "is certainly less than",
 		"greater " + rate + single:         "", // of two runs, whose intervals do not overlap
 		"greater " + rate + "1000":         "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
@@ -239,8 +239,8 @@ func TestFewRoundsAreSaid(t *testing.T) {
 	require.NoError(t, one(t, reports, last, `{{figure "few" "cycles_per_s" "batch=64"}}, {{ratio (at "few" "cycles_per_s" "batch=64") (at "few" "cycles_per_s" "batch=1")}}`))
 	generated, err := pages.Generate(nil, reports)
 	require.NoError(t, err)
-	assert.Contains(t, generated[0].Text, "[400 cycles/s (200 to 600, 3 rounds)](")
-	assert.Contains(t, generated[0].Text, "[2.00 times (2.00 to 2.00, 3 turns)](")
+	assert.Contains(t, generated[0].Text, "[400 cycles/s (range 200 to 600, 3 rounds)](")
+	assert.Contains(t, generated[0].Text, "[2.00 times (range 2.00 to 2.00, 3 turns)](")
 }
 
 // What is wrong with several pages is said at once.
@@ -336,7 +336,7 @@ func TestFiguresOfWorkloads(t *testing.T) {
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](scenarios/pair.md#workloads-durability-none) and [2.00 times (1.73 to 2.33)](#figures-of-this-page)",
+	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](scenarios/pair.md#workloads-durability-none) and [2.00 times (90 % CI 1.73 to 2.33)](#figures-of-this-page)",
 		"the rounds of the run are of all workloads: the ratio is not theirs")
 	assert.Contains(t, string(page), "`pair`, `batch=64`, workload `quiet`")
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "quite.cycles_per_s" "batch=1"}}`), `"pair" has no workload "quite": did you mean "quiet"?`)

@@ -14,11 +14,15 @@ import (
 func ConditionWords(hosts ...result.Host) string {
 	var words []string
 	add := func(name, unit string, p50, p99 func(result.Host) float64) {
-		if median := rangeOf(hosts, p50, unit); median != "" {
-			words = append(words, fmt.Sprintf("%s %s (p99 %s)", name, median, rangeOf(hosts, p99, unit)))
+		median, tail := rangeOf(hosts, p50, unit), rangeOf(hosts, p99, unit)
+		switch {
+		case median != "" && tail != "":
+			words = append(words, fmt.Sprintf("median %s %s (p99 %s)", name, median, tail))
+		case median != "":
+			words = append(words, fmt.Sprintf("median %s %s", name, median))
 		}
 	}
-	add("fsync", "ms", fsyncP50, func(h result.Host) float64 { return h.FsyncMsP99 })
+	add("fsync", "ms", func(h result.Host) float64 { return h.FsyncMsP50 }, func(h result.Host) float64 { return h.FsyncMsP99 })
 	add("thread hop", "µs", func(h result.Host) float64 { return h.ThreadHopUsP50 }, func(h result.Host) float64 { return h.ThreadHopUsP99 })
 	var pressures []float64
 	for _, h := range hosts {
@@ -32,15 +36,7 @@ func ConditionWords(hosts ...result.Host) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return "before the first round " + strings.Join(words, ", ")
-}
-
-// fsyncP50 is the median of fsyncs where the 99th percentile is known too.
-func fsyncP50(h result.Host) float64 {
-	if h.FsyncMsP99 == 0 {
-		return 0
-	}
-	return h.FsyncMsP50
+	return "before the first round: " + strings.Join(words, ", ")
 }
 
 // rangeOf writes the values of hosts that are known, or "" without any.

@@ -11,11 +11,11 @@ import (
 // Conditions of several runs are shown as a range; missing ones are omitted.
 func TestConditionWords(t *testing.T) {
 	assert.Empty(t, ConditionWords())
-	assert.Empty(t, ConditionWords(result.Host{FsyncMsP50: 1, FsyncMsMax: 2}), "a run of an older version")
+	assert.Equal(t, "before the first round: median fsync 0.084 ms", ConditionWords(result.Host{FsyncMsP50: 0.084, FsyncMsMax: 2}), "a run of an older version")
 	one := result.Host{FsyncMsP50: 1, FsyncMsP99: 3, ThreadHopUsP50: 22, ThreadHopUsP99: 60, PressureCPUPercent: new(0.5)}
 	two := result.Host{FsyncMsP50: 1.5, FsyncMsP99: 3, ThreadHopUsP50: 26, ThreadHopUsP99: 70, PressureCPUPercent: new(0.0)}
-	assert.Equal(t, "before the first round fsync 1 ms (p99 3 ms), thread hop 22 µs (p99 60 µs), CPU pressure 0.5 %", ConditionWords(one))
-	assert.Equal(t, "before the first round fsync 1 to 1.5 ms (p99 3 ms), thread hop 22 to 26 µs (p99 60 to 70 µs), CPU pressure 0 to 0.5 %",
+	assert.Equal(t, "before the first round: median fsync 1 ms (p99 3 ms), median thread hop 22 µs (p99 60 µs), CPU pressure 0.5 %", ConditionWords(one))
+	assert.Equal(t, "before the first round: median fsync 1 to 1.5 ms (p99 3 ms), median thread hop 22 to 26 µs (p99 60 to 70 µs), CPU pressure 0 to 0.5 %",
 		ConditionWords(one, two, result.Host{}))
 	p := &page{}
 	provenanceSection(p, &result.Result{Manifest: result.Manifest{Host: one}})

@@ -33,7 +33,7 @@ func TestHeadlineSaysWhatTheRateHoldsFor(t *testing.T) {
 		"| CPU of the servers, µs a cycle | 7.", "| CPU of the load generator, µs a cycle | 5.",
 		"| durability | `none` |", "`topology.busy_poll` = `true` (default `false`)",
 		"| rounds | 7 timed rounds with a window of 10 s, 1 profiled round with a window of 10 s; range of 7 rounds, 98.4 % interval of the median |",
-		"| host | Invented CPU @ 2.0 GHz, 2 CPUs, linux 6.1.0-fixture, virtualisation kvm, container none |",
+		"| host | Invented CPU @ 2.0 GHz, 2 CPUs, linux 6.1.0-fixture, virtualisation kvm, container none; before the first round: median fsync 1.25 ms |",
 		"| commit | `0123456789abcdef0123456789abcdef01234567` |", "| measured (UTC) | 2026-01-02 03:04:05 |",
 		"| command | `bin/prony run scenarios/fixture.hcl --out 'my runs'` |", "the page of `fixture`",
 	} {

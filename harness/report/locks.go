@@ -22,8 +22,9 @@ func costsSection(p *page, r *result.Result) {
 }
 
 // limitsRule says from which part on a resource limits the rate of rounds.
-const limitsRule = "A resource limits the rate if at least 85 % of it is in use, or if a wait is at least half of a cycle's median latency. The parts" +
-	" are of the timed rounds, those of locks of the profiled ones."
+const limitsRule = "A resource limits the rate if at least 85 % of it is in use, or if a wait is at least half of a cycle's median latency. The CPUs of a" +
+	" host limit a closed load if some thread waits for one a third of the time and at least 60 % of them are busy. The parts are of the" +
+	" timed rounds, those of locks of the profiled ones."
 
 // boundSection says what limits the rate.
 func boundSection(p *page, r *result.Result) {

@@ -246,6 +246,8 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "of the faults that the load recovered from, all timed rounds together; lowest and highest round"
 	case spec.Part == result.OfFaults && spec.Merged():
 		return "of the faults of all timed rounds together; lowest and highest round"
+	case m.Resampled:
+		return "percentile of all timed rounds merged; 95 % interval, by a bootstrap over rounds"
 	case spec.Family != "":
 		return "percentile of all timed rounds merged; lowest and highest round"
 	case spec.Name == result.RateCost:

@@ -4,6 +4,7 @@ package result
 const (
 	BoundServerCPU = "server CPU"
 	BoundClientCPU = "client CPU"
+	BoundHostCPU   = "host CPU" // that servers and load generator share
 	BoundGoroutine = "one goroutine"
 	BoundDisk      = "disk"
 	BoundNetwork   = "network"

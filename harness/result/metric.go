@@ -232,11 +232,13 @@ func (s Spec) SamplesLeast() int {
 	return 0
 }
 
-// percentiles are those of every latency family: the metric's suffix and the percentile.
-var percentiles = []struct {
-	suffix  string
+type percentile struct {
+	suffix  string // of the metric, after its family
 	percent float64
-}{{"_p50", 50}, {"_p90", 90}, {"_p95", 95}, {"_p99", 99}, {"_p999", 99.9}}
+}
+
+// percentiles are those of every latency family.
+var percentiles = []percentile{{"_p50", 50}, {"_p90", 90}, {"_p95", 95}, {"_p99", 99}, {"_p999", 99.9}}
 
 // specs is the one table of metrics, in the order in which pages show them.
 var specs = func() []Spec {
@@ -348,6 +350,9 @@ var specs = func() []Spec {
 func (s Spec) Merged() bool {
 	return s.Family != "" || s.Part == OfTurns || s.Part == OfLoss || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
 }
+
+// Percentile reports whether the metric is a percentile of a latency.
+func (s Spec) Percentile() bool { return s.SamplesLeast() > 0 }
 
 // Specs returns every metric, in the order in which pages show them. The slice is the caller's.
 func Specs() []Spec { return slices.Clone(specs) }

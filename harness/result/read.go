@@ -11,6 +11,7 @@ import (
 // Read loads the result and the histograms of the run stored in dir. It needs result.json and histograms.json
 // and nothing else, so that it also reads the data published beside pages. The error says which file is missing,
 // corrupt, or of a version newer than this program knows. It refuses the histograms of version 1, which have another form.
+// Percentiles of earlier builds get the intervals that Resample computes.
 func Read(dir string) (*Result, []RoundHistograms, error) {
 	r, err := ReadResult(filepath.Join(dir, ResultFile))
 	if err != nil {
@@ -23,6 +24,7 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 	if err := checkRounds(r.Rounds, hists); err != nil {
 		return nil, nil, fmt.Errorf("read %s: corrupt: %w", dir, err)
 	}
+	Resample(r, hists)
 	return r, hists, nil
 }
 

@@ -330,8 +330,9 @@ type Ledger struct {
 
 // Metric summarises a metric over the timed rounds. What Median, Low and High are depends on the metric:
 //
-//   - A latency percentile or maximum is that of the merged histogram of the timed rounds, never an average of
-//     rounds; Low and High are the lowest and the highest round.
+//   - A latency percentile is that of the merged histogram of the timed rounds, never an average of rounds. Low and High are
+//     its 95 % interval by a bootstrap over rounds if Resampled says so, and otherwise the lowest and the highest round.
+//   - A latency maximum is that of the merged histogram; Low and High are the lowest and the highest round.
 //   - The sample count of a latency (_n) is that of the merged histogram; Low and High are the smallest and the
 //     largest round.
 //   - The figures of turns are those of the turns of all timed rounds together; Low and High are the lowest and the highest
@@ -350,6 +351,8 @@ type Metric struct {
 	High   float64 `json:"high"`
 	N      int     `json:"n"` // rounds that went into it
 	Unit   string  `json:"unit"`
+	// Resampled says that Low and High are the 95 % interval of a percentile of merged histograms.
+	Resampled bool `json:"resampled,omitempty"`
 }
 
 // Profile is one capture of the profiled rounds, added up and summarised.

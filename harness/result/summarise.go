@@ -126,6 +126,7 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 		}
 		metrics[spec.Name] = metric
 	}
+	resample(metrics, timed, hists)
 	return metrics, errors.Join(problems...)
 }
 

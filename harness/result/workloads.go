@@ -40,20 +40,7 @@ func SummariseWorkloads(rounds []Round, hists []RoundHistograms, workloads []Par
 	var all []Workload
 	var problems []error
 	for _, w := range workloads {
-		var own []Round
-		var ownHists []RoundHistograms
-		for _, r := range rounds {
-			i := slices.IndexFunc(r.Workloads, func(of RoundWorkload) bool { return of.Name == w.Name })
-			if !r.Timed() || i < 0 {
-				continue
-			}
-			own = append(own, Round{Number: r.Number, Metrics: r.Workloads[i].Metrics})
-			for _, h := range hists {
-				if h.Round == r.Number && i < len(h.Workloads) && h.Workloads[i].Name == w.Name {
-					ownHists = append(ownHists, RoundHistograms{Round: r.Number, Histograms: h.Workloads[i].Histograms})
-				}
-			}
-		}
+		own, ownHists := roundsOfWorkload(rounds, hists, w.Name)
 		if len(own) == 0 {
 			problems = append(problems, fmt.Errorf("workload %s: no timed rounds to summarise", w.Name))
 			continue
@@ -68,4 +55,21 @@ func SummariseWorkloads(rounds []Round, hists []RoundHistograms, workloads []Par
 		all = append(all, Workload{Name: w.Name, Metrics: metrics})
 	}
 	return all, errors.Join(problems...)
+}
+
+// roundsOfWorkload returns the timed rounds that have a workload, with the metrics and the histograms of the workload alone.
+func roundsOfWorkload(rounds []Round, hists []RoundHistograms, name string) (own []Round, ownHists []RoundHistograms) {
+	for _, r := range rounds {
+		i := slices.IndexFunc(r.Workloads, func(of RoundWorkload) bool { return of.Name == name })
+		if !r.Timed() || i < 0 {
+			continue
+		}
+		own = append(own, Round{Number: r.Number, Metrics: r.Workloads[i].Metrics})
+		for _, h := range hists {
+			if h.Round == r.Number && i < len(h.Workloads) && h.Workloads[i].Name == name {
+				ownHists = append(ownHists, RoundHistograms{Round: r.Number, Histograms: h.Workloads[i].Histograms})
+			}
+		}
+	}
+	return own, ownHists
 }

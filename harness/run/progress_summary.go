@@ -133,6 +133,8 @@ func spread(spec result.Spec, m result.Metric) string {
 	switch {
 	case spec.OfLedger():
 		return "sum; lowest and highest round"
+	case m.Resampled:
+		return fmt.Sprintf("of %s together; 95 %% interval", render.Plural(m.N, "round"))
 	case spec.Merged():
 		return fmt.Sprintf("of %s together; lowest and highest", render.Plural(m.N, "round"))
 	default:

@@ -22,7 +22,7 @@
 // takes the logarithm of each pair's ratio and estimates their center by the pseudomedian of Hodges and Lehmann (1963), the median of
 // the means of all pairs of values. Its test is Wilcoxon's signed-rank test (1945), SignedRank. UnpairedRatio is the ratio of two
 // medians; its test is that of Mann and Whitney (1947). PercentileRatio compares a percentile of merged histograms; percentiles are
-// never averaged. The intervals of all three are those of the percentile bootstrap (Efron 1979) over rounds. Holm corrects
+// never averaged, and MergedPercentiles has those of one side. The intervals of all four are those of the percentile bootstrap (Efron 1979) over rounds. Holm corrects
 // the P of several tests for their number.
 //
 // # One-sided tests
