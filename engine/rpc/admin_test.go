@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage/backup"
 )

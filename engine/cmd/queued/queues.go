@@ -159,8 +159,8 @@ func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Conte
 
 func (a *app) queuesPause() *cobra.Command {
 	return a.onQueue(&cobra.Command{
-		Use:     "pause",
-		Short:   "Stop a queue from handing out tasks",
+		Use:   "pause",
+		Short: "Stop a queue from handing out tasks",
 		Long: `Stops a queue from handing out tasks. It still accepts new tasks and settlements.
 
 To pause a queue before its first task, create it with 'queued queues configure QUEUE --reset'.`,
