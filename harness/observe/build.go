@@ -30,7 +30,7 @@ const gitTimeout = 5 * time.Second
 // this program was not built from a tree with changes; and in a checkout of Prony the server's commit has the engine that is checked
 // out. Build takes at most about twenty seconds.
 func Build(serverBinary string) result.Build {
-	build := result.Build{GoVersion: runtime.Version(), Commit: unknown, Dirty: true, Server: Binary(serverBinary)}
+	build := result.Build{GoVersion: runtime.Version(), Commit: result.CommitUnknown, Dirty: true, Server: Binary(serverBinary)}
 	own, _ := debug.ReadBuildInfo()
 	if build.Server == unknown {
 		build.Commit, build.Dirty = commitOf(own, ".")
@@ -61,7 +61,7 @@ func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	if commit, dirty, ok := checkedOutCommit(dir); ok {
 		return commit, dirty
 	}
-	return unknown, true
+	return result.CommitUnknown, true
 }
 
 // engineCheckedOut reports whether a commit has the same engine as the commit that is checked out in dir. It is true where dir is in no checkout of

@@ -141,6 +141,9 @@ type Host struct {
 	Container string `json:"container,omitempty"`
 }
 
+// CommitUnknown is the commit of a build that does not say what it was built from.
+const CommitUnknown = "unknown"
+
 // Build says which code was measured.
 type Build struct {
 	GoVersion string `json:"go_version"`

@@ -230,6 +230,11 @@ func (b *broken) settle(in *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) 
 	return answer, nil
 }
 
+// Complete refuses for good the tasks of a stream that ended. Otherwise the client would complete them and open another stream.
+func (b *broken) Complete(context.Context, *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "lost the thread")
+}
+
 // audit tells the truth, whatever the streams said. A task that was handed out twice was completed twice.
 func (b *broken) audit(w http.ResponseWriter, _ *http.Request) {
 	b.mu.Lock()

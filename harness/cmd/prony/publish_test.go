@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
@@ -41,6 +43,33 @@ func inRepository(t *testing.T, files ...string) {
 	commitAll(t)
 }
 
+// serverOfTheCommit makes a copy of the real server that was built from the checked-out commit, by what it says of itself, and has it measured.
+func serverOfTheCommit(t *testing.T) string {
+	t.Helper()
+	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
+	require.NoError(t, err)
+	stamp := "build\tvcs=git\nbuild\tvcs.revision=" + head + "\nbuild\tvcs.modified=false\nbuild\t-pad="
+	program, err := os.ReadFile(queuedBinary)
+	require.NoError(t, err)
+	info, err := buildinfo.ReadFile(queuedBinary)
+	require.NoError(t, err)
+	// The stamp stands where the program lists its first modules, and is as long.
+	var modules strings.Builder
+	for _, m := range info.Deps {
+		if modules.Len() > len(stamp) || m.Replace != nil {
+			break
+		}
+		fmt.Fprintf(&modules, "dep\t%s\t%s\t%s\n", m.Path, m.Version, m.Sum)
+	}
+	require.Contains(t, string(program), modules.String())
+	require.Greater(t, modules.Len(), len(stamp))
+	stamp += strings.Repeat("x", modules.Len()-len(stamp)-1) + "\n"
+	path := filepath.Join(t.TempDir(), "queued")
+	require.NoError(t, buildtest.WriteScript(path, strings.ReplaceAll(string(program), modules.String(), stamp)))
+	t.Setenv("PRONY_QUEUED", path)
+	return path
+}
+
 func inGit(t *testing.T, args ...string) {
 	t.Helper()
 	_, err := git(t.Context(), ".", append([]string{"-c", "user.name=t", "-c", "user.email=t@t"}, args...)...)
@@ -56,6 +85,7 @@ func commitAll(t *testing.T) {
 func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	inRepository(t,
 		"scenarios/one.hcl", unlimited(""), "scenarios/warns.hcl", tiny("warns", "600ms", ""), "harness/code.go", "package harness\n", "harness/README.md", "1\n")
+	serverOfTheCommit(t)
 	ran := prony(t, "publish", "--json")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	d := ran.document(t)
@@ -70,6 +100,7 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
+		serverOfTheCommit(t)
 		ran := prony(t, append([]string{"publish", "--json"}, args...)...)
 		require.Equal(t, 0, ran.code, ran.stderr)
 		assert.Len(t, ran.document(t).Scenarios, scenarios, ran.stderr)
@@ -142,14 +173,17 @@ func TestASoakIsNotPublishedByRuns(t *testing.T) {
 // A server that was built from other code than the commit is not measured.
 func TestTheServerIsBuiltFromTheCode(t *testing.T) {
 	inRepository(t, "engine/code.go", "package engine\n")
+	server := serverOfTheCommit(t)
 	c, err := committedCode(t.Context(), "reports")
 	require.NoError(t, err)
 	assert.NoError(t, c.built(t.Context(), ""))
-	assert.NoError(t, c.built(t.Context(), queuedBinary), "it has no stamp, and the tree is clean")
+	assert.NoError(t, c.built(t.Context(), server))
+	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "does not say which commit it was built from: run make build")
 	write(t, "engine/code.go", "package engine\n\nconst changed = true\n")
-	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "was built from a tree with uncommitted changes: run make build")
 	commitAll(t)
-	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "and what is measured has changed since: run make build")
+	c, err = committedCode(t.Context(), "reports")
+	require.NoError(t, err)
+	assert.ErrorContains(t, c.built(t.Context(), server), "and what is measured has changed since: run make build")
 	assert.False(t, c.same(t.Context(), "0123456789"), "a commit that the repository does not have")
 }
 
@@ -219,6 +253,7 @@ func TestEachCompleteRunIsPublished(t *testing.T) {
 // The verdict is by the checked-in limits, and the command ends with it.
 func TestAPublishedRunIsJudgedByTheLimits(t *testing.T) {
 	inRepository(t, "scenarios/one.hcl", unlimited(""), "baselines/one.hcl", strings.NewReplacer(`"tiny"`, `"one"`, "500", "1e15").Replace(baseline))
+	serverOfTheCommit(t)
 	got := prony(t, "publish", "--json")
 	require.Equal(t, result.Regressed.ExitCode(), got.code, got.stderr)
 	assert.Regexp(t, `one: regressed, published as reports/scenarios/one.md: cycles_per_s \S+ is below the floor 1e\+15: half of what it does\n`, got.stderr)

@@ -88,6 +88,8 @@ func (c *code) built(ctx context.Context, server string) error {
 	}
 	b := observe.Build(server)
 	switch {
+	case b.Commit == result.CommitUnknown:
+		return fmt.Errorf("%s does not say which commit it was built from: run make build", server)
 	case b.Dirty:
 		return fmt.Errorf("%s was built from a tree with uncommitted changes: run make build", server)
 	case !c.same(ctx, b.Commit):
