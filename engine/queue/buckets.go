@@ -127,7 +127,7 @@ func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last i
 const resultBucketMs = 3600_000
 
 // keyBucketMs is the width of the buckets of idempotency keys: a quarter of their window, so that a look-up
-// reads at most five of them.
+// reads at most five of them, and a sixth where an enqueue within the same millisecond replaces the key of a removed task.
 func keyBucketMs(windowMs uint64) int64 { return max(1_000, int64(windowMs)/4) }
 
 // KeyRef is what is stored under an idempotency key.

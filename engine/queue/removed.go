@@ -25,8 +25,9 @@ func (s *State) remove(ref *LeaseRef, attempts uint32) {
 	s.drop(ref, attempts)
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Removed++
-	if until := q.keyedUntilMs(); until > s.nowMs {
-		bucket := s.keys.at(until)
+	if n, until := len(s.keys.live), q.keyedUntilMs(); n > 0 && until > s.nowMs {
+		// No key is kept for longer than the last bucket: a mark needs no bucket after it, which each look-up would read.
+		bucket := min(s.keys.at(until), s.keys.live[n-1])
 		s.free(q).bytes -= KeyBytes(removedMarkLen)
 		s.keys.note(bucket)
 		s.keys.add(bucket, q.record.Tenant, KeyBytes(removedMarkLen))

@@ -26,7 +26,7 @@ func TestAServerWhoseDiskFailsStopsAndSaysSo(t *testing.T) {
 				// In units of 512 or 1,024 bytes, as the shell likes.
 				return exec.Command("sh", append([]string{"-c", `ulimit -f 1000; exec "$0" "$@"`}, args...)...)
 			}, "--data", data, "--durability", durability)
-			c := p.dial()
+			c := p.dialOnce()
 			acked := map[string]bool{}
 			payload := make([]byte, 20_000)
 			for i := 0; ; i++ {

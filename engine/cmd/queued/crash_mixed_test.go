@@ -159,7 +159,7 @@ func TestAKilledServerKeepsKeysRetriesAndResults(t *testing.T) {
 			m := &mixed{ids: map[string]map[string]bool{}, results: map[string]string{}, maybe: map[string]bool{}, leases: map[string]uint64{}}
 			for round := range killRounds(t) {
 				p := start(t, args...)
-				c := p.dial()
+				c := p.dialOnce()
 				var wg sync.WaitGroup
 				for i := range 4 {
 					wg.Go(func() { m.produce(ctx, t, c.API(), fmt.Sprintf("%d/%d", round, i)) })

@@ -98,7 +98,7 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 				}
 			}
 			p := start(t, "--data", data, "--durability", c.durability)
-			cl := p.dial()
+			cl := p.dialOnce()
 			defer cl.Close() //nolint:errcheck // its server is gone
 			require.True(t, enqueueOne(ctx, cl))
 			require.Equal(t, "ok\n", p.get("/readyz"))

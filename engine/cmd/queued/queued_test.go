@@ -23,6 +23,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/engine/buildtest"
+	"google.golang.org/grpc"
+
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/engine/internal/waittest"
@@ -141,14 +143,20 @@ func (p *process) terminate(signal os.Signal) int {
 	return p.command.ProcessState.ExitCode()
 }
 
-func (p *process) dial() *client.Client {
+func (p *process) dial(options ...grpc.DialOption) *client.Client {
 	p.Helper()
-	return p.dialAt(p.Listen[0])
+	return p.dialAt(p.Listen[0], options...)
 }
 
-func (p *process) dialAt(address string) *client.Client {
+// dialOnce is dial of a client that does not wait for a server that was killed.
+func (p *process) dialOnce() *client.Client {
 	p.Helper()
-	c, err := client.Dial(address, client.WithToken(p.token()))
+	return p.dial(client.WithRetryMax(0))
+}
+
+func (p *process) dialAt(address string, options ...grpc.DialOption) *client.Client {
+	p.Helper()
+	c, err := client.Dial(address, append(options, client.WithToken(p.token()))...)
 	require.NoError(p, err)
 	return c
 }
@@ -217,7 +225,7 @@ func TestASignalEndsItInOrder(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		data := t.TempDir()
 		p := start(t, "--data", data, "--durability", "none")
-		c := p.dial()
+		c := p.dialOnce()
 		producer, err := c.Producer(ctx, "")
 		require.NoError(t, err)
 		_, err = producer.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("kept")})
