@@ -326,3 +326,17 @@ func TestALostStoreAcknowledgesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A log may be closed while look runs. A closed file of Pebble's file system in memory panics when it is asked.
+func TestALookAsksNoClosedLog(t *testing.T) {
+	fs := &failStopFS{FS: vfs.NewMem(), dir: "data"}
+	require.NoError(t, fs.MkdirAll("data", 0o755))
+	log, err := fs.FS.Create("data/000001.log", vfs.WriteCategoryUnspecified)
+	require.NoError(t, err)
+	p := &presence{fs: fs}
+	require.NoError(t, p.begin())
+	p.opened(&failStopFile{File: log, fs: fs, name: "data/000001.log"})
+	require.NoError(t, log.Close())
+	require.NoError(t, p.look())
+	require.NoError(t, p.end())
+}

@@ -23,9 +23,9 @@ type presence struct {
 	fs *failStopFS
 
 	mu    sync.Mutex
-	names map[string]uint64          // the value tells a file from a later one of the same name; nil before begin
-	added uint64                     // names so far
-	logs  map[*failStopFile]struct{} // logs that are open
+	names map[string]uint64              // the value tells a file from a later one of the same name; nil before begin
+	added uint64                         // names so far
+	logs  map[*failStopFile]fileIdentity // logs that are open
 
 	folder *heldFolder // set by begin
 	// Used by look alone.
@@ -95,14 +95,23 @@ func (p *presence) drop(path string) {
 	}
 }
 
-// opened and closed note which logs are open.
+// opened and closed note which logs are open. A log is identified when it is opened: look runs beside its Close, and a closed file
+// must not be asked.
 func (p *presence) opened(f *failStopFile) {
+	info, err := f.File.Stat()
+	if err != nil {
+		return // lookForNames watches the name
+	}
+	is, known := identityOf(info)
+	if !known {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.logs == nil {
-		p.logs = map[*failStopFile]struct{}{}
+		p.logs = map[*failStopFile]fileIdentity{}
 	}
-	p.logs[f] = struct{}{}
+	p.logs[f] = is
 }
 
 func (p *presence) closed(f *failStopFile) {
@@ -114,7 +123,7 @@ func (p *presence) closed(f *failStopFile) {
 // look returns a *GoneError if the folder, or a file in it, is not there any more or was replaced.
 func (p *presence) look() error {
 	p.mu.Lock()
-	folder, names, logs := p.folder, maps.Clone(p.names), slices.Collect(maps.Keys(p.logs))
+	folder, names, logs := p.folder, maps.Clone(p.names), maps.Clone(p.logs)
 	p.mu.Unlock()
 	if folder == nil {
 		return nil
@@ -123,8 +132,8 @@ func (p *presence) look() error {
 	if err != nil || info == nil {
 		return err
 	}
-	for _, f := range logs {
-		if err := p.lookAtLog(f); err != nil {
+	for f, is := range logs {
+		if err := p.lookAtLog(f, is); err != nil {
 			return err
 		}
 	}
@@ -141,21 +150,16 @@ func (p *presence) look() error {
 
 // lookAtLog returns an error if another file has the path of an open log. A log that was renamed
 // meanwhile is not at that path.
-func (p *presence) lookAtLog(f *failStopFile) error {
-	open, err := f.File.Stat()
-	if err != nil {
-		return nil //nolint:nilerr // it was closed meanwhile
-	}
+func (p *presence) lookAtLog(f *failStopFile, is fileIdentity) error {
 	at, err := p.fs.Stat(f.name)
 	if err != nil {
 		return nil //nolint:nilerr // lookForNames finds out
 	}
-	a, known := identityOf(open)
-	b, _ := identityOf(at)
+	other, known := identityOf(at)
 	p.mu.Lock()
 	_, stillOpen := p.logs[f]
 	p.mu.Unlock()
-	if known && a != b && stillOpen {
+	if known && other != is && stillOpen {
 		return &GoneError{f.name, "was replaced by another file while the server ran", fileRemedy}
 	}
 	return nil
