@@ -132,7 +132,7 @@ func enqueueAt(t *testing.T, address string, options ...grpc.DialOption) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
 	defer cancel()
-	c, err := client.Dial(address, options...)
+	c, err := client.Dial(address, append(options, client.WithRetryMax(0))...) // a refused handshake counts as a server that is not there
 	require.NoError(t, err)
 	_, err = c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 	require.NoError(t, c.Close())
