@@ -355,6 +355,7 @@ var Uses = map[string]Use{
 	"engine/storage/disk.(*presence).has":             {Locks: []string{"disk.presence.mu"}},
 	"engine/storage/disk.(*presence).look":            {Locks: []string{"disk.presence.mu"}},
 	"engine/storage/disk.(*presence).lookAtLog":       {Locks: []string{"disk.presence.mu"}},
+	"engine/storage/disk.(*presence).lookForNames":    {Locks: []string{"disk.presence.mu"}},
 	"engine/storage/disk.(*presence).opened":          {Locks: []string{"disk.presence.mu"}},
 	"engine/storage/disk.(*syncedNote).close":         {Locks: []string{"disk.syncedNote.mu"}},
 	"engine/storage/disk.(*syncedNote).current":       {Locks: []string{"disk.syncedNote.mu"}},

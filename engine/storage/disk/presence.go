@@ -15,6 +15,9 @@ import (
 // change within the resolution of that time does not show in it.
 const folderSettles = 3 * time.Second
 
+// listEvery is how often a folder is listed in that time: a list makes a string of each name.
+const listEvery = 600 * time.Millisecond
+
 // presence is what a store has in its folder, to find out whether somebody else removed a part of
 // it. A name is dropped before its file is removed or renamed, and added after the file was made,
 // so a file whose name is there is missing only if somebody else took it. presence is safe for
@@ -31,6 +34,14 @@ type presence struct {
 	// Used by look alone.
 	changed     time.Time // the folder's time
 	changedSeen time.Time // when that was first seen
+	listed      time.Time // the last list
+	looked      []openLog
+}
+
+// openLog is a log that is open, and which file it is.
+type openLog struct {
+	file *failStopFile
+	is   fileIdentity
 }
 
 // lasting reports whether a file stays until the store removes it through its file system. The
@@ -123,7 +134,11 @@ func (p *presence) closed(f *failStopFile) {
 // look returns a *GoneError if the folder, or a file in it, is not there any more or was replaced.
 func (p *presence) look() error {
 	p.mu.Lock()
-	folder, names, logs := p.folder, maps.Clone(p.names), maps.Clone(p.logs)
+	folder := p.folder
+	p.looked = p.looked[:0]
+	for f, is := range p.logs {
+		p.looked = append(p.looked, openLog{f, is})
+	}
 	p.mu.Unlock()
 	if folder == nil {
 		return nil
@@ -132,8 +147,8 @@ func (p *presence) look() error {
 	if err != nil || info == nil {
 		return err
 	}
-	for f, is := range logs {
-		if err := p.lookAtLog(f, is); err != nil {
+	for _, l := range p.looked {
+		if err := p.lookAtLog(l.file, l.is); err != nil {
 			return err
 		}
 	}
@@ -141,11 +156,12 @@ func (p *presence) look() error {
 		switch at := info.ModTime(); {
 		case !at.Equal(p.changed):
 			p.changed, p.changedSeen = at, time.Now()
-		case time.Since(p.changedSeen) > folderSettles:
+		case time.Since(p.changedSeen) > folderSettles || time.Since(p.listed) < listEvery && p.listed.Sub(p.changedSeen) >= 0:
 			return nil
 		}
 	}
-	return p.lookForNames(names)
+	p.listed = time.Now()
+	return p.lookForNames()
 }
 
 // lookAtLog returns an error if another file has the path of an open log. A log that was renamed
@@ -165,8 +181,11 @@ func (p *presence) lookAtLog(f *failStopFile, is fileIdentity) error {
 	return nil
 }
 
-// lookForNames returns an error if a file is missing. The names are from before the call.
-func (p *presence) lookForNames(names map[string]uint64) error {
+// lookForNames returns an error if a file is missing.
+func (p *presence) lookForNames() error {
+	p.mu.Lock()
+	names := maps.Clone(p.names) // from before the list
+	p.mu.Unlock()
 	list, err := p.fs.List(p.fs.dir)
 	if passes(err) {
 		p.changed = time.Time{} // the next look lists the folder
