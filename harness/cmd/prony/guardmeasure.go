@@ -26,7 +26,7 @@ const (
 	// guardGeneration is what a generation is expected to take, of three nodes at most.
 	guardGeneration = 6 * time.Second
 	// guardScenario is what each later scenario is expected to take. An undecided duet leaves them that time.
-	guardScenario = 14 * time.Second
+	guardScenario = 17 * time.Second
 	// guardProfiled is how many generations take profiles after a loss, and guardProfiling what they take together.
 	guardProfiled  = 2
 	guardProfiling = 26 * time.Second
