@@ -28,6 +28,16 @@ func (f *fixture) lease(queue string) Delivery {
 	return ds[0]
 }
 
+// settle leases the only ready task of a queue and ends the lease.
+func (f *fixture) settle(queue string, how Action) {
+	f.t.Helper()
+	d := f.lease(queue)
+	out := make([]error, 1)
+	f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: how}}, out)
+	require.NoError(f.t, out[0])
+	f.Flush()
+}
+
 func (f *fixture) cancel(ref Ref) {
 	f.t.Helper()
 	f.Flush()
@@ -60,11 +70,7 @@ func TestARemovedTaskFreesItsKey(t *testing.T) {
 			f.cancel(ref)
 		},
 		"purged from the dead letters": func(f *fixture, ref Ref) {
-			d := f.lease("q")
-			out := make([]error, 1)
-			f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: Fail}}, out)
-			require.NoError(f.t, out[0])
-			f.Flush()
+			f.settle("q", Fail)
 			dead, _ := f.journal.look(ref)
 			require.True(f.t, f.PurgeDead(&dead))
 		},
@@ -95,28 +101,23 @@ func TestARemovedTaskFreesItsKey(t *testing.T) {
 func TestAQueueThatIsMadeAgainHasNoKeys(t *testing.T) {
 	f := newFixture(t, Config{})
 	before := f.fill("q", 1, keyed)[0]
-	f.purge("q")
+	f.settle("q", Complete)
+	f.wait(0, "q") // which keeps the queue's memory
 	q, _ := f.Named("t", "q")
 	require.NoError(t, f.Delete(q))
 	f.Flush()
+	f.cancel(f.fill("q", 1)[0])
+	assert.Len(t, f.journal.keys, 1, "no mark: the new queue has no key that could be freed")
 	assert.NotEqual(t, before, f.fill("q", 1, keyed)[0])
 }
 
 // A completed or dead task keeps its key until the key expires.
 func TestACompletedTaskKeepsItsKey(t *testing.T) {
 	f := newFixture(t, Config{MaxAttempts: 1})
-	settle := func(how Action) Ref {
-		ref := f.fill("q", 1, keyed)[0]
-		d := f.lease("q")
-		out := make([]error, 1)
-		f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: how}}, out)
-		require.NoError(t, out[0])
-		f.Flush()
-		return ref
-	}
 	for _, how := range []Action{Complete, Fail} {
 		f.cancel(f.fill("q", 1)[0]) // another task's removal frees nothing
-		ref := settle(how)
+		ref := f.fill("q", 1, keyed)[0]
+		f.settle("q", how)
 		f.now += int64(DefaultConfig().KeyWindowMs) - 1
 		assert.Equal(t, ref, f.fill("q", 1, keyed)[0])
 		f.now++
@@ -138,14 +139,15 @@ func TestAKeyIsFreeAfterItsWindowBecameShorter(t *testing.T) {
 // A removal stores a mark only in a queue with keys, and the mark is dropped with them.
 func TestMarksOfRemovedTasksGo(t *testing.T) {
 	f := newFixture(t, Config{})
-	f.cancel(f.fill("plain", 1)[0])
-	assert.Empty(t, f.journal.keys)
 	f.fill("q", 1, keyed)
+	f.cancel(f.fill("plain", 1)[0])
+	assert.Len(t, f.journal.keys, 1, "the other queue has no key")
 	f.cancel(f.fill("q", 1)[0])
 	assert.Len(t, f.journal.keys, 2)
 	f.pass(2 * int64(DefaultConfig().KeyWindowMs))
 	assert.Empty(t, f.journal.keys)
 	assert.Equal(t, int64(math.MaxInt64), f.keys.next())
+	f.fill("other", 1, keyed)
 	f.cancel(f.fill("q", 1)[0])
-	assert.Empty(t, f.journal.keys, "the queue has no key that could be freed")
+	assert.Len(t, f.journal.keys, 1, "the queue's key has expired")
 }
