@@ -179,3 +179,27 @@ func TestResultBeyondTheQuotaRefusesItsItem(t *testing.T) {
 	assert.Contains(t, out[1].GetError().GetMessage(), "complete the task without a result")
 	assert.Nil(t, complete(nil)[0].GetError())
 }
+
+// The node that is asked names the quota that is used up at the leaders, whether or not the claim waited.
+func TestAClaimAtSeveralNodesNamesTheQuota(t *testing.T) {
+	c := startNodes(t, 4, 3)
+	c.leads("n1", "n2", "n3")
+	c.spreadOut()
+	c.spreadOut()
+	for _, n := range c.all[:3] { // the nodes of this cluster share no quotas
+		_, err := n.registry.ConfigureTenant(c.ctx, access.Everybody(), "t0", access.Quotas{LeasesMax: 1})
+		require.NoError(t, err)
+	}
+	out, err := c.all[3].queues().Claim(c.as("t0"), &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 10})
+	require.NoError(t, err)
+	require.Len(t, out.GetTasks(), 3)
+	assert.Empty(t, out.GetQuota(), "there are tasks")
+	for _, n := range c.all {
+		for _, waitMs := range []uint64{0, 200} {
+			out, err := n.queues().Claim(c.as("t0"), &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: waitMs})
+			require.NoError(t, err)
+			assert.Empty(t, out.GetTasks())
+			assert.Equal(t, "leases_max", out.GetQuota(), "%s, wait %d", n.id, waitMs)
+		}
+	}
+}
