@@ -19,30 +19,31 @@ type certificates struct {
 
 // loadCertificates reads the folder of the certificate that a node shows to the other nodes.
 func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*certificates, error) {
-	c := &certificates{validity: validity.New(log, "the certificate that this node shows to the other nodes", "they refuse new connections", now)}
-	var err error
-	c.Value, err = reload.Open(reload.Options[*certs.Credentials]{
+	files, err := reload.Open(reload.Options[*certs.Credentials]{
 		Names: certs.Files(dir), Load: func() (*certs.Credentials, error) {
 			c, err := certs.Load(dir, node)
 			return c, setting.Wrap(err, "--cluster-certs must name the folder that 'queued cluster init' made for this node", "cluster.certs")
 		}, Now: now,
-		Changed: func(read *certs.Credentials, err error) {
+		Changed: func(c *certs.Credentials, err error) {
 			if err != nil {
 				log.Error("the cluster's certificates changed and cannot be used: those that were read before stay in use", "error", err)
 				return
 			}
-			log.Info("read the cluster's certificates again", "folder", dir, "valid_until", read.Certificate.Leaf.NotAfter)
-			c.validity.Look(read.Certificate.Leaf)
+			log.Info("read the cluster's certificates again", "folder", dir, "valid_until", c.Certificate.Leaf.NotAfter)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	c := &certificates{
+		Value:    files,
+		validity: validity.New(log, "the certificate that this node shows to the other nodes", "they refuse new connections", now),
+	}
 	c.look()
 	return c, nil
 }
 
-// look notices a certificate that was replaced or is not valid any more, also while no node connects.
+// look logs the state of the certificate in use if it is not valid.
 func (c *certificates) look() { c.validity.Look(c.Get().Certificate.Leaf) }
 
 // LookAtCertificates logs what is wrong with the certificate that this node shows to the other nodes, once for each certificate. The caller

@@ -16,8 +16,8 @@ const clockEvery = 500 * time.Millisecond
 // slewedMin is how far the wall clock must differ from the engine's for the shards' sleeps to be worth correcting.
 const slewedMin = time.Millisecond
 
-// watchClock slews the clock also between its readings, notifies the shards while the clock is slewed, keeps the gRPC health up to
-// date, and looks at the certificates, until ctx ends.
+// watchClock slews the clock also between its readings, notifies the shards while the clock is slewed, and keeps the gRPC health up to
+// date, until ctx ends.
 func (n *Node) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -27,22 +27,11 @@ func (n *Node) watchClock(ctx context.Context) {
 			n.shards.ClockMoved()
 		}
 		n.showHealth()
-		n.lookAtCertificates()
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-	}
-}
-
-// lookAtCertificates logs certificates that are not valid.
-func (n *Node) lookAtCertificates() {
-	if n.tls != nil {
-		n.tls.look()
-	}
-	if n.cluster != nil {
-		n.cluster.LookAtCertificates()
 	}
 }
 

@@ -85,7 +85,7 @@ type Node struct {
 	flight     flight
 	cpuProfile cpuProfile
 	clock      *clock.Clock
-	stopClock  context.CancelFunc // ends watchClock
+	stopClock  context.CancelFunc // ends watchClock and watchCertificates
 	shares     memory.Shares
 	files      fileShares
 	bounds     *call.Bounds
@@ -286,6 +286,7 @@ func (n *Node) serve() {
 	n.stopClock = cancel
 	n.showHealth()
 	n.serving.Go(func() { n.watchClock(ctx) })
+	n.serving.Go(func() { n.watchCertificates(ctx) })
 	n.spaceChanged(n.space.State())
 }
 

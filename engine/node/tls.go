@@ -46,7 +46,6 @@ type certificates struct {
 
 // loadCertificates reads the files of t, which names some.
 func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certificates, error) {
-	watch := validity.New(log, "the certificate of the listeners", "clients refuse it", now)
 	files, err := reload.Open(reload.Options[*tls.Config]{
 		Names: []string{t.CertFile, t.KeyFile, t.ClientCAFile}, Load: t.load, Now: now,
 		Changed: func(c *tls.Config, err error) {
@@ -55,13 +54,12 @@ func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certifica
 				return
 			}
 			log.Info("read the TLS files again", "certificate", t.CertFile, "valid_until", c.Certificates[0].Leaf.NotAfter)
-			watch.Look(c.Certificates[0].Leaf)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	c := &certificates{files: files, validity: watch}
+	c := &certificates{files: files, validity: validity.New(log, "the certificate of the listeners", "clients refuse it", now)}
 	c.look()
 	return c, nil
 }
@@ -69,7 +67,7 @@ func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certifica
 // leaf returns the certificate in use.
 func (c *certificates) leaf() *x509.Certificate { return c.files.Get().Certificates[0].Leaf }
 
-// look notices a certificate that was replaced or is not valid any more, also while no client connects.
+// look logs the state of the certificate in use if it is not valid.
 func (c *certificates) look() { c.validity.Look(c.leaf()) }
 
 // listener wraps a listener so that what it accepts is encrypted.
