@@ -14,6 +14,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // tokenStore keeps access records, or fails to.
@@ -115,9 +116,16 @@ func TestAnAdminTokenThatIsStoredLateIsKept(t *testing.T) {
 // A start forgets the secret of a token that an earlier process did not store.
 func TestAStartForgetsASecretWithoutAToken(t *testing.T) {
 	dir := t.TempDir()
+	first, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true})
+	require.NoError(t, err)
+	require.NoError(t, first.Shutdown(t.Context()))
+	secret, err := os.ReadFile(first.TokenFile())
+	require.NoError(t, err)
 	next := filepath.Join(dir, adminTokenFile+nextSuffix)
-	require.NoError(t, os.WriteFile(next, []byte("nobody's\n"), 0o600))
+	require.NoError(t, os.WriteFile(next, []byte("of no token\n"), 0o600))
 	n := openFor(t, func(c *Config) { c.DataDir, c.Auth = dir, true })
 	assert.NoFileExists(t, next)
-	assert.FileExists(t, n.TokenFile())
+	kept, err := os.ReadFile(n.TokenFile())
+	require.NoError(t, err)
+	assert.Equal(t, secret, kept)
 }
