@@ -102,7 +102,10 @@ func (h *hosts) check(r *http.Request) error {
 // accepts reports whether a Host header may have a name. It accepts every IP address, because DNS rebinding needs a name, and a request may
 // come through a port that another host forwards.
 func (h *hosts) accepts(name string) bool {
-	if _, err := netip.ParseAddr(name); err == nil || h.every || name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if h.every || name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
 	return slices.Contains(h.own, name) || slices.Contains(h.allowed, name) || h.tls != nil && h.tls.named(name)
