@@ -65,8 +65,8 @@ type AdminServiceClient interface {
 	// ConfigureQueue sets the queue's policy as a whole, and makes the queue if need be. Tasks that are already
 	// enqueued keep what they were enqueued with.
 	ConfigureQueue(ctx context.Context, in *ConfigureQueueRequest, opts ...grpc.CallOption) (*ConfigureQueueResponse, error)
-	// PauseQueue stops the queue from handing tasks out. Enqueueing and settling go on. The call fails with NOT_FOUND if the queue does not
-	// exist, since the name is probably misspelt; ConfigureQueue creates a queue.
+	// PauseQueue stops the queue from handing tasks out. It still accepts new tasks and settlements. The call fails with NOT_FOUND if the queue
+	// does not exist, since the name is probably misspelt; ConfigureQueue creates a queue.
 	PauseQueue(ctx context.Context, in *PauseQueueRequest, opts ...grpc.CallOption) (*PauseQueueResponse, error)
 	// ResumeQueue ends a pause.
 	ResumeQueue(ctx context.Context, in *ResumeQueueRequest, opts ...grpc.CallOption) (*ResumeQueueResponse, error)
@@ -407,8 +407,8 @@ type AdminServiceServer interface {
 	// ConfigureQueue sets the queue's policy as a whole, and makes the queue if need be. Tasks that are already
 	// enqueued keep what they were enqueued with.
 	ConfigureQueue(context.Context, *ConfigureQueueRequest) (*ConfigureQueueResponse, error)
-	// PauseQueue stops the queue from handing tasks out. Enqueueing and settling go on. The call fails with NOT_FOUND if the queue does not
-	// exist, since the name is probably misspelt; ConfigureQueue creates a queue.
+	// PauseQueue stops the queue from handing tasks out. It still accepts new tasks and settlements. The call fails with NOT_FOUND if the queue
+	// does not exist, since the name is probably misspelt; ConfigureQueue creates a queue.
 	PauseQueue(context.Context, *PauseQueueRequest) (*PauseQueueResponse, error)
 	// ResumeQueue ends a pause.
 	ResumeQueue(context.Context, *ResumeQueueRequest) (*ResumeQueueResponse, error)

@@ -21,7 +21,7 @@ func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connect(address, &defaultTiming, options)
+	conn, err := connect(address, &defaultTiming, options, &handshakes{})
 	if err != nil {
 		return nil, err
 	}

@@ -389,8 +389,7 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call. The outcome of a call that was sent is unknown, unless err says that nothing was done. A call that was not
-// sent ends with an error that says that nothing was done.
+// fail ends every call. The error of an unsent call is undone. A sent call has an unknown outcome, unless err is undone too.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()

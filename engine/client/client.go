@@ -14,7 +14,7 @@
 // its way go out together in the next frame. Client.API has the unary calls, and a UnaryWorker works with them; DialAdmin connects to the
 // admin listener.
 //
-// A session reconnects for as long as it is open, to one server as to a cluster. In a cluster it keeps a stream to each node that leads a
+// An open session reconnects after every failure, also to a single server. In a cluster it keeps a stream to each node that leads a
 // shard, and unary calls go to any node. After a broken connection, and after a refusal because a server stops or another node leads, the
 // client sends a call again if nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. The comments
 // of Producer and Worker list the calls that can be repeated.
@@ -160,13 +160,13 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// connect returns a connection to one address.
-func connect(address string, r *timing, options []grpc.DialOption) (*grpc.ClientConn, error) {
+// connect returns a connection to one address, whose TLS handshakes are recorded in h.
+func connect(address string, r *timing, options []grpc.DialOption, h *handshakes) (*grpc.ClientConn, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {
 		target = "passthrough:///" + address
 	}
-	options, guarded := tokenOptions(address, options)
+	options, guarded := grpcOptions(address, options, h)
 	conn, err := grpc.NewClient(target, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(plainCredentials(options)),
 		grpc.WithInitialWindowSize(streamWindowBytes),

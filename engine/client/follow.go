@@ -24,7 +24,7 @@ type linked interface {
 }
 
 // follower keeps the links of a session: one to each node that leads, or one to a server that is in no cluster. One goroutine, the keeper,
-// changes them: it opens a link again for as long as the session is open.
+// changes them. It reopens broken links until the session ends.
 type follower[L linked] struct {
 	client *Client
 	ctx    context.Context // the session's
@@ -57,6 +57,7 @@ type follower[L linked] struct {
 	leaving   []L
 	opening   []leader
 	opened    chan opened[L]
+	began     bool // there was a link
 	pace      pace
 	stale     bool // ask for the routes again
 	lastErrAt time.Time
@@ -82,7 +83,8 @@ func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 	return f
 }
 
-// start opens the first links. It returns an error if none opened within the retry time, and at least one try failed.
+// start opens the first links. It returns an error if the session ended, or if no link opened within the retry time and at least one try
+// failed.
 func (f *follower[L]) start() error {
 	go f.keep()
 	first := time.NewTimer(f.client.retryMax)
@@ -309,7 +311,7 @@ func (f *follower[L]) maintain() (time.Duration, error) {
 	if wait := time.Until(f.notBefore); wait > 0 {
 		return wait, nil
 	}
-	return f.maintainLinks(links), nil
+	return f.maintainLinks(links)
 }
 
 func hasEnded[L linked](l L) bool {
@@ -321,8 +323,8 @@ func hasEnded[L linked](l L) bool {
 	}
 }
 
-// maintainLinks opens the missing links and retires those to nodes that lead nothing.
-func (f *follower[L]) maintainLinks(links []L) time.Duration {
+// maintainLinks opens the missing links and retires those to nodes that lead nothing. It returns what maintain does.
+func (f *follower[L]) maintainLinks(links []L) (time.Duration, error) {
 	t, _ := f.client.routing.current()
 	if f.stale || t == nil || !t.complete() {
 		asked, err := f.client.routing.ask(f.ctx)
@@ -331,7 +333,10 @@ func (f *follower[L]) maintainLinks(links []L) time.Duration {
 		}
 		if err != nil {
 			f.noteError(err)
-			return max(time.Millisecond, time.Until(f.notBefore))
+			if isHandshakeRefused(err) && !f.began { // later, a server that had a good certificate may get one again
+				return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
+			}
+			return max(time.Millisecond, time.Until(f.notBefore)), nil
 		}
 		t, f.stale = asked, false
 	}
@@ -353,11 +358,11 @@ func (f *follower[L]) maintainLinks(links []L) time.Duration {
 	switch {
 	case !t.complete():
 		f.noteError(errors.New("not every shard has a leader"))
-		return max(time.Millisecond, time.Until(f.notBefore))
+		return max(time.Millisecond, time.Until(f.notBefore)), nil
 	case again:
-		return f.client.timing.balanceEvery
+		return f.client.timing.balanceEvery, nil
 	}
-	return time.Hour // an event comes before, or nothing needs to be done
+	return time.Hour, nil // an event comes before, or nothing needs to be done
 }
 
 // missing returns the nodes that lead and have no link, neither open nor opening.
@@ -399,6 +404,7 @@ func (f *follower[L]) take(o opened[L]) {
 		f.noteError(o.err)
 		return
 	}
+	f.began = true
 	f.publish(append(slices.Clone(*f.links.Load()), o.link))
 }
 

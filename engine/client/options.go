@@ -15,7 +15,8 @@ import (
 // WithTLS encrypts the connection. The configuration says which servers to trust and, for mTLS, which certificate to
 // show; nil trusts the system's authorities.
 func WithTLS(config *tls.Config) grpc.DialOption {
-	return grpc.WithTransportCredentials(credentials.NewTLS(config))
+	secure := credentials.NewTLS(config)
+	return tlsOption{DialOption: grpc.WithTransportCredentials(secure), credentials: secure}
 }
 
 // WithBusyPoll makes the connection poll for a short time before its thread sleeps, unless WithTLS encrypts it. It is for a process

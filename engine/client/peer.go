@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -12,12 +13,31 @@ import (
 
 // peer is an address and the connection to it.
 type peer struct {
-	address string
-	conn    *grpc.ClientConn
-	api     queuepb.QueueServiceClient
-	seed    bool
-	alone   []*peer      // the peer itself
-	inUse   atomic.Int32 // by links and calls
+	address    string
+	conn       *grpc.ClientConn
+	handshakes handshakes
+	api        queuepb.QueueServiceClient
+	seed       bool
+	alone      []*peer      // the peer itself
+	inUse      atomic.Int32 // by links and calls
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (p *peer) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+	err := p.conn.Invoke(ctx, method, in, out, options...)
+	if err != nil {
+		return p.handshakes.explain(err)
+	}
+	return nil
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (p *peer) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := p.conn.NewStream(ctx, d, method, options...)
+	if err != nil {
+		return nil, p.handshakes.explain(err)
+	}
+	return s, nil
 }
 
 // peer returns the peer of an address, and adds it to the known peers.
@@ -33,12 +53,12 @@ func (c *Client) peer(address string) (*peer, error) {
 	if len(c.peers) >= peersMax {
 		return nil, fmt.Errorf("dial %s: there are connections to %d addresses already", address, peersMax)
 	}
-	conn, err := connect(address, &c.timing, c.options)
-	if err != nil {
+	p := &peer{address: address, seed: slices.Contains(c.seeds, address)}
+	var err error
+	if p.conn, err = connect(address, &c.timing, c.options, &p.handshakes); err != nil {
 		return nil, err
 	}
-	p := &peer{address: address, conn: conn, api: queuepb.NewQueueServiceClient(conn), seed: slices.Contains(c.seeds, address)}
-	p.alone = []*peer{p}
+	p.api, p.alone = queuepb.NewQueueServiceClient(p), []*peer{p}
 	c.peers = append(c.peers, p)
 	return p, nil
 }

@@ -255,7 +255,7 @@ func TestASessionWithoutAServerFails(t *testing.T) {
 	}
 }
 
-// A client that tries each call once opens a session with a server that is there.
+// Without retries, a session with a running server opens.
 func TestASessionOpensWithoutRetries(t *testing.T) {
 	ctx := bounded(t)
 	g := newGated()
@@ -267,7 +267,7 @@ func TestASessionOpensWithoutRetries(t *testing.T) {
 	require.NoError(t, p.Close(ctx))
 }
 
-// A session that is left open ends with its client, and its calls do not wait for a server.
+// Closing the client ends its open sessions. Their calls do not wait for a server.
 func TestASessionEndsWithItsClient(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)

@@ -27,9 +27,11 @@ type restarted struct {
 	node   *node.Node
 }
 
-func newRestarted(t *testing.T) *restarted {
+func newRestarted(t *testing.T) *restarted { return startRestarted(t, node.TLS{}) }
+
+func startRestarted(t *testing.T, files node.TLS) *restarted {
 	t.Helper()
-	r := &restarted{T: t, config: node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None}}
+	r := &restarted{T: t, config: node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None, TLS: files}}
 	r.start()
 	r.config.Listen = r.node.Addresses()
 	t.Cleanup(func() { r.stop(false) })
@@ -60,7 +62,7 @@ func (r *restarted) stop(cut bool) {
 	require.NoError(r, r.node.Shutdown(ctx))
 }
 
-// restartLoad is producers and workers that go on while the server restarts. Each payload is enqueued once.
+// restartLoad runs producers and workers across restarts of the server. Each payload is enqueued once.
 type restartLoad struct {
 	*testing.T
 
@@ -159,14 +161,14 @@ func (l *restartLoad) advance(by int64) {
 		select {
 		case <-l.progress:
 		case <-l.ctx.Done():
-			require.FailNow(l, "the sessions do not go on", "%d enqueued, %d completed", l.enqueued.Load(), l.done.Load())
+			require.FailNow(l, "the sessions make no progress", "%d enqueued, %d completed", l.enqueued.Load(), l.done.Load())
 		}
 	}
 }
 
-// One server restarts twenty times under a producer session and a worker session of a client with its one address and no options. While it
-// stops in order no call fails, with or without keys, since the server says which frames it did not execute. When connections are cut, a
-// task without a key may have an unknown outcome. In either case nothing that was acknowledged is lost, and no payload is stored twice.
+// A server restarts twenty times. The client has its one address and no options, with a producer session and a worker session. An orderly
+// stop fails no call, because the server names the frames that it did not execute. After a cut connection, a task without a key may have
+// an unknown outcome. No acknowledged task is lost, and no payload is stored twice.
 func TestSessionsSurviveRestartsOfOneServer(t *testing.T) {
 	const restarts, callers = 20, 4
 	ctx, giveUp := context.WithCancel(bounded(t))
@@ -220,8 +222,14 @@ func TestSessionsSurviveRestartsOfOneServer(t *testing.T) {
 	}
 }
 
-// The calls of an idle session find the server that restarted meanwhile, and waits go on: also those of unary calls.
+// Idle sessions reconnect to a restarted server. Receive and AwaitResult continue to wait.
 func TestIdleSessionsFindTheRestartedServer(t *testing.T) {
+	for name, cut := range map[string]bool{"after an orderly stop": false, "after a cut": true} {
+		t.Run(name, func(t *testing.T) { findTheRestartedServer(t, cut) })
+	}
+}
+
+func findTheRestartedServer(t *testing.T, cut bool) {
 	ctx := bounded(t)
 	server := newRestarted(t)
 	c := dial(t, server.config.Listen[0])
@@ -242,7 +250,7 @@ func TestIdleSessionsFindTheRestartedServer(t *testing.T) {
 		assert.NoError(t, err)
 		awaited <- out.GetResult()
 	}()
-	server.stop(false)
+	server.stop(cut)
 	called := make(chan error, 1)
 	go func() { // while the server is down
 		_, err := c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
@@ -251,7 +259,7 @@ func TestIdleSessionsFindTheRestartedServer(t *testing.T) {
 	server.start()
 	require.NoError(t, <-called)
 	require.NoError(t, w.Complete(ctx, <-received))
-	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
+	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Key: "k"})
 	require.NoError(t, err)
 	require.NoError(t, w.Complete(ctx, receive(ctx, t, w)))
 
@@ -267,7 +275,7 @@ func TestIdleSessionsFindTheRestartedServer(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// A call that waits for a server ends with its context or after the time of WithRetryMax, and nothing was done. The session goes on.
+// Without a server, a call fails with ErrUnavailable once its context or the time of WithRetryMax ends. The session survives.
 func TestCallsWithoutAServerEndInTime(t *testing.T) {
 	ctx := bounded(t)
 	server := newRestarted(t)
@@ -284,7 +292,7 @@ func TestCallsWithoutAServerEndInTime(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	_, err = dial(t, server.config.Listen[0]).API().Enqueue(short, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
-	require.ErrorIs(t, err, client.ErrUnavailable, "without the option it would go on for longer")
+	require.ErrorIs(t, err, client.ErrUnavailable, "the default of WithRetryMax is longer")
 	_, err = w.Receive(ctx)
 	require.ErrorIs(t, err, client.ErrUnavailable)
 	server.start()

@@ -22,7 +22,7 @@ func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.
 }
 
 // AwaitResult waits until a task is done or dead, or ctx ends. The answer's state says which; a done task has its
-// result while the server keeps it. The wait goes on through a restart or a failover, for the time of WithRetryMax without an answer.
+// result while the server keeps it. The wait continues after a restart or a failover, unless no server answers for the time of WithRetryMax.
 // The error is ErrNotFound if the server does not know the task, or not any more, and for a done task whose result is not kept. tenant
 // is "" for the token's.
 func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.AwaitResultResponse, error) {

@@ -37,8 +37,8 @@ func TestAnEnqueueWithoutAnIDIsNotAcknowledged(t *testing.T) {
 	assert.ErrorIs(t, e.errs[1], ErrUnknownOutcome)
 }
 
-// The error of a task that was never sent says so, even if the last try was of another task, and that one's outcome is unknown. An error
-// for the whole batch would be wrong for one of the two.
+// An unsent task fails with ErrUnavailable, even if the last try was of another task whose outcome is unknown. No single error is
+// correct for both.
 func TestOutcomesOfABatchAreNotMixed(t *testing.T) {
 	r := newRetries(2)
 	for _, place := range r.trying() {

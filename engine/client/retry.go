@@ -16,8 +16,9 @@ import (
 // retryMaxDefault is how long a call is tried again unless WithRetryMax says otherwise.
 const retryMaxDefault = 30 * time.Second
 
-// WithRetryMax sets for how long a call that was not done is tried again, and for how long a call waits for a server or a leader. The
-// default is 30 s; with 0 a call is tried once. A session reconnects for as long as it is open, whatever the limit.
+// WithRetryMax bounds the retries of a call that was not executed, and the wait of a call for a server or a leader. The default is 30 s; 0
+// disables retries. It does not bound how long an open session reconnects. A call does not wait if the TLS handshake with every address was
+// refused: the server's certificate does not verify, or the server does not accept the client's.
 func WithRetryMax(max time.Duration) grpc.DialOption { return retryOption{max: max} }
 
 // WithIdempotency lets producer sessions give each task without a key one of their own, so that a task whose outcome
@@ -33,7 +34,7 @@ type retryOption struct {
 
 type keysOption struct{ grpc.EmptyDialOption }
 
-// undoneError says that nothing was done: the call or item may be sent again. It is ErrUnavailable.
+// undoneError is an ErrUnavailable: no server executed the call or item, which may be sent again.
 type undoneError struct{ cause error }
 
 func (e *undoneError) Error() string        { return e.cause.Error() }

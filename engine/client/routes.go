@@ -207,7 +207,7 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 				}
 			case isFinal(r.err):
 				refused = r.err
-			default:
+			case last == nil || isHandshakeRefused(last): // says less than that another node is down
 				last = r.err
 			}
 		case <-grace:

@@ -114,8 +114,8 @@ func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption,
 	return out, nil
 }
 
-// tokenOptions replaces this package's options by gRPC's, and reports whether there is a token that must not be sent unencrypted.
-func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOption, guarded bool) {
+// grpcOptions replaces this package's options by gRPC's, and reports whether there is a token that must not be sent unencrypted.
+func grpcOptions(address string, options []grpc.DialOption, h *handshakes) (out []grpc.DialOption, guarded bool) {
 	plaintext := OnThisHost(address)
 	for _, o := range options {
 		if _, ok := o.(plaintextOption); ok {
@@ -124,9 +124,12 @@ func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOpt
 	}
 	out = make([]grpc.DialOption, len(options))
 	for i, o := range options {
-		if t, ok := o.(secretOption); ok {
+		switch t := o.(type) {
+		case secretOption:
 			guarded = !plaintext
 			o = grpc.WithPerRPCCredentials(bearer{metadata: map[string]string{"authorization": "Bearer " + t.secret}, plaintext: plaintext})
+		case tlsOption:
+			o = t.recording(h)
 		}
 		out[i] = o
 	}

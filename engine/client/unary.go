@@ -47,7 +47,7 @@ var reaches = sync.Pool{New: func() any { return &reach{} }}
 func (p *peer) invoke(ctx context.Context, method string, in, out any, options []grpc.CallOption) (sent bool, err error) {
 	r, _ := reaches.Get().(*reach)
 	r.options = append(append(r.options, options...), grpc.Peer(&r.to))
-	err = p.conn.Invoke(ctx, method, in, out, r.options...)
+	err = p.Invoke(ctx, method, in, out, r.options...)
 	sent = r.to.Addr != nil
 	clear(r.options)
 	*r = reach{options: r.options[:0]}
@@ -58,7 +58,7 @@ func (p *peer) invoke(ctx context.Context, method string, in, out any, options [
 // NewStream implements grpc.ClientConnInterface.
 func (c *unary) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, options ...grpc.CallOption) (s grpc.ClientStream, err error) {
 	err = c.client.try(ctx, c.most, func(p *peer) (bool, error) {
-		s, err = p.conn.NewStream(ctx, d, method, options...)
+		s, err = p.NewStream(ctx, d, method, options...)
 		if err != nil {
 			err = undone(err) // nothing was sent
 		}
@@ -79,7 +79,8 @@ func repeatable(method string, in any) bool {
 }
 
 // try makes a call at one node after the other, until one executes or refuses it, or time is over. It goes through all nodes at least
-// once, unless ctx ends. The error is undone only if no try may have taken effect.
+// once, unless ctx ends, and only once if the TLS handshakes with all of them were refused. The error is undone only if no try may have
+// taken effect.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
 	var deadline time.Time // counted from the first failure: a call may wait long before that
 	pace := pace{of: &c.timing}
@@ -98,6 +99,7 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 			}
 			return failed()
 		}
+		hopeless := true
 		for _, p := range peers {
 			p.inUse.Add(1)
 			again, err := call(p)
@@ -112,6 +114,7 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 			if !isUndone(err) {
 				doubtful = last
 			}
+			hopeless = hopeless && isHandshakeRefused(err)
 			if deadline.IsZero() {
 				deadline = time.Now().Add(most)
 			}
@@ -120,7 +123,7 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 			}
 		}
 		wait := pace.next()
-		if time.Until(deadline) < wait || sleep(ctx, wait, nil) != nil {
+		if hopeless || time.Until(deadline) < wait || sleep(ctx, wait, nil) != nil {
 			return failed()
 		}
 	}

@@ -158,8 +158,8 @@ func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
 	return overfull != nil || w.config.Slots < len(all)
 }
 
-// Receive waits for a leased task, through restarts of the server. It returns ErrUnavailable each time that there was no connection for the
-// time of WithRetryMax, ErrClosed after Close, and the reason if the server refused the session or the session's context ended.
+// Receive waits for a leased task, also during restarts of the server. It returns ErrUnavailable after each period of WithRetryMax
+// without a connection, ErrClosed after Close, and the cause if the server refused the session or the session's context ended.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
 	if w.links.closing() { // a task could not be settled any more
 		return nil, ErrClosed

@@ -82,7 +82,7 @@ func TestTheHostOfAStoppedNode(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(h.config.DataDir, backup.Folder, "late"))
 }
 
-// What a server left that ended during a backup is removed at the next start.
+// A start removes the unfinished backup of an earlier server.
 func TestAnUnfinishedBackupIsRemovedAtTheStart(t *testing.T) {
 	data := t.TempDir()
 	unfinished := filepath.Join(data, backup.Folder, "b.partial", storage.ShardsFolder, "0000")

@@ -114,17 +114,9 @@ func tlsFiles(t *testing.T) TLS {
 
 func openTLS(t *testing.T, config TLS) *Node {
 	t.Helper()
-	n, err := Open(Config{
-		DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0", "unix:" + filepath.Join(t.TempDir(), "s")}, HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0",
-		Durability: storage.None, TLS: config,
+	return openFor(t, func(c *Config) {
+		c.Listen, c.TLS = append(c.Listen, "unix:"+filepath.Join(t.TempDir(), "s")), config
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
-		defer cancel()
-		require.NoError(t, n.Shutdown(ctx))
-	})
-	return n
 }
 
 // enqueue calls the server at an address.
@@ -132,7 +124,7 @@ func enqueueAt(t *testing.T, address string, options ...grpc.DialOption) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
 	defer cancel()
-	c, err := client.Dial(address, append(options, client.WithRetryMax(0))...) // a refused handshake counts as a server that is not there
+	c, err := client.Dial(address, options...)
 	require.NoError(t, err)
 	_, err = c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 	require.NoError(t, c.Close())
@@ -185,7 +177,7 @@ func TestAllTCPListenersSpeakTLSAndUnixSocketsDoNot(t *testing.T) {
 	require.NoError(t, enqueueAt(t, n.Addresses()[1]), "the socket's mode guards it")
 	assert.EqualValues(t, 7, serial(t, n.Addresses()[0], trusting()))
 
-	require.Error(t, enqueueAt(t, n.Addresses()[0]), "plain text")
+	require.Error(t, enqueueAt(t, n.Addresses()[0], client.WithRetryMax(0)), "plain text looks like a server that is down")
 	require.Error(t, enqueueAt(t, n.Addresses()[0], client.WithTLS(&tls.Config{RootCAs: newAuthority(t).pool()})), "another authority")
 	require.NoError(t, healthAt(t, n.Admin(), trusting()), "gRPC on the admin listener")
 	for _, address := range []string{n.Addresses()[0], n.HTTP(), n.Admin()} {

@@ -26,7 +26,7 @@ func (s *State) remove(ref *LeaseRef, attempts uint32) {
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Removed++
 	if n, until := len(s.keys.live), q.keyedUntilMs(); n > 0 && until > s.nowMs {
-		// No key is kept for longer than the last bucket: a mark needs no bucket after it, which each look-up would read.
+		// The last bucket has the keys that expire last. A bucket behind it would cost each look-up another read.
 		bucket := min(s.keys.at(until), s.keys.live[n-1])
 		s.free(q).bytes -= KeyBytes(removedMarkLen)
 		s.keys.note(bucket)

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outcomes are command lines of a command, without its name, each with the code that it ends with. " | " separates several for one code.
-// Words in capitals stand for what newBench makes.
+// outcomes are arguments of a command by exit code. " | " separates several command lines of one code. newBench replaces words in
+// capitals.
 type outcomes struct {
 	ok, refused, usage string // 0, 1 and 2; never if the command does not end so in this test
 	local              bool   // the command asks no server, so none is out of reach

@@ -125,7 +125,7 @@ func exitOf(code codes.Code) int {
 	}
 }
 
-// exitOfItem returns the exit code of a refused item. The token of a lease that is over never becomes valid again.
+// exitOfItem returns the exit code of a refused item. A stale token never becomes valid again.
 func exitOfItem(code queuepb.ErrorCode) int {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,

@@ -80,7 +80,7 @@ func (v timeValue) String() string {
 	return v.to.Format(time.RFC3339)
 }
 
-// nextTimeValue is a flag that is a moment to come: a time of day is the next one in local time.
+// nextTimeValue is a flag for a future time. A time of day means its next occurrence in local time.
 type nextTimeValue struct{ timeValue }
 
 func (v nextTimeValue) Set(text string) error {
@@ -95,7 +95,7 @@ func (v nextTimeValue) Set(text string) error {
 	return nil
 }
 
-// nextTime returns the first moment after now at which a clock there shows this time of day.
+// nextTime returns the first occurrence of a time of day after now, in now's location.
 func nextTime(now time.Time, hour, minute int) time.Time {
 	for day := now.Day(); ; day++ {
 		if t := time.Date(now.Year(), now.Month(), day, hour, minute, 0, 0, now.Location()); t.After(now) {

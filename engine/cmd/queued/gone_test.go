@@ -45,8 +45,8 @@ func enqueueOne(ctx context.Context, c *client.Client) bool {
 	return err == nil && out.GetResults()[0].GetError() == nil
 }
 
-// TestAServerEndsWhenItsDataIsGone takes the data folder, or a part of it, from a server that runs:
-// it ends, and says what is gone and what to do.
+// TestAServerEndsWhenItsDataIsGone removes or moves the data of a running server. The server ends, and its log names
+// the missing path and the remedy.
 func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 	newest := func(t *testing.T, pattern string) string {
 		t.Helper()
@@ -115,8 +115,8 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 }
 
 // TestANodeWhoseDataIsGoneDoesNotLead removes the data folder of the leader of a cluster under
-// load, and then that of a follower. Each ends, the others go on, and nothing that was acknowledged
-// is lost. Started again, it joins as a node that lost its data does.
+// load, and then the folder of a follower. The node ends, the others continue, and no acknowledged
+// task is lost. After a restart the node rejoins with an empty folder.
 func TestANodeWhoseDataIsGoneDoesNotLead(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "sync")

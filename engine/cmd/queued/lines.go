@@ -49,7 +49,7 @@ type tally struct {
 	refused queuepb.ErrorCode // why the first one was
 }
 
-// refusedLinesError says that the server refused lines, the first one for the reason of the code.
+// refusedLinesError is the error of lines that the server refused. The code is the refusal of the first one.
 type refusedLinesError struct {
 	error
 	code queuepb.ErrorCode

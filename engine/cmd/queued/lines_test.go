@@ -71,7 +71,7 @@ func refusedFor(t *testing.T, d time.Duration) error {
 	return s.Err()
 }
 
-// What a server has no room for, or no leader of the shard, is sent again, and only that.
+// The command resends the lines that the server refused for lack of room or of a leader, and no others.
 func TestLinesWaitForRoom(t *testing.T) {
 	for _, later := range []*queuepb.ItemError{
 		full(1), {Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "no node leads"}, {Code: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, Message: "stopping"},

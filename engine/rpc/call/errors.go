@@ -134,8 +134,8 @@ func Status(err error) error {
 	return s.Err()
 }
 
-// Stopped returns the status that ends a stream of a server that stops and is in no cluster. Its detail says that no frame without an
-// answer was executed, as when a node of a cluster loses the lead: the client may send such a frame again.
+// Stopped returns the status that ends a stream when a server outside a cluster stops. Its detail is that of a node that lost the lead:
+// no unanswered frame was executed, so that the client may resend these frames.
 func Stopped() error {
 	return withDetail(status.New(codes.Unavailable, shard.ErrClosed.Error()), &queuepb.NotLeader{})
 }
