@@ -45,8 +45,8 @@ func (s *Shard) publish() {
 	}
 }
 
-// awaitCommit waits until the turn is durable, or verified, or failed. A turn also fails if its
-// store is gone by then.
+// awaitCommit waits until the turn is durable, or verified, or failed. The loss of the data folder or
+// of a store fails the turn as well.
 func (s *Shard) awaitCommit(t *turn) {
 	partly := false // a part of the turn took effect
 	for _, c := range t.early {
@@ -77,7 +77,7 @@ func (s *Shard) awaitCommit(t *turn) {
 		t.err = notRefused(t.err)
 	}
 	if t.err == nil {
-		t.err = s.opts.Space.StillThere()
+		t.err = s.opts.Space.CheckPresent()
 	}
 }
 

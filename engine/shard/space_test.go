@@ -233,7 +233,8 @@ func TestRefusalsAreOfSingleItems(t *testing.T) {
 	require.False(t, (&query[int]{}).refuse(err), "a read")
 }
 
-// What was committed before the data folder was found to be gone is not acknowledged after that.
+// A command that was committed before the server noticed the loss of its data folder is not
+// acknowledged after that.
 func TestNothingIsAcknowledgedWithoutTheDataFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.Mkdir(dir, 0o700))

@@ -18,14 +18,13 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// endsGone waits until a server has ended because it missed its data, and returns its one line
-// about that.
+// endsGone waits until a server has ended after a loss of data, and returns the line that it logged.
 func (p *process) endsGone() string {
 	p.Helper()
 	select {
 	case <-p.exited:
 	case <-time.After(patience):
-		require.Fail(p, "it goes on", p.log.String())
+		require.Fail(p, "it still runs", p.log.String())
 	}
 	require.Equal(p, exitUsage, p.command.ProcessState.ExitCode(), "a service manager must not start it in an empty folder: %s", p.log)
 	var said []string
@@ -45,8 +44,8 @@ func enqueueOne(ctx context.Context, c *client.Client) bool {
 	return err == nil && out.GetResults()[0].GetError() == nil
 }
 
-// TestAServerEndsWhenItsDataIsGone removes or moves the data of a running server. The server ends, and its log names
-// the missing path and the remedy.
+// TestAServerEndsWhenItsDataIsGone removes the data folder or a part of it under a running server,
+// which ends and logs the loss and the remedy.
 func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 	newest := func(t *testing.T, pattern string) string {
 		t.Helper()
@@ -60,7 +59,7 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 		mounted    bool // the data folder is the root of a file system
 		take       func(t *testing.T, data string)
 		says       string
-		unlinked   bool // the log has no name any more: not one task may be acknowledged
+		unlinked   bool // the log is removed: no task may be acknowledged
 	}{
 		"removed": {durability: "sync", unlinked: true, take: func(t *testing.T, data string) { require.NoError(t, os.RemoveAll(data)) }, says: "removed"},
 		"removed, interval": {
@@ -104,7 +103,7 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 			require.Equal(t, "ok\n", p.get("/readyz"))
 			c.take(t, data)
 			for acked := enqueueOne(ctx, cl); acked; acked = enqueueOne(ctx, cl) {
-				require.False(t, c.unlinked, "it was acknowledged and is nowhere")
+				require.False(t, c.unlinked, "the acknowledged task is lost")
 			}
 			said := p.endsGone()
 			assert.Contains(t, said, data)
@@ -114,9 +113,9 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 	}
 }
 
-// TestANodeWhoseDataIsGoneDoesNotLead removes the data folder of the leader of a cluster under
-// load, and then the folder of a follower. The node ends, the others continue, and no acknowledged
-// task is lost. After a restart the node rejoins with an empty folder.
+// TestANodeWhoseDataIsGoneDoesNotLead removes the data folder of the leader of a cluster under load,
+// and then that of a follower. Each of them ends, the cluster continues, and no acknowledged task is
+// lost. The node rejoins with an empty data folder.
 func TestANodeWhoseDataIsGoneDoesNotLead(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "sync")

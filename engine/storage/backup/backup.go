@@ -23,9 +23,9 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Make makes a backup in a data folder, in backups/NAME, and returns its path. An empty name means
 // the time m.CreatedAtMs. checkpoint writes the checkpoint of a shard into a folder that does not
-// exist. The backup appears under its name only when it is complete, and only if the folder and all
-// files that checkpoint wrote are still there. Make removes what an error leaves; the next backup
-// of the name removes what a crash left, and so does RemoveUnfinished.
+// exist. The backup appears under its name only when it is complete, and only if the folder still
+// has all files that checkpoint wrote. Make removes the folder after an error; RemoveUnfinished and
+// the next backup of the name remove it after a crash.
 //
 // One call at a time may make a backup of a name.
 func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(shard int, dir string) error) (path string, _ Manifest, err error) {
@@ -48,26 +48,25 @@ func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(sh
 			err = errors.Join(err, partial.remove())
 		}
 	}()
-	var files []string // of all shards
 	for shard := range m.Shards {
 		if err := ctx.Err(); err != nil {
 			return "", m, err
 		}
-		if err := partial.stillThere(); err != nil { // checkpoint would make another folder
+		if err := partial.checkPresent(); err != nil { // the checkpoint would create the folder again
 			return "", m, err
 		}
 		to := storage.ShardFolder(partial.path, shard)
 		if err := checkpoint(shard, to); err != nil {
-			return "", m, fmt.Errorf("shard %d: %w", shard, partial.why(err))
+			return "", m, fmt.Errorf("shard %d: %w", shard, partial.cause(err))
 		}
-		if files, err = partial.with(files, shard); err != nil {
-			return "", m, partial.why(err)
+		if err := partial.add(shard); err != nil {
+			return "", m, partial.cause(err)
 		}
 	}
 	if m, err = writeManifest(ctx, partial.path, m); err != nil {
-		return "", m, partial.why(err)
+		return "", m, partial.cause(err)
 	}
-	if err := partial.checkHas(files); err != nil {
+	if err := partial.checkComplete(); err != nil {
 		return "", m, err
 	}
 	if err := errors.Join(partial.finish(path), disk.SyncFolder(data)); err != nil {

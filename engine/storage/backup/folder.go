@@ -17,19 +17,18 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// lockName is a file of a backup that its server holds locked while it makes the backup. It is no
-// part of the backup.
+// lockName names a file that a server locks while it makes a backup. It is not part of the backup.
 const lockName = "LOCK"
 
-// unfinished is the folder of a backup that is being made. It is locked against RemoveUnfinished,
-// and open, so that another folder at its path is noticed.
+// unfinished is the folder of a backup in progress.
 type unfinished struct {
-	path   string // of the folder
-	lock   io.Closer
-	handle *os.File
+	path   string
+	lock   io.Closer // stops RemoveUnfinished
+	handle *os.File  // compared with the folder at the path, which somebody may have replaced
+	files  []string  // what the checkpoints wrote, relative to the path, with slashes
 }
 
-// begin makes the folder of a backup, in place of what an interrupted one left.
+// begin makes the folder of a backup. It first removes what an interrupted backup of the name left.
 func begin(data, path string) (_ *unfinished, err error) {
 	if err := makeFolder(data); err != nil {
 		return nil, err
@@ -58,13 +57,13 @@ func begin(data, path string) (_ *unfinished, err error) {
 	return u, nil
 }
 
-// makeFolder makes the folder of backups in a data folder, unless it is there. It makes no data
-// folder: where that is gone, nothing can be backed up.
+// makeFolder makes the folder of backups in a data folder unless it exists. It fails if the data
+// folder does not exist.
 func makeFolder(data string) error {
 	folder := filepath.Join(data, Folder)
 	err := os.Mkdir(folder, 0o700)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the data folder %s is gone: mount its file system again or move it back", data)
+		return fmt.Errorf("the data folder %s is missing: mount its file system again or move it back", data)
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -81,8 +80,8 @@ func makeFolder(data string) error {
 	return nil
 }
 
-// stillThere returns an error if the path leads to no folder any more, or to another one.
-func (u *unfinished) stillThere() error {
+// checkPresent returns an error if the folder is not at its path any more.
+func (u *unfinished) checkPresent() error {
 	opened, err := u.handle.Stat()
 	if err != nil {
 		return fmt.Errorf("look at the backup's folder: %w", err)
@@ -93,28 +92,28 @@ func (u *unfinished) stillThere() error {
 	return nil
 }
 
-// why returns the cause of an error: that the folder is gone, or else the error.
-func (u *unfinished) why(err error) error { return cmp.Or(u.stillThere(), err) }
+// cause returns the cause of an error: the loss of the folder, or else the error itself.
+func (u *unfinished) cause(err error) error { return cmp.Or(u.checkPresent(), err) }
 
-// with adds the files of a shard to those of the shards before.
-func (u *unfinished) with(files []string, shard int) ([]string, error) {
+// add records the files that the checkpoint of a shard wrote.
+func (u *unfinished) add(shard int) error {
 	names, err := filePaths(storage.ShardFolder(u.path, shard))
 	for _, name := range names {
-		files = append(files, filepath.ToSlash(filepath.Join(storage.ShardFolder("", shard), filepath.FromSlash(name))))
+		u.files = append(u.files, filepath.ToSlash(filepath.Join(storage.ShardFolder("", shard), name)))
 	}
-	return files, err
+	return err
 }
 
-// checkHas returns an error if a file of the backup is missing.
-func (u *unfinished) checkHas(files []string) error {
-	if err := u.stillThere(); err != nil {
+// checkComplete returns an error if a file of a checkpoint is missing.
+func (u *unfinished) checkComplete() error {
+	if err := u.checkPresent(); err != nil {
 		return err
 	}
 	now, err := filePaths(u.path)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
+	for _, f := range u.files {
 		if _, there := slices.BinarySearch(now, f); !there {
 			return fmt.Errorf("%s was removed while the backup was made: make another one", filepath.Join(u.path, filepath.FromSlash(f)))
 		}
@@ -124,7 +123,7 @@ func (u *unfinished) checkHas(files []string) error {
 
 // finish gives the complete backup its name.
 func (u *unfinished) finish(path string) error {
-	if err := u.stillThere(); err != nil {
+	if err := u.checkPresent(); err != nil {
 		return err
 	}
 	if err := os.Rename(u.path, path); err != nil {
@@ -146,12 +145,11 @@ func (u *unfinished) close() (err error) {
 	return err
 }
 
-// remove removes the folder. Its lock is held until it is gone.
+// remove removes the folder, and then releases the lock.
 func (u *unfinished) remove() error { return errors.Join(os.RemoveAll(u.path), u.close()) }
 
-// removeUnfinished removes what an interrupted backup left in a folder. It refuses the folder of a
-// backup that is being made, by this process or another one: several data folders may have one
-// folder of backups.
+// removeUnfinished removes the folder of an interrupted backup. It refuses the folder of a backup in
+// progress, of this process or another one: several data folders may share a folder of backups.
 func removeUnfinished(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -166,9 +164,8 @@ func removeUnfinished(path string) error {
 	return nil
 }
 
-// RemoveUnfinished removes what interrupted backups left in a data folder, and returns the paths of
-// what it removed. It leaves backups that are being made. The error names what could not be
-// removed.
+// RemoveUnfinished removes the folders of interrupted backups in a data folder, and returns their
+// paths. It keeps those of backups in progress. The error names the folders that it could not remove.
 func RemoveUnfinished(data string) (removed []string, err error) {
 	folder := filepath.Join(data, Folder)
 	entries, err := os.ReadDir(folder)

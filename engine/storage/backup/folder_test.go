@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeShard is a checkpoint of a shard that has nothing.
+// writeShard writes two files as the checkpoint of a shard.
 func writeShard(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -22,8 +22,8 @@ func writeShard(dir string) error {
 	return nil
 }
 
-// A backup fails, says why, and leaves nothing under its name, when a part of it or its folder is
-// gone before it is complete.
+// A backup whose folder or file disappears before it is complete fails with the cause, and leaves
+// nothing under its name.
 func TestABackupFailsWithoutItsFolder(t *testing.T) {
 	type places struct{ data, folder, partial string }
 	for name, c := range map[string]struct {
@@ -32,7 +32,7 @@ func TestABackupFailsWithoutItsFolder(t *testing.T) {
 		says   string
 	}{
 		"no data folder": {
-			before: func(t *testing.T, p places) { require.NoError(t, os.RemoveAll(p.data)) }, says: "data folder .* is gone: mount its file system again",
+			before: func(t *testing.T, p places) { require.NoError(t, os.RemoveAll(p.data)) }, says: "data folder .* is missing: mount its file system again",
 		},
 		"a link to nothing": {
 			before: func(t *testing.T, p places) { require.NoError(t, os.Symlink(p.data+"-unmounted", p.folder)) },
@@ -54,8 +54,8 @@ func TestABackupFailsWithoutItsFolder(t *testing.T) {
 			during: func(t *testing.T, p places, shard int, dir string) {
 				if shard == 1 {
 					require.NoError(t, os.Rename(p.folder, p.folder+"2"))
-					for i := range 2 {
-						require.NoError(t, writeShard(filepath.Join(filepath.Dir(dir), []string{"0000", "0001"}[i])))
+					for _, name := range []string{"0000", "0001"} {
+						require.NoError(t, writeShard(filepath.Join(filepath.Dir(dir), name)))
 					}
 				}
 			},
@@ -97,7 +97,8 @@ func TestABackupFailsWithoutItsFolder(t *testing.T) {
 	}
 }
 
-// What an interrupted backup left is removed, and no backup that is being made, and nothing else.
+// RemoveUnfinished removes the folders of interrupted backups, and neither backups in progress nor
+// anything else.
 func TestUnfinishedBackupsAreRemoved(t *testing.T) {
 	data := t.TempDir()
 	removed, err := RemoveUnfinished(data)

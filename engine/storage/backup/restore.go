@@ -150,7 +150,7 @@ func checkApart(backup, data string) error {
 	return nil
 }
 
-// resolve returns the absolute path of a folder without links. The folder need not exist.
+// resolve returns the absolute path of a folder, and follows links. The folder need not exist.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

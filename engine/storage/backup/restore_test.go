@@ -263,7 +263,7 @@ func TestABackupIsRestoredThroughALink(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 140, r.Holding.Tasks)
 
-	// Through a link it is still the backup that nothing is restored into.
+	// A link does not hide that the data folder would be in the backup.
 	for _, data := range []string{filepath.Join(backup, "data"), filepath.Join(link, "data"), link} {
 		_, err = Restore(t.Context(), link, data, nil)
 		require.ErrorContains(t, err, "is in the backup: name one outside of it", data)

@@ -22,14 +22,10 @@ const logsWaitingMax = 8
 // A log that is begun while an earlier one may be incomplete on the disk has a pending name until the earlier one is complete: pending.go
 // says why. deferredSync is safe for concurrent use.
 type deferredSync struct {
-	fs   vfs.FS
-	dir  string
-	fail func(problem string) // ends the process
-	// stillThere returns nil, or ends the process if the store is gone.
-	stillThere func() error
-	wake       chan struct{} // holds one; there is work besides that of the interval
-	stop       chan struct{}
-	done       chan struct{}
+	fs   *failStopFS
+	wake chan struct{} // holds one; there is work besides that of the interval
+	stop chan struct{}
+	done chan struct{}
 
 	settling sync.Mutex // held while logs are renamed, fsynced and closed, in their order; no commit waits for it
 
@@ -43,9 +39,9 @@ type deferredSync struct {
 	marked  uint64     // the last mark
 }
 
-// newDeferredSync starts the fsyncs of the logs in a folder. With an interval of 0 the newest log is fsynced in syncAll only.
+// newDeferredSync starts the fsyncs of the logs in a store's folder. With an interval of 0 the newest log is fsynced in syncAll only.
 func newDeferredSync(fs *failStopFS, interval time.Duration) *deferredSync {
-	d := &deferredSync{fs: fs, dir: fs.dir, fail: fs.failed, stillThere: fs.stillThere, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	d := &deferredSync{fs: fs, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	d.changed.L = &d.mu
 	go d.run(interval)
 	return d
@@ -100,7 +96,7 @@ func (d *deferredSync) settle(newest bool) error {
 		}
 		if err = d.settleLog(f, newest); err != nil {
 			err = fmt.Errorf("fsync of the log: %w", err)
-			d.fail(fmt.Sprintf("%s: %v", f.name, err)) // before a commit sees the error: Pebble panics if it begins a log then
+			d.fs.failed(fmt.Sprintf("%s: %v", f.name, err)) // before a commit sees the error: Pebble panics if it begins a log then
 			d.mu.Lock()
 			d.err = err
 			d.changed.Broadcast()
@@ -147,7 +143,7 @@ func (d *deferredSync) enter(f *walFile) error {
 	if err := d.rename(f); err != nil {
 		return err
 	}
-	if err := SyncDir(d.fs, d.dir); err != nil {
+	if err := SyncDir(d.fs, d.fs.dir); err != nil {
 		return err
 	}
 	f.entered = true
@@ -325,7 +321,7 @@ func (f *walFile) SyncTo(length int64) (fullSync bool, err error) {
 
 func (f *walFile) later() error {
 	f.dirty.Store(true)
-	return errors.Join(f.deferred.failed(), f.deferred.stillThere())
+	return errors.Join(f.deferred.failed(), f.deferred.fs.checkPresent())
 }
 
 // Close passes the log on to be fsynced, in every mode.

@@ -13,9 +13,9 @@
 //	err = files.Close()
 //	err = disk.Seal(vfs.Default, dir)
 //
-// WatchSpace watches the data folder and its free space: Space.Growth and Space.Changes say what
-// the space allows, and Space.Files makes writes wait while the disk is full. MakeFolder,
-// WriteWhole and ReadBounded are for the small files of a data folder.
+// WatchSpace watches the data folder and its free space. Space.Growth and Space.Changes return
+// whether the space allows a command, and Space.Files makes writes wait while the disk is full.
+// MakeFolder, WriteWhole and ReadBounded are for the small files of a data folder.
 //
 // # What a failure does
 //
@@ -23,12 +23,12 @@
 // that the system threw away. So the first failure in a store's folder ends the process: it is logged, and the function given
 // to NewLog is called. A full disk or a used-up quota is no failure at first: the write waits for room.
 //
-// Writes and fsyncs of a file succeed also after the file, or its folder, was removed, moved or
-// unmounted, and what they write is lost with the next start. So the data folder and the files of
-// each store are looked at four times a second, and each fsync of a log looks whether the log still
-// has a name. If something is missing, or the file system is read-only, the process ends with
+// Writes and fsyncs of an open file succeed even after the file or its folder was removed, moved or
+// unmounted, but the next start does not find the data. So Space looks for the data folder and the
+// files of each store four times a second, and each fsync of a log or manifest checks that the file
+// still has a link. If something is missing, or the file system is read-only, the process ends with
 // status 2, after which a service manager must not start it again: it would serve an empty folder.
-// No commit is done any more from then on.
+// No commit succeeds once the loss was noticed.
 //
 // A crash cuts off the end of a log or manifest; damage may look the same, and Pebble then drops acknowledged commits
 // silently. Two files tell both apart:
@@ -50,7 +50,7 @@
 //
 // # Errors
 //
-// *DamagedError names the file that differs from what was written, with the remedy. *GoneError
-// names the folder or file that is not there any more, with the cause and the remedy. *FullError
+// *DamagedError names the file whose content is damaged, with the remedy. *GoneError
+// names the folder or file that is missing, with the cause and the remedy. *FullError
 // refuses a command for lack of space, with the mark and the remedy; it says when to try again.
 package disk

@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -19,11 +18,10 @@ type failStopFS struct {
 	vfs.FS
 	dir    string
 	failed func(problem string)
-	ended  func(problem string) // like failed, if the folder or a file in it is gone
+	gone   func(problem string) // like failed, if the folder or a file in it is missing
 	synced *syncedNote
 	here   *presence
-	lost   atomic.Pointer[error]           // why the store is gone
-	onLoss atomic.Pointer[func(why error)] // called before the process ends; nil before a space watches the store
+	loss   atomic.Pointer[loss] // the store's own until a Space watches the store, then the Space's
 
 	logSyncs atomic.Uint64            // fsyncs of the write-ahead log's files
 	syncs    atomic.Uint64            // fsyncs of all files
@@ -32,8 +30,9 @@ type failStopFS struct {
 }
 
 func newFailStopFS(fs vfs.FS, dir string, log Log) *failStopFS {
-	f := &failStopFS{FS: fs, dir: dir, failed: log.Stop, ended: log.Gone, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
-	f.here = &presence{fs: f}
+	f := &failStopFS{FS: fs, dir: dir, failed: log.Stop, gone: log.Gone, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
+	f.here = &presence{fs: f, logs: map[*failStopFile]struct{}{}}
+	f.loss.Store(&loss{})
 	return f
 }
 
@@ -44,11 +43,11 @@ func (fs *failStopFS) contains(path string) bool { return path == fs.dir || fs.P
 // check returns err. It ends the process if err is about a file of the store: a checkpoint may fail without that.
 func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && fs.contains(name) {
-		problem := fmt.Sprintf("%s %s: %v", what, name, err)
-		if isGone(err) {
-			fs.ended(problem + ": " + goneRemedy(err))
+		if gone := asGone(what, name, err); gone != nil {
+			fs.lose(gone)
 			return err
 		}
+		problem := fmt.Sprintf("%s %s: %v", what, name, err)
 		if vfs.IsNoSpaceError(err) {
 			problem += ": free space on its file system or enlarge it, and start the server again: nothing acknowledged is lost"
 		}
@@ -67,7 +66,7 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	}
 	fs.here.add(name)
 	if file.noted && f.Fd() != vfs.InvalidFd {
-		file.named = !file.links.none(f.Fd()) // some file systems never say how many names a file has
+		file.linked = !unlinked(f.Fd())
 	}
 	if file.noted && file.kind == syncedLog {
 		fs.here.opened(file)
@@ -78,23 +77,21 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 // markerPrefix begins the names of the empty files with which Pebble names the newest manifest.
 const markerPrefix = "marker."
 
-// lose ends the process because the store's folder, or a file in it, is gone.
-func (fs *failStopFS) lose(err error) error {
-	fs.lost.CompareAndSwap(nil, &err)
-	if tell := fs.onLoss.Load(); tell != nil {
-		(*tell)(err)
-	}
-	fs.ended(err.Error())
-	return err
+// lose ends the process because the store's folder, or a file in it, is missing. No commit of a
+// store in the same data folder succeeds after that.
+func (fs *failStopFS) lose(reason *GoneError) {
+	fs.loss.Load().record(reason)
+	fs.gone(reason.Error())
 }
 
-// stillThere returns nil, or ends the process if the store is gone. It is called before a commit is
-// done.
-func (fs *failStopFS) stillThere() error {
-	if err := fs.lost.Load(); err != nil {
-		return fs.lose(*err)
+// checkPresent ends the process if this store, or another one in the data folder, was lost. It is
+// called before a commit succeeds.
+func (fs *failStopFS) checkPresent() error {
+	err := fs.loss.Load().err()
+	if err != nil {
+		fs.gone(err.Error())
 	}
-	return nil
+	return err
 }
 
 // Create syncs the folder before it creates a marker, so that the file that the marker names is on disk first. Pebble syncs the
@@ -168,9 +165,10 @@ type failStopFile struct {
 	kind    syncedKind
 	number  uint64
 	noted   bool         // the file is a log or a manifest of the store
-	named   bool         // the system said of it that it has a name
-	links   linkCount    // Sync's
+	linked  bool         // the file system reports the links of this file: not all do
 	written atomic.Int64 // bytes from the file's beginning, of a file that is only appended to
+
+	identity fileIdentity // of a log in presence.logs
 }
 
 func (f *failStopFile) Write(b []byte) (int, error) {
@@ -205,28 +203,26 @@ func (f *failStopFile) sync(how func() error) error {
 	if f.noted && f.kind == syncedLog {
 		f.fs.logSyncs.Add(1)
 	}
-	if err == nil {
-		err = f.stillThere()
+	if err != nil {
+		return f.fs.check("fsync", f.name, err)
 	}
-	if err == nil && f.noted {
-		return f.fs.check("write", f.fs.synced.path, f.fs.synced.note(f.kind, f.number, written))
-	}
-	if goneErr := (*GoneError)(nil); errors.As(err, &goneErr) {
+	if err := f.checkPresent(); err != nil || !f.noted {
 		return err
 	}
-	return f.fs.check("fsync", f.name, err)
+	return f.fs.check("write", f.fs.synced.path, f.fs.synced.note(f.kind, f.number, written))
 }
 
-// stillThere ends the process if somebody removed the file, or the store is gone: an fsync of a
-// removed file succeeds.
-func (f *failStopFile) stillThere() error {
-	if f.named && f.links.none(f.Fd()) {
-		return f.fs.lose(&GoneError{f.name, "was removed while the server ran, or its folder was", folderRemedy})
+// checkPresent ends the process if the file was removed, although its fsync succeeded, or if the
+// store was lost.
+func (f *failStopFile) checkPresent() error {
+	if f.linked && unlinked(f.Fd()) {
+		gone := &GoneError{f.name, "was removed while the server ran, or its folder was", folderRemedy}
+		f.fs.lose(gone)
+		return gone
 	}
-	return f.fs.stillThere()
+	return f.fs.checkPresent()
 }
 
-// Close closes the file.
 func (f *failStopFile) Close() error {
 	f.fs.here.closed(f)
 	return f.File.Close()

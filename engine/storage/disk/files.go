@@ -54,7 +54,7 @@ func View(fs vfs.FS, dir string, log Log) (*Files, error) {
 }
 
 // Lock locks the store, and gives logs that a stopped process left under pending names their own.
-// From then on Missing knows what the store has.
+// From then on Missing detects the loss of a file.
 func (f *Files) Lock(name string) (io.Closer, error) {
 	lock, err := f.FS.Lock(name)
 	if err != nil || f.readOnly || !f.failStop.contains(name) {
@@ -128,25 +128,6 @@ func (f *Files) Close() error {
 	return errors.Join(err, f.failStop.synced.close(), f.failStop.here.end())
 }
 
-// Missing returns a *GoneError if the store's folder, or a file in it, was removed or replaced by
-// somebody else. One goroutine at a time calls it, between Lock and Close.
-func (f *Files) Missing() error {
-	if f == nil {
-		return nil
-	}
-	return f.failStop.here.look()
-}
-
-// tell sets a function that is called with the reason when the store is found to be gone.
-func (f *Files) tell(onLoss func(why error)) {
-	if f != nil {
-		f.failStop.onLoss.Store(&onLoss)
-	}
-}
-
-// lose has no commit be done from now on.
-func (f *Files) lose(err error) {
-	if f != nil {
-		f.failStop.lost.CompareAndSwap(nil, &err)
-	}
-}
+// Missing returns a *GoneError if another process removed or replaced the store's folder or a file
+// in it. One goroutine at a time calls it, before Close.
+func (f *Files) Missing() error { return f.failStop.here.look() }

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"syscall"
 )
 
-// GoneError says that a folder or file of a running server is not what the server opened any more.
+// GoneError reports that a folder or file of a running server is missing, replaced or read-only.
 type GoneError struct {
 	Path    string
 	Problem string
@@ -24,20 +25,38 @@ const (
 	fileRemedy     = "restore a backup, or have the node of a cluster join again with an empty data folder"
 )
 
-// isGone reports whether an operation on a file failed because the file or its folder is gone or
-// read-only.
-func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.EROFS) }
-
-// passes reports whether an error of a look says nothing about the file: the process lacks
-// something for the moment.
-func passes(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}, func(of error) bool { return errors.Is(err, of) })
+// asGone returns the error of an operation on a file that failed because the file or its folder is
+// missing or read-only. It returns nil if the operation failed for another reason.
+func asGone(operation, path string, err error) *GoneError {
+	remedy := folderRemedy
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		remedy = readOnlyRemedy
+	case !errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	return &GoneError{path, fmt.Sprintf("can't be used any more (%s: %v)", operation, err), remedy}
 }
 
-// goneRemedy returns the remedy for such an operation.
-func goneRemedy(err error) string {
-	if errors.Is(err, syscall.EROFS) {
-		return readOnlyRemedy
+var transientErrors = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
+
+// isTransient reports whether a look failed because the process lacked a resource. Such an error
+// says nothing about the file.
+func isTransient(err error) bool {
+	return slices.ContainsFunc(transientErrors, func(t error) bool { return errors.Is(err, t) })
+}
+
+// loss holds the reason why a data folder or a store in it is lost. All stores of a Space share its
+// loss, so that none of them acknowledges anything after one is lost.
+type loss struct{ reason atomic.Pointer[error] }
+
+// record sets the reason unless there is one.
+func (l *loss) record(reason error) { l.reason.CompareAndSwap(nil, &reason) }
+
+// err returns the reason, or nil if nothing was lost.
+func (l *loss) err() error {
+	if reason := l.reason.Load(); reason != nil {
+		return *reason
 	}
-	return folderRemedy
+	return nil
 }

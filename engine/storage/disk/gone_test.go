@@ -3,12 +3,10 @@ package disk
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,8 +45,7 @@ func (l *lines) containing(text string) (found []string) {
 
 var noMark = Mark{Set: true}
 
-// mount mounts a file system of its own at a folder. The test is skipped where that is not
-// permitted.
+// mount mounts a tmpfs at a folder. It skips the test if mounting is not permitted.
 func mount(t *testing.T, dir string) {
 	t.Helper()
 	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m")
@@ -58,8 +55,8 @@ func mount(t *testing.T, dir string) {
 	require.NoError(t, err)
 }
 
-// A server ends within a second, and says why in one line, when its data folder is not there any
-// more, is another one, or is read-only.
+// A server ends within a second, and logs the cause in one line, if its data folder is removed,
+// replaced or made read-only.
 func TestAServerEndsWithoutItsDataFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		mounted bool
@@ -119,7 +116,7 @@ func TestAServerEndsWithoutItsDataFolder(t *testing.T) {
 	}
 }
 
-// noUsage is a file system whose free space can't be read for some time.
+// noUsage is a file system whose free space can't be read while err is set.
 type noUsage struct {
 	vfs.FS
 	err atomic.Pointer[error]
@@ -175,7 +172,7 @@ func goneOf(t *testing.T, err error) *GoneError {
 	return gone
 }
 
-// Each file of a store is missed when somebody takes it, and so is the folder.
+// Missing detects the removal of each file of a store, and of its folder.
 func TestAStoreMissesEachOfItsFiles(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -215,93 +212,7 @@ func TestAStoreMissesEachOfItsFiles(t *testing.T) {
 	}
 }
 
-// noFiles is a file system whose folders can't be listed for some time, as when the process may
-// open no more files.
-type noFiles struct {
-	vfs.FS
-	none atomic.Bool
-}
-
-func (n *noFiles) List(dir string) ([]string, error) {
-	if n.none.Load() {
-		return nil, &os.PathError{Op: "open", Path: dir, Err: unix.EMFILE}
-	}
-	return n.FS.List(dir)
-}
-
-// A look that fails for want of a file descriptor says nothing. What it did not see, a later one
-// sees.
-func TestALookWithoutFilesIsRepeated(t *testing.T) {
-	t.Chdir(t.TempDir())
-	fs := &noFiles{FS: vfs.Default}
-	s := open(t, fs, Sync, never)
-	s.set(t)
-	require.NoError(t, s.files.Missing())
-	fs.none.Store(true)
-	require.NoError(t, os.Rename("store/LOCK", "taken"))
-	require.NoError(t, s.files.Missing())
-	s.files.failStop.here.changedSeen = time.Now().Add(-2 * folderSettles) // it is long ago
-	require.NoError(t, s.files.Missing())
-	fs.none.Store(false)
-	require.ErrorContains(t, s.files.Missing(), "store/LOCK was removed while the server ran")
-	require.NoError(t, os.Rename("taken", "store/LOCK"))
-	s.close(t)
-}
-
-// A copy in the place of the log that is written is not that log.
-func TestAReplacedLogIsFound(t *testing.T) {
-	s := onDisk(t, Sync)
-	log := newestLog(t, vfs.Default)
-	require.NoError(t, os.Rename(log, "taken"))
-	text, err := os.ReadFile("taken")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(log, text, 0o600))
-	require.ErrorContains(t, s.files.Missing(), log+" was replaced by another file while the server ran")
-	require.NoError(t, os.Rename("taken", log))
-	require.NoError(t, s.files.Missing())
-	s.close(t)
-}
-
-// Whether files come and go by the store itself, or are all there, is told apart while the store
-// works.
-func TestABusyStoreMissesNothing(t *testing.T) {
-	for _, d := range []Durability{Sync, Interval, None} {
-		t.Run(string(d), func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			s := open(t, vfs.Default, d, time.Millisecond)
-			done := make(chan struct{})
-			var looking sync.WaitGroup
-			looks := 0
-			looking.Go(func() {
-				for ; ; looks++ {
-					select {
-					case <-done:
-						return
-					default:
-					}
-					if !assert.NoError(t, s.files.Missing()) {
-						return
-					}
-					runtime.Gosched()
-				}
-			})
-			for range 30 {
-				s.set(t)
-				require.NoError(t, s.db.Flush())
-				if s.n%5 == 0 {
-					require.NoError(t, s.db.Compact(t.Context(), key(0), key(s.n), false))
-					require.NoError(t, s.db.Checkpoint(fmt.Sprintf("copy%d", s.n)))
-				}
-			}
-			close(done)
-			looking.Wait()
-			t.Log(looks, "looks")
-			s.close(t)
-		})
-	}
-}
-
-// A commit whose log was removed is not done, although its fsync succeeds.
+// A commit fails after its log was removed, although the fsync succeeds.
 func TestARemovedLogAcknowledgesNothing(t *testing.T) {
 	s := onDisk(t, Sync)
 	require.NoError(t, os.RemoveAll("store"))
@@ -311,14 +222,13 @@ func TestARemovedLogAcknowledgesNothing(t *testing.T) {
 	_ = s.files.Close()
 }
 
-// Once a look found the folder gone, no commit is done in any mode, however long it takes to end
-// the process.
+// After the loss of a store no commit succeeds in any mode, however long it takes to end the process.
 func TestALostStoreAcknowledgesNothing(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
 			s := onDisk(t, d)
 			gone := &GoneError{"data", "was removed", "restore a backup"}
-			s.files.lose(gone)
+			s.files.failStop.loss.Load().record(gone)
 			require.ErrorIs(t, s.commit(), gone)
 			require.Equal(t, gone.Error(), *s.fatal.Load())
 			_ = s.db.Close()
@@ -327,16 +237,25 @@ func TestALostStoreAcknowledgesNothing(t *testing.T) {
 	}
 }
 
-// A log may be closed while look runs. A closed file of Pebble's file system in memory panics when it is asked.
-func TestALookAsksNoClosedLog(t *testing.T) {
-	fs := &failStopFS{FS: vfs.NewMem(), dir: "data"}
-	require.NoError(t, fs.MkdirAll("data", 0o755))
-	log, err := fs.FS.Create("data/000001.log", vfs.WriteCategoryUnspecified)
+// If an operation fails because the store's folder is missing, no store of the data folder
+// acknowledges anything after that.
+func TestALossIsSharedByAllStores(t *testing.T) {
+	s := onDisk(t, Interval)
+	other, err := Guard(vfs.NewMem(), "other", None, 0, NewLog(nil, func(string) {}))
 	require.NoError(t, err)
-	p := &presence{fs: fs}
-	require.NoError(t, p.begin())
-	p.opened(&failStopFile{File: log, fs: fs, name: "data/000001.log"})
-	require.NoError(t, log.Close())
-	require.NoError(t, p.look())
-	require.NoError(t, p.end())
+	space := &Space{o: SpaceOptions{Fatal: func(string) {}}, users: map[SpaceUser]struct{}{}}
+	space.Join(&user{files: s.files})
+	space.Join(&user{files: other})
+	require.NoError(t, space.CheckPresent())
+
+	require.NoError(t, os.RemoveAll("store"))
+	_, err = s.files.Create("store/000099.sst", vfs.WriteCategoryUnspecified)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	gone := goneOf(t, s.commit())
+	require.Equal(t, "store/000099.sst", gone.Path)
+	require.ErrorIs(t, other.failStop.checkPresent(), gone)
+	require.ErrorIs(t, space.CheckPresent(), gone)
+	_ = s.db.Close()
+	_ = s.files.Close()
+	require.NoError(t, other.Close())
 }

@@ -10,20 +10,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fileIdentity is what a file or folder is, whatever its path.
+// fileIdentity identifies a file or folder independently of its path.
 type fileIdentity struct{ device, inode uint64 }
 
-// heldFolder is an open folder that is compared with what its path leads to. As long as it is open,
-// the system gives its inode to no other folder.
+// heldFolder is an open folder. Comparing it with the folder at its path shows whether that was
+// replaced: the system does not reuse the inode of an open folder.
 type heldFolder struct {
 	fs       vfs.FS
 	path     string
 	identity fileIdentity
-	known    bool // the identity is; a file system in memory has none
+	known    bool // false on a file system without identities, as one in memory
 	close    func() error
 }
 
-// holdFolder opens a folder.
 func holdFolder(fs vfs.FS, path string) (*heldFolder, error) {
 	handle, err := fs.OpenDir(path)
 	if err != nil {
@@ -38,16 +37,15 @@ func holdFolder(fs vfs.FS, path string) (*heldFolder, error) {
 	return f, nil
 }
 
-// look returns what the folder is, or nil if that can't be told for the moment. It returns a
-// *GoneError if the path does not lead to the folder any more, or if the folder
-// can't be written.
+// look returns a *GoneError if the folder is not at its path any more or became read-only. Otherwise
+// it returns the properties of the folder, or nil after a transient error.
 func (f *heldFolder) look() (vfs.FileInfo, error) {
 	gone := func(problem, remedy string) (vfs.FileInfo, error) { return nil, &GoneError{f.path, problem, remedy} }
 	info, err := f.fs.Stat(f.path)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return gone("was removed, renamed or unmounted while the server ran", folderRemedy)
 	}
-	if passes(err) {
+	if isTransient(err) {
 		return nil, nil
 	}
 	if err != nil {

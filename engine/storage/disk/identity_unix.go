@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identityOf returns the identity of a file of the operating system.
+// identityOf returns the identity of a file, or false if the file is not one of the operating system.
 func identityOf(info os.FileInfo) (fileIdentity, bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -19,14 +19,11 @@ func identityOf(info os.FileInfo) (fileIdentity, bool) {
 	return fileIdentity{uint64(s.Dev), uint64(s.Ino)}, true //nolint:unconvert // their types differ between systems
 }
 
-// readOnly reports whether a path of the operating system is on a file system that allows no
-// writes.
+// readOnly reports whether a path of the operating system is on a read-only file system.
 func readOnly(path string) bool { return errors.Is(unix.Access(path, unix.W_OK), unix.EROFS) }
 
-// linkCount is where the number of an open file's names is read to.
-type linkCount struct{ stat syscall.Stat_t }
-
-// none reports whether an open file has no name.
-func (l *linkCount) none(fd uintptr) bool {
-	return syscall.Fstat(int(fd), &l.stat) == nil && l.stat.Nlink == 0
+// unlinked reports whether an open file has no link in any folder.
+func unlinked(fd uintptr) bool {
+	var stat syscall.Stat_t
+	return syscall.Fstat(int(fd), &stat) == nil && stat.Nlink == 0
 }

@@ -44,24 +44,23 @@ func (l Log) Errorf(format string, args ...any) {
 func (l Log) Fatalf(format string, args ...any) { l.Stop(fmt.Sprintf(format, args...)) }
 
 // The exit status of a process whose store failed. After exitGone a service manager must not start
-// the process again: it would find an empty folder, and serve that. queued lists what its statuses
-// mean.
+// the process again: it would serve an empty folder. cmd/queued documents the statuses.
 const (
 	exitFailed = 1
 	exitGone   = 2
 )
 
-// lastLogMost bounds how long a process waits for its last log line to be written.
+// lastLogMost bounds the wait for the last log line: the reader of the log may be blocked.
 const lastLogMost = time.Second
 
-// ending is set when the process ends. All others that find a failure wait for that, so that the
-// first one is the only one that is logged.
+// ending is set when the process begins to end. Only the first failure is logged: goroutines that
+// find another one wait for the end.
 var ending atomic.Bool
 
 // Stop logs the problem and ends the process.
 func (l Log) Stop(problem string) { l.end(problem, exitFailed) }
 
-// Gone logs that the store, or the data folder, is not there any more, and ends the process.
+// Gone logs that the store or the data folder is missing, and ends the process.
 func (l Log) Gone(problem string) { l.end(problem, exitGone) }
 
 func (l Log) end(problem string, status int) {

@@ -11,46 +11,43 @@ import (
 	"time"
 )
 
-// folderSettles is for how long after a change of a folder's time the folder is listed: a later
-// change within the resolution of that time does not show in it.
-const folderSettles = 3 * time.Second
+const (
+	// timeResolution exceeds the resolution of the modification times of file systems. A second
+	// change of a folder within it may leave the time as it is.
+	timeResolution = 3 * time.Second
+	// listEvery is the interval of lists within timeResolution after a change. A list allocates a
+	// string for each file, so it does not follow each look; both together take less than a second.
+	listEvery = 600 * time.Millisecond
+)
 
-// listEvery is how often a folder is listed in that time: a list makes a string of each name.
-const listEvery = 600 * time.Millisecond
-
-// presence is what a store has in its folder, to find out whether somebody else removed a part of
-// it. A name is dropped before its file is removed or renamed, and added after the file was made,
-// so a file whose name is there is missing only if somebody else took it. presence is safe for
-// concurrent use; look is called by one goroutine at a time.
+// presence tracks the files of a store, and detects those that another process removed or replaced.
+// The store drops a name before it removes or renames the file, and adds it after it created the
+// file. So if a tracked file is missing, another process removed it. presence is safe for concurrent
+// use; one goroutine at a time calls look.
 type presence struct {
 	fs *failStopFS
 
 	mu    sync.Mutex
-	names map[string]uint64              // the value tells a file from a later one of the same name; nil before begin
-	added uint64                         // names so far
-	logs  map[*failStopFile]fileIdentity // logs that are open
+	names map[string]uint64          // distinguishes files that had the same name in turn; nil before begin
+	added uint64                     // files so far
+	logs  map[*failStopFile]struct{} // open logs whose identity is known
 
 	folder *heldFolder // set by begin
-	// Used by look alone.
-	changed     time.Time // the folder's time
-	changedSeen time.Time // when that was first seen
-	listed      time.Time // the last list
-	looked      []openLog
+
+	// Only look uses the following.
+	modTime time.Time       // of the folder
+	settled time.Time       // each change after this time changes modTime
+	listed  time.Time       // the last list since modTime changed; zero if there was none
+	looked  []*failStopFile // reused by each look
 }
 
-// openLog is a log that is open, and which file it is.
-type openLog struct {
-	file *failStopFile
-	is   fileIdentity
-}
-
-// lasting reports whether a file stays until the store removes it through its file system. The
-// others are written beside it, or are of use at the next start only.
+// lasting reports whether a file stays until the store removes it through failStopFS. SYNCED, SEAL
+// and temporary files are written past it.
 func lasting(name string) bool {
 	return name != syncedName && !strings.HasPrefix(name, sealName) && !strings.HasSuffix(name, newSuffix)
 }
 
-// begin notes what is in the folder of a locked store, which nobody changes at that time.
+// begin tracks all files of a locked store, whose folder does not change during the call.
 func (p *presence) begin() error {
 	folder, err := holdFolder(p.fs.FS, p.fs.dir)
 	if err != nil {
@@ -69,7 +66,7 @@ func (p *presence) begin() error {
 	return nil
 }
 
-// end gives up the folder. No call of look is under way.
+// end closes the folder. No call of look is under way.
 func (p *presence) end() error {
 	p.mu.Lock()
 	folder := p.folder
@@ -88,7 +85,7 @@ func (p *presence) addLocked(name string) {
 	}
 }
 
-// add notes a file that was made, if it is one of the store.
+// add tracks a file that was created, if it is one of the store.
 func (p *presence) add(path string) {
 	if p.fs.PathDir(path) == p.fs.dir {
 		p.mu.Lock()
@@ -97,7 +94,7 @@ func (p *presence) add(path string) {
 	}
 }
 
-// drop forgets a file that the store is about to remove, rename or replace.
+// drop ends the tracking of a file that the store is about to remove, rename or replace.
 func (p *presence) drop(path string) {
 	if p.fs.PathDir(path) == p.fs.dir {
 		p.mu.Lock()
@@ -106,23 +103,21 @@ func (p *presence) drop(path string) {
 	}
 }
 
-// opened and closed note which logs are open. A log is identified when it is opened: look runs beside its Close, and a closed file
-// must not be asked.
+// opened tracks an open log. It reads the identity of the log at once: look may run while the log is
+// closed, and must not call a closed file.
 func (p *presence) opened(f *failStopFile) {
 	info, err := f.File.Stat()
 	if err != nil {
-		return // lookForNames watches the name
+		return // checkNames still notices the removal of the log
 	}
-	is, known := identityOf(info)
+	identity, known := identityOf(info)
 	if !known {
 		return
 	}
+	f.identity = identity
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.logs == nil {
-		p.logs = map[*failStopFile]fileIdentity{}
-	}
-	p.logs[f] = is
+	p.logs[f] = struct{}{}
 }
 
 func (p *presence) closed(f *failStopFile) {
@@ -131,14 +126,12 @@ func (p *presence) closed(f *failStopFile) {
 	delete(p.logs, f)
 }
 
-// look returns a *GoneError if the folder, or a file in it, is not there any more or was replaced.
+// look returns a *GoneError if another process removed or replaced the folder or a file in it.
 func (p *presence) look() error {
 	p.mu.Lock()
 	folder := p.folder
 	p.looked = p.looked[:0]
-	for f, is := range p.logs {
-		p.looked = append(p.looked, openLog{f, is})
-	}
+	p.looked = slices.AppendSeq(p.looked, maps.Keys(p.logs))
 	p.mu.Unlock()
 	if folder == nil {
 		return nil
@@ -147,66 +140,73 @@ func (p *presence) look() error {
 	if err != nil || info == nil {
 		return err
 	}
-	for _, l := range p.looked {
-		if err := p.lookAtLog(l.file, l.is); err != nil {
+	for _, log := range p.looked {
+		if err := p.checkIdentity(log); err != nil {
 			return err
 		}
 	}
-	if folder.known {
-		switch at := info.ModTime(); {
-		case !at.Equal(p.changed):
-			p.changed, p.changedSeen = at, time.Now()
-		case time.Since(p.changedSeen) > folderSettles || time.Since(p.listed) < listEvery && p.listed.Sub(p.changedSeen) >= 0:
-			return nil
-		}
+	now := time.Now()
+	if at := info.ModTime(); !at.Equal(p.modTime) {
+		p.modTime, p.settled, p.listed = at, now.Add(timeResolution), time.Time{}
 	}
-	p.listed = time.Now()
-	return p.lookForNames()
+	if folder.known && (p.listed.After(p.settled) || now.Sub(p.listed) < listEvery) {
+		return nil
+	}
+	return p.checkNames(now)
 }
 
-// lookAtLog returns an error if another file has the path of an open log. A log that was renamed
-// meanwhile is not at that path.
-func (p *presence) lookAtLog(f *failStopFile, is fileIdentity) error {
+// checkIdentity returns an error if another file has the path of an open log.
+func (p *presence) checkIdentity(f *failStopFile) error {
 	at, err := p.fs.Stat(f.name)
 	if err != nil {
-		return nil //nolint:nilerr // lookForNames finds out
+		return nil //nolint:nilerr // checkNames notices a missing file
 	}
-	other, known := identityOf(at)
+	identity, known := identityOf(at)
+	if !known || identity == f.identity {
+		return nil
+	}
 	p.mu.Lock()
-	_, stillOpen := p.logs[f]
+	_, open := p.logs[f]
 	p.mu.Unlock()
-	if known && other != is && stillOpen {
-		return &GoneError{f.name, "was replaced by another file while the server ran", fileRemedy}
+	if !open {
+		return nil // the store itself may have given the path to another file
 	}
-	return nil
+	return &GoneError{f.name, "was replaced by another file while the server ran", fileRemedy}
 }
 
-// lookForNames returns an error if a file is missing.
-func (p *presence) lookForNames() error {
-	p.mu.Lock()
-	names := maps.Clone(p.names) // from before the list
-	p.mu.Unlock()
+// checkNames lists the folder, and returns an error if a file is missing.
+func (p *presence) checkNames(now time.Time) error {
 	list, err := p.fs.List(p.fs.dir)
-	if passes(err) {
-		p.changed = time.Time{} // the next look lists the folder
-		return nil
+	if isTransient(err) {
+		return nil // the next look lists the folder
 	}
 	if err != nil {
 		return &GoneError{p.fs.dir, fmt.Sprintf("can't be read any more (%v)", err), folderRemedy}
 	}
-	for _, name := range list {
-		delete(names, name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !p.has(name, names[name]) {
-			continue
-		}
+	p.listed = now
+	slices.Sort(list)
+	missing := p.without(list)
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		path := p.fs.PathJoin(p.fs.dir, name)
-		if _, err := p.fs.Stat(path); errors.Is(err, os.ErrNotExist) && p.has(name, names[name]) {
+		if _, err := p.fs.Stat(path); errors.Is(err, os.ErrNotExist) && p.has(name, missing[name]) {
 			return &GoneError{path, "was removed while the server ran", fileRemedy}
 		}
 	}
 	return nil
+}
+
+// without returns the tracked files that a sorted list of names lacks. The store may have created
+// some of them after the list.
+func (p *presence) without(list []string) map[string]uint64 {
+	missing := map[string]uint64{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, added := range p.names {
+		if _, found := slices.BinarySearch(list, name); !found {
+			missing[name] = added
+		}
+	}
+	return missing
 }
 
 // has reports whether the store still has a file.

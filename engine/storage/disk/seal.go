@@ -83,7 +83,7 @@ func describeIn(fs vfs.FS, dir, name string) (line string, err error) {
 	return describe(name, info.Size(), f)
 }
 
-// newSuffix ends the name of a file until it is whole.
+// newSuffix ends the name of a file until its content is complete.
 const newSuffix = ".new"
 
 func writeFile(fs vfs.FS, dir, name, text string) error {

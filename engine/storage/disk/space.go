@@ -66,7 +66,7 @@ type SpaceUser interface {
 	// Reclaim gives back the space of deleted records, as far as that needs at most room bytes at a time, beside those of Unflushed. With a room
 	// of 0 it writes nothing. It ends with ctx.
 	Reclaim(ctx context.Context, room uint64) error
-	// Files returns the files of the store; nil if it has none.
+	// Files returns the files of the store.
 	Files() *Files
 }
 
@@ -85,20 +85,20 @@ type SpaceOptions struct {
 	Log *slog.Logger
 	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It must not block.
 	Changed func(SpaceState)
-	// Fatal is called with the problem when the data folder or a file of a store is gone. In a
+	// Fatal is called with the problem when the data folder or a file of a store is missing. In a
 	// server it must not return; nil means: log the problem and exit with status 2.
 	Fatal func(problem string)
 }
 
 // Space watches the free space of a data folder's file system, and decides what it allows. It ends
-// the process if the data folder, or a file of a store in it, is removed, replaced or made
-// read-only. Its methods are safe for concurrent use. Growth and Changes only read memory. A nil
-// Space allows everything.
+// the process if another one removes or replaces the data folder or a file of a store, or if the
+// file system becomes read-only. Its methods are safe for concurrent use. Growth, Changes and
+// CheckPresent only read memory. A nil Space allows everything.
 type Space struct {
 	o       SpaceOptions
 	ballast ballast
-	folder  *heldFolder           // nil if it can't be watched
-	lost    atomic.Pointer[error] // why the data folder or a store is gone
+	folder  *heldFolder // nil if it can't be watched
+	loss    loss        // of the data folder, or of a store in it
 
 	state   atomic.Uint32
 	usage   atomic.Pointer[SpaceUsage]
@@ -112,7 +112,7 @@ type Space struct {
 	full       int        // writes that found the disk full and wait for room
 	floor      SpaceState // see Floor
 	floorWhy   string
-	unread     string // why the free space could not be read the last time; "" if it was
+	unread     string // the error of the last reading of the free space; "" if there was none
 
 	using sync.RWMutex // read-locked while users are called; locked while a user joins or leaves
 	users map[SpaceUser]struct{}
@@ -147,7 +147,7 @@ func WatchSpace(o SpaceOptions) *Space {
 		o.Log.Warn("the data folder can't be watched: its removal will not be noticed", "error", err)
 	} else {
 		s.folder = folder
-		s.work.Go(s.lookAround)
+		s.work.Go(func() { s.every(lookEvery, s.lookForData) })
 	}
 	known := s.measure()
 	s.ballast.begin(s.o.Log, s.Usage())
@@ -156,7 +156,7 @@ func WatchSpace(o SpaceOptions) *Space {
 	}
 	s.measure()
 	s.work.Go(s.watch)
-	s.work.Go(s.reclaim)
+	s.work.Go(func() { s.every(reclaimEvery, s.reclaim) })
 	return s
 }
 
@@ -274,7 +274,7 @@ func (s *Space) Join(u SpaceUser) {
 	s.using.Lock()
 	defer s.using.Unlock()
 	s.users[u] = struct{}{}
-	u.Files().tell(s.setLost)
+	u.Files().failStop.loss.Store(&s.loss)
 }
 
 // Leave removes a store, and returns once no call of its methods is under way.
@@ -285,6 +285,20 @@ func (s *Space) Leave(u SpaceUser) {
 	s.using.Lock()
 	defer s.using.Unlock()
 	delete(s.users, u)
+}
+
+// every calls a function at an interval until the space is closed.
+func (s *Space) every(interval time.Duration, do func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		do()
+	}
 }
 
 func (s *Space) watch() {
@@ -308,9 +322,8 @@ func (s *Space) watch() {
 	}
 }
 
-// measure reads the free space and updates the state. If the file system does not report its free
-// space, it returns false. If it can't be read for another reason, the state stays: whether the
-// folder is there at all is lookAround's to find out.
+// measure reads the free space and updates the state. It returns false if the file system does not
+// report its free space. After another error the state stays: lookForData notices a missing folder.
 func (s *Space) measure() bool {
 	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
@@ -333,7 +346,7 @@ func (s *Space) measure() bool {
 	return true
 }
 
-// logUnread logs that the free space can't be read, or can again, once for each change.
+// logUnread logs each change between an unreadable and a readable free space once.
 func (s *Space) logUnread(err error) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
@@ -416,22 +429,9 @@ func (s *Space) publishLocked() {
 
 // reclaim makes the stores reclaim space while it is low.
 func (s *Space) reclaim() {
-	tick := time.NewTicker(reclaimEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if s.Own() == SpaceOK {
-			continue
-		}
-		s.reclaimOnce()
+	if s.Own() == SpaceOK {
+		return
 	}
-}
-
-func (s *Space) reclaimOnce() {
 	s.measure() // another program may have filled the disk since the last reading
 	s.using.RLock()
 	users := slices.Collect(maps.Keys(s.users))

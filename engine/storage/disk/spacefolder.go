@@ -2,30 +2,23 @@ package disk
 
 import "time"
 
-// lookEvery is how often a server looks whether its data folder, and the files of its stores, are
-// there.
+// lookEvery is how often a server looks for its data folder and for the files of its stores.
 const lookEvery = 250 * time.Millisecond
 
-// lookAround ends the process once the data folder or a file of a store is gone. What is written
-// from then on would be lost.
-func (s *Space) lookAround() {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := s.look(); err != nil {
-			s.lose(err)
-			return
-		}
+// lookForData ends the process if the data folder or a file of a store is missing, because the next
+// start would not find later writes.
+func (s *Space) lookForData() {
+	if s.loss.err() != nil {
+		return // the process ends
+	}
+	if err := s.missing(); err != nil {
+		s.loss.record(err)
+		s.end(err)
 	}
 }
 
-// look returns a *GoneError if the data folder or a file of a store is gone.
-func (s *Space) look() error {
+// missing returns a *GoneError if the data folder or a file of a store is missing.
+func (s *Space) missing() error {
 	if _, err := s.folder.look(); err != nil {
 		return err
 	}
@@ -39,31 +32,17 @@ func (s *Space) look() error {
 	return nil
 }
 
-// StillThere returns nil, or ends the process if the data folder or a store was found to be gone.
-// It is called before anything is acknowledged, also what was committed before.
-func (s *Space) StillThere() error {
+// CheckPresent ends the process if the data folder or a store was lost. It is called before
+// anything is acknowledged, because the loss may follow the commit.
+func (s *Space) CheckPresent() error {
 	if s == nil {
 		return nil
 	}
-	err := s.lost.Load()
-	if err == nil {
-		return nil
+	err := s.loss.err()
+	if err != nil {
+		s.end(err)
 	}
-	s.end(*err)
-	return *err
+	return err
 }
 
-func (s *Space) setLost(err error) { s.lost.CompareAndSwap(nil, &err) }
-
-// lose ends the process. Whatever that takes, no store says of a commit that it is done.
-func (s *Space) lose(err error) {
-	s.setLost(err)
-	s.using.RLock()
-	for u := range s.users {
-		u.Files().lose(err)
-	}
-	s.using.RUnlock()
-	s.end(err)
-}
-
-func (s *Space) end(err error) { NewLog(s.o.Log, s.o.Fatal).Gone(err.Error()) }
+func (s *Space) end(reason error) { NewLog(s.o.Log, s.o.Fatal).Gone(reason.Error()) }

@@ -24,7 +24,7 @@ func (s *Space) BoundWaits(most time.Duration) {
 }
 
 // Files returns a file system whose writes wait while the disk is full or its quota is used up: a write that finds no space removes the
-// ballast, waits for room, and tries again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
+// ballast, waits for room, and tries again. Nothing is acknowledged during the wait. A failed fsync is not tried again.
 func (s *Space) Files(fs vfs.FS) vfs.FS {
 	if s == nil {
 		return fs

@@ -21,8 +21,8 @@ import (
 // after each fsync and before the commits that wait for the fsync are done. The note itself is not fsynced: after a kill of the
 // process it is the newest one, after a loss of power it may be an earlier one, which is still correct.
 //
-// A loss of power can cut off the writing of a note anywhere. Therefore each file has two slots,
-// which are written in turn: if one is damaged, the note in the other one, which is older, is used.
+// A loss of power can tear the write of a note. So each file has two slots, which are written in
+// turn: if one is damaged, the other one still holds the previous note.
 //
 // Pebble's own FormatWALSyncChunks is not used. Its offsets leave out whole blocks, do not cover the last 32 KiB, and claim an fsync also
 // if Interval or None delays it, so that a log that lost its end would not open any more.
@@ -32,8 +32,8 @@ import (
 //	slot: format:1 file number:8 length:8 checksum:4
 //
 // with integers in little-endian order. An unused slot is zero or beyond the end of the file.
-// Versions before the second slots have the first two slots only: each version reads what the other
-// one wrote. An old version that finds slot 0 damaged refuses the file.
+// Earlier versions know slot 0 only. Each version reads the files of the other one, but an earlier
+// version refuses a file whose slot 0 is damaged.
 const (
 	syncedName   = "SYNCED"
 	syncedFormat = 1
@@ -41,7 +41,7 @@ const (
 	syncedSlots  = 2
 )
 
-// syncedKind is the file that a note is about, and the place of the note among those of a slot
+// syncedKind is the kind of the file that a note is about, and the order of the kinds within a slot
 // number.
 type syncedKind int
 
@@ -74,7 +74,7 @@ type syncedNote struct {
 	mu   sync.Mutex // held while a note is written
 	file vfs.File   // nil until the first note
 	now  [syncedKinds]SyncedFile
-	next [syncedKinds]int // the slot that is written next: never that of the newest note
+	next [syncedKinds]int // the slot to write next: never that of the newest note
 	buf  [syncedBytes]byte
 }
 
@@ -102,7 +102,7 @@ func (n *syncedNote) note(kind syncedKind, number uint64, length int64) error {
 	return nil
 }
 
-// open opens the file, and finds the slots that may be written.
+// open opens the file, and sets the slots to write next.
 func (n *syncedNote) open() error {
 	text, err := readFile(n.fs, n.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -155,7 +155,7 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 	return parseSynced(path, []byte(text), kind)
 }
 
-// parseSynced returns a note of the content of the file at a path.
+// parseSynced returns the newest note of a kind. The path is for errors.
 func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err error) {
 	slots := readSlots(text, kind)
 	if newest, ok := newestSlot(slots); ok {
@@ -168,13 +168,12 @@ func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err e
 	}
 	for _, slot := range slots {
 		if slot.state == slotUnused {
-			return s, nil // no note was written, or a loss of power cut off or removed the first one
+			return s, nil // there was no note yet, or a loss of power tore or removed the first one
 		}
 	}
 	return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
 }
 
-// slotState is what a slot holds.
 type slotState int
 
 const (
@@ -186,7 +185,7 @@ const (
 type syncedSlot struct {
 	state  slotState
 	format byte
-	note   SyncedFile // of a slot that is whole
+	note   SyncedFile // valid if the slot is whole
 }
 
 // readSlots returns the slots of a kind.
@@ -210,7 +209,7 @@ func readSlot(b []byte) (s syncedSlot) {
 	return s
 }
 
-// newestSlot returns the slot of the newest note that is whole.
+// newestSlot returns the slot of the newest whole note.
 func newestSlot(s [syncedSlots]syncedSlot) (newest int, ok bool) {
 	for i := range s {
 		if s[i].state != slotWhole {
@@ -239,10 +238,10 @@ func forgetMissing(fs vfs.FS, dir string) error {
 		if s.length == 0 || slices.Contains(names, kind.fileName(s.number)) {
 			continue
 		}
-		if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
-			return fmt.Errorf("forget how far a missing file was synced: %w", err)
+		if err = fs.Remove(fs.PathJoin(dir, syncedName)); err == nil {
+			err = SyncDir(fs, dir)
 		}
-		if err := SyncDir(fs, dir); err != nil {
+		if err != nil {
 			return fmt.Errorf("forget how far a missing file was synced: %w", err)
 		}
 		return nil
@@ -250,7 +249,6 @@ func forgetMissing(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// fileName returns the name of a file of a kind.
 func (k syncedKind) fileName(number uint64) string {
 	if k == syncedLog {
 		return logName(number)

@@ -13,7 +13,7 @@ import (
 
 const syncedPath = "store/" + syncedName
 
-// put writes a file anew.
+// put replaces the content of a file.
 func put(t require.TestingT, fs vfs.FS, name string, text []byte) {
 	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	require.NoError(t, err)
@@ -23,9 +23,9 @@ func put(t require.TestingT, fs vfs.FS, name string, text []byte) {
 	require.NoError(t, f.Close())
 }
 
-// TestATornNoteLeavesTheOlderOne cuts off the writing of notes at every byte, in both directions:
-// as a single write, and as a sector that has several notes since it was last written. What is read
-// then is an earlier note, which is right, and with a single write the last one or the one before.
+// TestATornNoteLeavesTheOlderOne tears writes of notes at every byte, in both directions: single
+// writes, and writes of a sector with several notes. A read then returns an earlier note: after a
+// single write the last one or the one before.
 func TestATornNoteLeavesTheOlderOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewMem()
@@ -77,10 +77,9 @@ func TestATornNoteLeavesTheOlderOne(t *testing.T) {
 	})
 }
 
-// oldest returns which of the notes may be read at the earliest after a write that changed one
-// image of the file to another. A write of one note leaves that or the one before it. A write of
-// several can damage one and leave another as it was long before: at least one, if both slots were
-// used.
+// oldest returns the oldest note that a read may return after a torn write between two images of the
+// file. A write of one note leaves that note or the one before it. A write of several notes can
+// damage one slot and leave the other one unchanged, but not without any note if both were used.
 func oldest(images [][]byte, from, to int, kind syncedKind) int {
 	switch {
 	case to <= from+1:
@@ -121,8 +120,8 @@ func (f *tornFile) WriteAt(b []byte, at int64) (int, error) {
 	return f.File.WriteAt(b, at)
 }
 
-// TestAStoreOpensAfterATornNote loses power at each byte of each of the first notes of a store, and
-// of the first ones after a restart: the store opens with all that was acknowledged.
+// TestAStoreOpensAfterATornNote loses power at each byte of the first notes of a store, and of the
+// first ones after a restart. The store then opens with all acknowledged commits.
 func TestAStoreOpensAfterATornNote(t *testing.T) {
 	for restart := range 2 {
 		torn := 0
@@ -163,7 +162,7 @@ func TestAStoreOpensAfterATornNote(t *testing.T) {
 	}
 }
 
-// What the older note covers is still checked when the newer one is torn.
+// If the newer note is torn, the older one still detects damage.
 func TestTheOlderNoteOfATornOneIsChecked(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	s := open(t, mem, Sync, 0)
@@ -188,7 +187,7 @@ func TestTheOlderNoteOfATornOneIsChecked(t *testing.T) {
 	}
 }
 
-// Versions before the second slots wrote the first ones only, and read those only.
+// Versions before the second slots write and read only the first ones.
 func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
 	fs := vfs.NewMem()
 	require.NoError(t, fs.MkdirAll("store", 0o700))
@@ -222,9 +221,8 @@ func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
 	require.Equal(t, SyncedFile{}, manifest)
 }
 
-// TestTheNoteOfAMissingManifestIsForgotten loses the entry of a manifest whose note is there.
-// Pebble then makes a manifest of the same number, which may be shorter, and that must not look
-// like damage.
+// TestTheNoteOfAMissingManifestIsForgotten loses a manifest but not its note. Pebble may then create
+// a shorter manifest with the same number, which must not look like damage.
 func TestTheNoteOfAMissingManifestIsForgotten(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	s := open(t, mem, Sync, 0)
