@@ -128,7 +128,9 @@ func (c *conductor) takeProblems(g *result.Generation, side int, end finished) {
 	}
 	if open := end.open; open != nil {
 		var j validity.Judgement
-		j.Add("slip_ms_p99_max", open.SlipMsP99, c.scenario.Validity, "the generator sent one in a hundred tasks of the open phase %s late or more", " ms")
+		j.Add("slip_ms_p99_max", open.SlipMsP99, c.scenario.Validity, " ms", func(shown string) string {
+			return "the generator sent one in a hundred tasks of the open phase " + shown + " late or more"
+		})
 		for _, text := range append(j.Reasons, j.Warnings...) {
 			g.Marks = append(g.Marks, c.sides[side].Name+": "+text)
 		}

@@ -9,8 +9,12 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Pair is what the baseline build and the build under test measured at the same time, or one directly after the other, by the names of the metrics.
-type Pair struct{ Base, Change map[string]float64 }
+// Pair has the metrics of the baseline build and of the build under test, by name.
+type Pair struct {
+	Base, Change map[string]float64
+	// InTurn reports that the builds ran one after the other, as rounds do, and not both in alternating slices.
+	InTurn bool
+}
 
 // Beside is what was measured of the baseline build beside the build under test.
 type Beside struct {
@@ -28,19 +32,40 @@ const (
 	// brokenAlpha bounds the false-alarm rate of one limit. A clean run of the smoke set judges some thirty ratios; a broken limit also needs an
 	// estimate beyond the limit.
 	brokenAlpha = 0.0005
-	// brokenPairs is from how many pairs on a limit is broken while more can be measured: beside a loaded CPU single generations of identical
-	// builds differ by 15 %, and two of them may agree.
+	// brokenPairs is the least number of pairs that break a limit while more can be measured. Beside a loaded CPU single generations of
+	// identical builds differ by 15 %, and two of them may agree by chance.
 	brokenPairs = 6
-	// priorDegrees is what the table of noises is worth: as much as seven pairs of the run itself.
+	// priorDegrees is the weight of the prior noise: that of the variance of seven pairs.
 	priorDegrees = 6
-	// noiseElse is the noise of metrics that the table does not have.
-	noiseElse = 0.05
 )
 
-// noiseOf is the standard deviation of the logarithm of a ratio of identical builds, from pair to pair. The figures are those of the noisier
-// scenarios on a quiet host with two shared CPUs: under a load that others put on the host it is larger, which the pairs themselves tell.
-var noiseOf = map[string]float64{
-	result.CyclesPerS: 0.03, result.ServerCPUUsPerCycle: 0.025, result.ClientCPUUsPerCycle: 0.025, result.CycleLatencyMs + "_p50": 0.2,
+// noises has the standard deviation of the logarithm of a ratio of identical builds, from pair to pair.
+type noises struct {
+	of        map[string]float64 // by metric
+	otherwise float64
+}
+
+var (
+	// noiseOfSlices is that of the noisier scenarios on a quiet host with two shared CPUs. Foreign load makes it larger, which the pairs show.
+	noiseOfSlices = noises{map[string]float64{
+		result.CyclesPerS: 0.03, result.ServerCPUUsPerCycle: 0.025, result.ClientCPUUsPerCycle: 0.025, result.CycleLatencyMs + "_p50": 0.2,
+	}, 0.05}
+	// noiseOfRounds is larger, because the builds of a pair run seconds apart. 18 to 20 pairs of identical builds under five host conditions
+	// showed it: 0.13 of the CPU time in the noisier scenario, and 0.21 of the drain rate, which stands for all other metrics too.
+	noiseOfRounds = noises{map[string]float64{result.ServerCPUUsPerCycle: 0.13, result.ClientCPUUsPerCycle: 0.13}, 0.21}
+)
+
+// prior returns what is known about the noise of a ratio before any pair is measured.
+func (p Pair) prior(metric string) stat.NoisePrior {
+	known := noiseOfSlices
+	if p.InTurn {
+		known = noiseOfRounds
+	}
+	sd, listed := known.of[metric]
+	if !listed {
+		sd = known.otherwise
+	}
+	return stat.NoisePrior{SD: sd, Degrees: priorDegrees}
 }
 
 // PairsOf returns the pairs of a duet: one for each generation that counts.
@@ -66,7 +91,7 @@ func PairsOf(d *result.Duet) (pairs []Pair) {
 func PairsOfRounds(base, change *result.Result) (pairs []Pair) {
 	of, beside := timedRounds(base), timedRounds(change)
 	for i := range min(len(of), len(beside)) {
-		pairs = append(pairs, Pair{Base: of[i].Metrics, Change: beside[i].Metrics})
+		pairs = append(pairs, Pair{Base: of[i].Metrics, Change: beside[i].Metrics, InTurn: true})
 	}
 	return pairs
 }
@@ -82,7 +107,9 @@ type ratioLimit struct {
 func newRatioLimit(l Limit, pairs []Pair) (*ratioLimit, error) {
 	r := &ratioLimit{limit: l}
 	var logs []float64
+	var prior stat.NoisePrior // all pairs are of one kind
 	for i, p := range pairs {
+		prior = p.prior(l.Metric)
 		for side, of := range []map[string]float64{p.Base, p.Change} {
 			v, measured := of[l.Metric]
 			if !measured || !(v > 0) || math.IsInf(v, 0) {
@@ -92,12 +119,8 @@ func newRatioLimit(l Limit, pairs []Pair) (*ratioLimit, error) {
 		}
 		logs = append(logs, math.Log(p.Change[l.Metric]/p.Base[l.Metric]))
 	}
-	sd, known := noiseOf[l.Metric]
-	if !known {
-		sd = noiseElse
-	}
 	var err error
-	r.ratio, err = stat.NoisePrior{SD: sd, Degrees: priorDegrees}.Moderate(logs)
+	r.ratio, err = prior.Moderate(logs)
 	return r, err
 }
 
@@ -128,7 +151,8 @@ func (r *ratioLimit) worse() bool {
 // judgeRatio judges a limit that is a ratio to the baseline build.
 //
 //   - It is kept where a break of it is excluded at the level of 95 %.
-//   - It is broken where the estimate is beyond it, and chance does not explain a loss at all at the level of 99.95 %, from brokenPairs pairs on.
+//   - It is broken where the estimate is beyond it, and chance does not explain a loss at all at the level of 99.95 %. While more pairs can
+//     be measured, this takes at least brokenPairs pairs.
 //   - Otherwise more pairs are needed. After the last one the estimate decides that it is kept; an estimate beyond the limit that chance may
 //     explain is inconclusive.
 func judgeRatio(l Limit, beside *Beside) Finding {

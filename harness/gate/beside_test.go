@@ -133,6 +133,41 @@ func TestRatesOfError(t *testing.T) {
 	}
 }
 
+// roundsWith are rounds of two builds in turn, whose server CPU time per cycle has a ratio and a spread from pair to pair.
+func roundsWith(source *rand.Rand, n int, cost, spread float64) []Pair {
+	base, change := &result.Result{}, &result.Result{}
+	for range n {
+		add := func(r *result.Result, us float64) {
+			r.Rounds = append(r.Rounds, result.Round{Verdict: result.Pass, Cycles: 1, WindowSeconds: 1, Metrics: map[string]float64{result.ServerCPUUsPerCycle: us}})
+		}
+		add(base, 4)
+		add(change, 4*cost*math.Exp(spread*source.NormFloat64()))
+	}
+	return PairsOfRounds(base, change)
+}
+
+// Two pairs of rounds that agree by chance are not certain: rounds of identical builds differ by 13 %.
+func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
+	source := rand.New(rand.NewPCG(47, 1))
+	limit := Limit{Metric: result.ServerCPUUsPerCycle, Kind: Ceiling, Value: 1.5, OfBaseline: true, Because: "noise"}
+	judged := func(pairs []Pair) Finding { return judgeRatio(limit, &Beside{Commit: baseCommit, Pairs: pairs, Last: true}) }
+	f := judged(roundsWith(source, 2, 1.55, 0))
+	assert.True(t, f.Inconclusive, f.Sentence)
+	assert.Contains(t, f.Sentence, "which chance may explain")
+	slow := judged(roundsWith(source, 2, 2, 0))
+	assert.False(t, slow.OK || slow.Inconclusive, slow.Sentence)
+
+	covered := 0
+	const trials = 2000
+	for range trials {
+		if of := judged(roundsWith(source, 2, 1, 0.13)).OfBaseline; of.Low <= 1 && of.High >= 1 {
+			covered++
+		}
+	}
+	// The prior counts as seven pairs with this very spread, so that the intervals are wider than two pairs alone would need.
+	assert.InDelta(t, 0.97, float64(covered)/trials, 0.02, "the intervals of identical builds include 1")
+}
+
 func TestCountersOfFixedWork(t *testing.T) {
 	b, err := baselines(t, besideBaseline)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -34,7 +35,7 @@ func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 		return c
 	}
 	conditions(c, d)
-	j := &duetJudgement{c: c, policy: policy, look: look, tolerated: map[string]bool{}}
+	j := &duetJudgement{c: c, policy: policy, look: look}
 	j.count(d)
 	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
 		return c
@@ -60,8 +61,6 @@ type duetJudgement struct {
 	// generations are those that count.
 	generations []result.Generation
 	suspected   bool // a primary's loss may be above the least
-	// tolerated are the metrics of alarms that did not sound, though a loss is not excluded.
-	tolerated map[string]bool
 }
 
 // fail adds a reason for a verdict.
@@ -136,11 +135,17 @@ func (j *duetJudgement) verdict() {
 		}
 	}
 	for _, d := range c.Metrics {
-		if d.Outcome == result.Unclear && !j.tolerated[d.Metric] && c.Verdict != result.Regressed {
+		if d.Outcome == result.Unclear && !j.tolerates(d) && c.Verdict != result.Regressed {
 			fail(c, result.Inconclusive, d.Metric+" "+d.Because)
 		}
 	}
 	if c.Verdict == result.Pass && j.suspected && j.look < j.policy.Looks {
 		fail(c, result.Inconclusive, fmt.Sprintf("a loss of more than %s is suspected, so that it is too early to pass", percent(j.policy.Least)))
 	}
+}
+
+// tolerates reports whether a duet may pass although a figure is unclear: the figure is an alarm that both sides have.
+func (j *duetJudgement) tolerates(d result.MetricDelta) bool {
+	return d.Loss != nil && len(d.Loss.Generations) > 0 &&
+		slices.ContainsFunc(j.policy.Primaries, func(p Primary) bool { return p.AlarmOnly && p.Metric == d.Metric })
 }

@@ -202,7 +202,6 @@ func (j *duetJudgement) conclude(judged []judgedPrimary) {
 		case p.AlarmOnly:
 			d.Outcome = result.Unclear
 			d.Because += fmt.Sprintf(": the loss may be %s, which a pass does not exclude for this figure; it is not %s for sure", percent(l.High), percent(j.policy.Least))
-			j.tolerated[d.Metric] = true
 		default:
 			d.Outcome = result.Unclear
 			d.Because += fmt.Sprintf(": the loss may be %s, and a pass excludes %s; it is not %s for sure", percent(l.High), render.Percent(p.Margin), percent(j.policy.Least))

@@ -19,6 +19,8 @@ const (
 	// narrow for noise that lasts for many windows. But a figure is called worse only if its lower bound is above the limit, so that noise
 	// around no change at all is called far more seldom.
 	soakAlpha = 0.05
+	// soakDigits is the least number of significant digits of a change or a limit in a sentence.
+	soakDigits = 3
 	// soakValidShare is the least part of the windows without faults that must be valid: otherwise the host was not fit for the soak.
 	soakValidShare = 0.5
 	// soakDecayedShare is the largest part of the windows with faults in which the rate may not come back: a stall of the host after the last
@@ -90,17 +92,21 @@ func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallI
 	center, low, high := change(drift.Center), change(drift.Lower(soakAlpha/float64(of))), change(drift.Upper(1-stat.Level))
 	d.WorsePercent, d.LowPercent, d.HighPercent, d.P = &center, &low, &high, &p
 	if drift.Center == 0 && drift.StdErr == 0 {
-		d.Verdict, d.Sentence = result.Pass, fmt.Sprintf("%s did not change; the limit is %s %%", d.Figure, soakPercent(d.LimitPercent))
+		d.Verdict, d.Sentence = result.Pass, fmt.Sprintf("%s did not change; the limit is %s %%", d.Figure, render.Digits(d.LimitPercent, soakDigits))
 		return
 	}
 	verb := "rose"
 	if fallIsWorse != (drift.Center < 0) {
 		verb = "fell"
 	}
-	says := func(bound float64) string {
-		shown, limit := render.Distinct(bound, d.LimitPercent, 2)
-		return fmt.Sprintf("%s %s by %s %% over the soak; the change for the worse is at least %s %% (95 %% bound over all %s) and at most %s %% (95 %% bound)",
-			d.Figure, verb, soakPercent(math.Abs(center)), boundText(low, bound, shown), render.Plural(of, "figure"), boundText(high, bound, shown)) + ", and the limit is " + limit + " %"
+	text := func(v float64) string {
+		shown, _ := render.Distinct(v, d.LimitPercent, soakDigits)
+		return shown
+	}
+	says := func(judged float64) string {
+		_, limit := render.Distinct(judged, d.LimitPercent, soakDigits)
+		return fmt.Sprintf("%s %s by %s %% over the soak; the change for the worse is at least %s %% (95 %% bound over all %s) and at most %s %% (95 %% bound), and the limit is %s %%",
+			d.Figure, verb, text(math.Abs(center)), text(low), render.Plural(of, "figure"), text(high), limit)
 	}
 	switch {
 	case high < d.LimitPercent:
@@ -122,16 +128,8 @@ func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallI
 	}
 }
 
-// boundText writes a bound, as shown if it is the one that a limit is compared with.
-func boundText(v, compared float64, shown string) string {
-	if v == compared {
-		return shown
-	}
-	return soakPercent(v)
-}
-
-// changeForTheWorse turns a drift for the worse, in percent of the mean, into the change of the end to the start: a figure that should rise cannot fall by
-// more than 100 %.
+// changeForTheWorse converts a drift for the worse, in percent of the mean, to the relative change from start to end. A figure that
+// should rise cannot fall by more than 100 %.
 func changeForTheWorse(percent float64, fallIsWorse bool) float64 {
 	if fallIsWorse {
 		return 0 - stat.EndToStart(-percent)
@@ -174,14 +172,6 @@ func soakVerdict(s *result.Soak) {
 		verdict = result.Inconclusive
 	}
 	s.Verdict = verdict
-}
-
-// percent writes a number of percent with one decimal, or two where it is below 1.
-func soakPercent(v float64) string {
-	if math.Abs(v) < 1 {
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.1f", v)
 }
 
 // soakTime writes a length of time that may be far beyond that of any soak.

@@ -23,12 +23,13 @@ import (
 // gitTimeout bounds each git command.
 const gitTimeout = 5 * time.Second
 
-// Build says which code is measured: the Go version that built serverBinary, the commit stamped into serverBinary, and the SHA-256 of
+// Build describes the measured code: the Go version that built serverBinary, the commit stamped into serverBinary, and the SHA-256 of
 // serverBinary. A server without a stamp may be built from anything: its commit is unknown and it is dirty, whatever is checked out.
-// Without a server binary the code is that of this program, the load generator: the commit stamped into it, or else the one checked out
-// in the working directory; "unknown" where neither tells. Dirty is true unless all of this holds: the tree of the commit was recorded as clean;
-// this program was not built from a tree with changes; and in a checkout of Prony the server's commit has the engine that is checked
-// out. Build takes at most about twenty seconds.
+// Without a server binary Build describes this program, the load generator: its stamped commit, or else the commit checked out in the
+// working directory, or else result.CommitUnknown.
+//
+// Dirty is false only if the stamp records a clean tree, this program was not built from a changed tree, and, in a checkout of Prony,
+// the server's commit and the checked-out commit have the same engine. Build takes at most about twenty seconds.
 func Build(serverBinary string) result.Build {
 	build := result.Build{GoVersion: runtime.Version(), Commit: result.CommitUnknown, Dirty: true, Server: Binary(serverBinary)}
 	own, _ := debug.ReadBuildInfo()
@@ -41,17 +42,22 @@ func Build(serverBinary string) result.Build {
 		return build
 	}
 	build.GoVersion = info.GoVersion
-	commit, dirty, known := stampedCommit(info)
-	if !known {
-		return build
-	}
-	_, ownDirty, ownKnown := stampedCommit(own)
-	build.Commit, build.Dirty = commit, dirty || ownKnown && ownDirty || !engineCheckedOut(".", commit)
+	build.Commit, build.Dirty = commitOfServer(info, own, ".")
 	return build
 }
 
-// Harness says which code the program itself was built from, as Build does without a server binary.
+// Harness describes the build of this program, as Build does without a server binary.
 func Harness() result.Build { return Build("") }
+
+// commitOfServer returns the commit stamped into a server; see Build. own describes this program, and dir may be in a checkout.
+func commitOfServer(server, own *debug.BuildInfo, dir string) (commit string, dirty bool) {
+	commit, dirty, known := stampedCommit(server)
+	if !known {
+		return result.CommitUnknown, true
+	}
+	_, ownDirty, ownKnown := stampedCommit(own)
+	return commit, dirty || ownKnown && ownDirty || !engineCheckedOut(dir, commit)
+}
 
 // commitOf returns the commit of a program: the stamped one, or else the one that is checked out in dir.
 func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
@@ -64,8 +70,8 @@ func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	return result.CommitUnknown, true
 }
 
-// engineCheckedOut reports whether a commit has the same engine as the commit that is checked out in dir. It is true where dir is in no checkout of
-// Prony, which then says nothing about the commit.
+// engineCheckedOut reports whether a commit has the same engine as the commit checked out in dir. It is true if dir is not in a checkout
+// of Prony.
 func engineCheckedOut(dir, commit string) bool {
 	root, err := git(dir, "rev-parse", "--show-toplevel")
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
 )
 
 // checkout makes a git repository with one commit and returns its folder and the commit.
@@ -43,7 +45,13 @@ func TestBuildReadsTheCheckoutOfTheWorkingDirectory(t *testing.T) {
 	build := Build(binary)
 	assert.Equal(t, runtime.Version(), build.GoVersion)
 	assert.Equal(t, hex.EncodeToString(sum[:]), build.Server)
-	assert.Equal(t, unknown, build.Commit, "a binary without a stamp is not what is checked out")
+	assert.Equal(t, result.CommitUnknown, build.Commit, "a binary without a stamp is not what is checked out")
+	assert.True(t, build.Dirty)
+
+	goProgram, err := os.Executable()
+	require.NoError(t, err)
+	build = Build(goProgram)
+	assert.Equal(t, result.CommitUnknown, build.Commit, "neither is a Go program without a stamp")
 	assert.True(t, build.Dirty)
 
 	own := Harness()
@@ -53,7 +61,7 @@ func TestBuildReadsTheCheckoutOfTheWorkingDirectory(t *testing.T) {
 	assert.True(t, Harness().Dirty)
 }
 
-// A server's commit that has another engine than the checkout is not what the pages of the checkout are about.
+// Pages of a checkout describe its engine, so a server's commit with another engine counts as dirty.
 func TestEngineCheckedOut(t *testing.T) {
 	dir, first := checkout(t)
 	commit := func(file string) string {
@@ -79,6 +87,33 @@ func TestEngineCheckedOut(t *testing.T) {
 	assert.True(t, engineCheckedOut(dir, changed))
 	assert.False(t, engineCheckedOut(dir, page))
 	assert.True(t, engineCheckedOut(t.TempDir(), first))
+}
+
+func TestCommitOfAServer(t *testing.T) {
+	stamp := func(revision, modified string) *debug.BuildInfo {
+		return &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}}
+	}
+	dir, commit := checkout(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "engine/cmd/queued"), 0o700))
+	elsewhere := t.TempDir()
+	for name, test := range map[string]struct {
+		server, own *debug.BuildInfo
+		dir         string
+		commit      string
+		dirty       bool
+	}{
+		"both are clean":            {stamp(commit, "false"), stamp("b", "false"), dir, commit, false},
+		"the server is changed":     {stamp(commit, "true"), stamp("b", "false"), dir, commit, true},
+		"the generator is changed":  {stamp(commit, "false"), stamp("b", "true"), dir, commit, true},
+		"the generator has none":    {stamp(commit, "false"), nil, dir, commit, false},
+		"the server has none":       {&debug.BuildInfo{}, stamp(commit, "false"), dir, result.CommitUnknown, true},
+		"another engine":            {stamp("0123456789", "false"), nil, dir, "0123456789", true},
+		"not beside Prony's source": {stamp("0123456789", "false"), nil, elsewhere, "0123456789", false},
+	} {
+		got, dirty := commitOfServer(test.server, test.own, test.dir)
+		assert.Equal(t, test.commit, got, name)
+		assert.Equal(t, test.dirty, dirty, name)
+	}
 }
 
 func TestBuildOutsideOfACheckoutIsUnknown(t *testing.T) {

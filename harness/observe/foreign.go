@@ -46,9 +46,9 @@ func (h hostFiles) processes() map[int]processTimes {
 	return times
 }
 
-// foreign returns the processes that used most of the CPU time between two readings, except own and their descendants.
+// foreign returns the processes that used most of the CPU time between two readings, except those that own reports.
 // Processes that started and ended in between count for the parent that waited for them. all is the time of all CPUs.
-func foreign(before, after map[int]processTimes, own []int, all time.Duration) (named []result.ForeignProcess) {
+func foreign(before, after map[int]processTimes, own func(pid int) bool, all time.Duration) (named []result.ForeignProcess) {
 	used := map[int]time.Duration{}
 	for pid, now := range after {
 		used[pid] += now.cpu
@@ -60,11 +60,11 @@ func foreign(before, after map[int]processTimes, own []int, all time.Duration) (
 		if now, still := after[pid]; still && was.started == now.started {
 			continue
 		}
-		used[was.parent] -= was.cpu // which the parent has now, and which was used before
+		used[was.parent] -= was.cpu // the parent's time now includes it, and it was used before
 	}
 	byName := map[string]time.Duration{}
 	for pid, d := range used {
-		if p, still := after[pid]; still && d > 0 && !below(after, pid, own) {
+		if p, still := after[pid]; still && d > 0 && !own(pid) {
 			byName[p.name] += d
 		}
 	}
@@ -77,10 +77,10 @@ func foreign(before, after map[int]processTimes, own []int, all time.Duration) (
 	return named[:min(foreignNamed, len(named))]
 }
 
-// below reports whether a process is one of own or has one of them above it.
-func below(all map[int]processTimes, pid int, own []int) bool {
-	for range len(all) + 1 { // the readings of processes are not of one moment, so they might have a cycle
-		if slices.Contains(own, pid) {
+// below reports whether a process is root or a descendant of it.
+func below(all map[int]processTimes, pid, root int) bool {
+	for range len(all) + 1 { // processes are read one after the other, so their parents might form a cycle
+		if pid == root {
 			return true
 		}
 		p, known := all[pid]
@@ -92,11 +92,13 @@ func below(all map[int]processTimes, pid int, own []int) bool {
 	return false
 }
 
-// ownProcesses returns the processes that started all others of the run.
-func (w *Watch) ownProcesses() []int {
-	own := []int{os.Getpid()}
+// foreignProcesses names the processes that are not of the run.
+func (w *Watch) foreignProcesses(all time.Duration) []result.ForeignProcess {
+	self, after := os.Getpid(), w.host.processes()
+	own := func(pid int) bool { return below(after, pid, self) }
 	if w.config.OwnProcesses != nil {
-		own = append(own, w.config.OwnProcesses()...)
+		pids := append(w.config.OwnProcesses(), self)
+		own = func(pid int) bool { return slices.Contains(pids, pid) }
 	}
-	return slices.DeleteFunc(own, func(pid int) bool { return pid <= 0 }) // of one that does not run; 0 is above all processes
+	return foreign(w.before, after, own, all)
 }

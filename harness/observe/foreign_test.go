@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestForeignProcessesAreNamed(t *testing.T) {
 	})
 	w := StartWatch(WatchConfig{
 		Root: root, Every: time.Hour,
-		OwnCPU: func() (time.Duration, error) { return 0, nil }, OwnProcesses: func() []int { return []int{30, 0} },
+		OwnCPU: func() (time.Duration, error) { return 0, nil }, OwnProcesses: func() []int { return []int{30, 31} },
 	})
 	// Of 1,000 hundredths of a second of all CPUs, 700 are busy.
 	put(t, root, map[string]string{
@@ -59,7 +60,35 @@ func TestForeignProcessesAreNamed(t *testing.T) {
 func TestForeignTellsProcessesOfOneNumberApart(t *testing.T) {
 	before := map[int]processTimes{5: {name: "old", started: 1, cpu: time.Hour}}
 	after := map[int]processTimes{5: {name: "new", started: 2, cpu: time.Second}}
-	assert.Equal(t, []result.ForeignProcess{{Name: "new", CPUPercent: 50}}, foreign(before, after, nil, 2*time.Second))
-	assert.Empty(t, foreign(nil, after, []int{5}, 2*time.Second))
-	assert.Empty(t, foreign(nil, after, nil, 1000*time.Second), "below a percent")
+	none := func(int) bool { return false }
+	assert.Equal(t, []result.ForeignProcess{{Name: "new", CPUPercent: 50}}, foreign(before, after, none, 2*time.Second))
+	assert.Empty(t, foreign(nil, after, func(pid int) bool { return pid == 5 }, 2*time.Second))
+	assert.Empty(t, foreign(nil, after, none, 1000*time.Second), "below a percent")
+}
+
+// Where the watch knows the processes of the run, a child of this process that is not one of them is named. Otherwise no descendant is.
+func TestAForeignChildIsNamed(t *testing.T) {
+	self := os.Getpid()
+	names := map[int]string{self: "self", 5_000_060: "server", 5_000_061: "child"} // the latter two are above the largest process id
+	for want, own := range map[string]func() []int{"child": func() []int { return []int{5_000_060} }, "": nil} {
+		root := unifiedHost(t)
+		used := func(cpu int) {
+			for pid, name := range names {
+				parent := self
+				if pid == self {
+					parent = 1
+				}
+				put(t, root, map[string]string{fmt.Sprintf("proc/%d/stat", pid): processLine(pid, parent, name, cpu, 0, 1)})
+			}
+		}
+		used(0)
+		w := StartWatch(WatchConfig{Root: root, Every: time.Hour, OwnCPU: func() (time.Duration, error) { return 0, nil }, OwnProcesses: own})
+		put(t, root, map[string]string{"proc/stat": statLine(1700, 0, 500, 8300, 0, 10, 90, 400)})
+		used(100)
+		var found []string
+		for _, p := range w.Stop().ForeignProcesses {
+			found = append(found, p.Name)
+		}
+		assert.Equal(t, want, strings.Join(found, ", "))
+	}
 }

@@ -23,8 +23,8 @@ type WatchConfig struct {
 	// OwnCPU is the CPU time that all processes of the run have used so far; nil means that of this process alone. An error
 	// makes the foreign CPU time unknown.
 	OwnCPU func() (time.Duration, error)
-	// OwnProcesses returns other processes of the run. They, this process and all their descendants are never named as
-	// foreign. It may be nil.
+	// OwnProcesses returns the processes whose CPU time OwnCPU counts. All others but this one are named as foreign. nil: all
+	// but this process and its descendants are.
 	OwnProcesses func() []int
 	// Sample is called with every sample, by one goroutine at a time, and never after Stop has returned. It may be nil.
 	Sample func()
@@ -172,7 +172,7 @@ func (w *Watch) cpu(s *result.Signals, ended *hostEdge) {
 	used := (ended.cpu.busy - w.began.cpu.busy) - (ended.own - w.began.own)
 	s.ForeignCPUPercent = percent(max(0, float64(used)), all)
 	if s.ForeignCPUPercent != nil && *s.ForeignCPUPercent >= foreignLeastPercent {
-		s.ForeignProcesses = foreign(w.before, w.host.processes(), w.ownProcesses(), ended.cpu.all-w.began.cpu.all)
+		s.ForeignProcesses = w.foreignProcesses(ended.cpu.all - w.began.cpu.all)
 	}
 }
 

@@ -57,10 +57,10 @@ func (r *runner) warningsOfUnknown() []string {
 	return []string{"this host does not say, so it could not be judged: " + strings.Join(r.unknown, ", ")}
 }
 
-// foreignBusy is the share of all CPUs, in percent, from which on the processes of others are the likely reason for a generator that is late.
+// foreignBusy is the least foreign CPU time, in percent of all CPUs, that explains a late generator.
 const foreignBusy = 10
 
-// lateBecause says why a generator was late.
+// lateBecause explains why a generator was late.
 func lateBecause(s *result.Signals) string {
 	if s != nil && s.ForeignCPUPercent != nil && *s.ForeignCPUPercent >= foreignBusy {
 		return fmt.Sprintf("while processes that are not of this run used %s %% of all CPUs' time", render.Digits(*s.ForeignCPUPercent, 3))
@@ -72,12 +72,13 @@ func lateBecause(s *result.Signals) string {
 func (r *runner) checkSlip(open *load.Open, workload string, several bool, round kind, m *measured) {
 	of := ""
 	if several {
-		of = "workload " + strings.ReplaceAll(workload, "%", "%%") + ": "
+		of = "workload " + workload + ": "
 	}
 	slip := time.Duration(open.Slip.ValueAtPercentile(99))
 	var j validity.Judgement
-	j.Add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
-		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, "+
-			strings.ReplaceAll(lateBecause(m.round.Signals), "%", "%%"), " ms")
+	j.Add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity, " ms", func(shown string) string {
+		return of + "the generator did not keep up with its schedule: it sent one in a hundred tasks " + shown + " late or more, " +
+			lateBecause(m.round.Signals)
+	})
 	m.judged(j, round == profiled)
 }

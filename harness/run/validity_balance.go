@@ -3,7 +3,6 @@ package run
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -55,11 +54,13 @@ func judgeBalances(j *validity.Judgement, balances []result.Balance, v scenario.
 		}
 		of := ""
 		if len(balances) > 1 {
-			of = "workload " + strings.ReplaceAll(b.Workload, "%", "%%") + ": "
+			of = "workload " + b.Workload + ": "
 		}
-		j.Add("backlog_growth_percent_max", b.GrowthPercent(), v, fmt.Sprintf(
-			"%sthe backlog grew by %s tasks over the window, %%s of the %s that producers and workers hold at once, so that cycle latency measured "+
-				"the queue's length: set in_flight, add workers, lower producers, or make the load open", of, render.Digits(b.Growth, 3), render.Digits(b.Held, 3)), " %")
+		j.Add("backlog_growth_percent_max", b.GrowthPercent(), v, " %", func(shown string) string {
+			return fmt.Sprintf(
+				"%sthe backlog grew by %s tasks over the window, %s of the %s that producers and workers hold at once, so that cycle latency measured "+
+					"the queue's length: set in_flight, add workers, lower producers, or make the load open", of, render.Digits(b.Growth, 3), shown, render.Digits(b.Held, 3))
+		})
 	}
 }
 

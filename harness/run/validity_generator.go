@@ -77,7 +77,8 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 		return
 	}
 	var j validity.Judgement
-	j.Add("generator_cpu_percent_max", percent, r.scenario.Validity,
-		"the generator was the bottleneck: it used %s of the CPUs that it may use, and the servers had some to spare", " %")
+	j.Add("generator_cpu_percent_max", percent, r.scenario.Validity, " %", func(shown string) string {
+		return "the generator was the bottleneck: it used " + shown + " of the CPUs that it may use, and the servers had some to spare"
+	})
 	m.judged(j, w.kind == profiled)
 }

@@ -246,5 +246,7 @@ func judgeTrend(j *validity.Judgement, w *result.Warmup, v scenario.Validity) {
 	if t.Percent < 0 {
 		how = "fell"
 	}
-	j.Add("trend_percent_max", math.Abs(t.Percent), v, "the rate "+how+" by %s over the window, which chance does not explain", " %")
+	j.Add("trend_percent_max", math.Abs(t.Percent), v, " %", func(shown string) string {
+		return "the rate " + how + " by " + shown + " over the window, which chance does not explain"
+	})
 }

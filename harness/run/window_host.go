@@ -87,11 +87,14 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 	return sum, nil
 }
 
-// ownProcesses are the processes of the run. Some of them, such as a target's servers, may not be below this one.
+// ownProcesses returns the processes that ownCPU counts.
 func (h *hostWatch) ownProcesses() []int {
 	own := append([]int{h.pid}, h.beside...)
 	if h.target != nil {
-		own = append(own, append(h.target.pids(), h.target.program.PID())...)
+		tree, err := h.target.tree()
+		if err == nil { // ownCPU failed too, otherwise
+			own = append(own, tree.PIDs()...)
+		}
 	}
 	for _, s := range h.servers {
 		if n := s.Node(); !n.Remote {

@@ -101,9 +101,14 @@ func (t *targetServers) ownCPU() (observe.Usage, error) {
 	if t == nil {
 		return observe.Usage{}, nil
 	}
-	tree, err := observe.TreeOf(append(t.pids(), t.program.PID()))
+	tree, err := t.tree()
 	if err != nil {
 		return observe.Usage{}, err
 	}
 	return tree.Sample()
+}
+
+// tree is the target's program and servers, with all processes below them.
+func (t *targetServers) tree() (observe.Tree, error) {
+	return observe.TreeOf(append(t.pids(), t.program.PID()))
 }

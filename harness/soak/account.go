@@ -161,9 +161,7 @@ func (f *folder) series(s *scenario.Scenario) ([]gate.SoakSeries, error) {
 	for _, row := range judged {
 		values := row.Judged.values(row.p99Ms)
 		for i := range all {
-			if value, has := values[all[i].Figure]; has {
-				all[i].Values = append(all[i].Values, value)
-			}
+			all[i].Values = append(all[i].Values, values[all[i].Figure])
 		}
 	}
 	return all, nil

@@ -277,12 +277,8 @@ func (f *Figures) values(p99 float64) map[string]float64 {
 	if f.Windows == 0 {
 		return nil
 	}
-	values := map[string]float64{scenario.SoakLatency: p99}
-	if f.Seconds > 0 {
-		values[scenario.SoakRate] = float64(f.Cycles) / f.Seconds
-	}
-	if f.Cycles > 0 {
-		values[scenario.SoakServerCPU] = 1e6 * f.ServerCPUS / float64(f.Cycles)
+	values := map[string]float64{
+		scenario.SoakRate: float64(f.Cycles) / f.Seconds, scenario.SoakLatency: p99, scenario.SoakServerCPU: 1e6 * f.ServerCPUS / float64(f.Cycles),
 	}
 	for _, p := range f.means() {
 		if p.Name == HarnessName {
@@ -301,7 +297,7 @@ func (f *Figures) values(p99 float64) map[string]float64 {
 func (f *Figures) means() []result.SoakProcess {
 	means := make([]result.SoakProcess, 0, len(f.Processes))
 	for _, p := range f.Processes {
-		n := float64(max(1, p.Windows))
+		n := float64(p.Windows)
 		means = append(means, result.SoakProcess{Name: p.Name, RSSMB: p.RSSMB / n, FDs: p.FDs / n, Goroutines: p.Goroutines / n, DiskMB: p.DiskMB / n})
 	}
 	return means

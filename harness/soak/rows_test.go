@@ -145,11 +145,3 @@ func TestEventsOfARowAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, len(text), 4000)
 }
-
-// Windows without a cycle have no CPU time per cycle, and those without time no rate.
-func TestFiguresOfNothingAreAbsent(t *testing.T) {
-	none := Figures{Windows: 1, ServerCPUS: 2, Processes: []processSums{{Name: "server"}}}
-	assert.Equal(t, map[string]float64{
-		scenario.SoakLatency: 3, scenario.SoakRSS: 0, scenario.SoakFDs: 0, scenario.SoakGoroutines: 0, scenario.SoakDisk: 0,
-	}, none.values(3))
-}

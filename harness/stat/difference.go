@@ -61,9 +61,7 @@ func MeanDifference(base, change []Counted) (Difference, error) {
 	for i := range drawn {
 		drawn[i] = drawMean(change, each, random) - drawMean(base, each, random)
 	}
-	slices.Sort(drawn)
-	cut := int(differenceResamples * (1 - Level) / 2)
-	low, high := drawn[cut], drawn[len(drawn)-1-cut]
+	low, high := quantileInterval(drawn)
 	center := d.Change - d.Base
 	wider := widening(len(base), len(change))
 	d.Low, d.High = center-(center-low)*wider, center+(high-center)*wider
@@ -106,5 +104,5 @@ func drawMean(values []Counted, each float64, random *rand.Rand) float64 {
 func widening(n, m int) float64 {
 	const tail = (1 + Level) / 2
 	few := float64(min(n, m))
-	return student(n+m-2).Quantile(tail) / distuv.UnitNormal.Quantile(tail) * math.Sqrt(few/(few-1))
+	return studentQuantile(n+m-2, tail) / distuv.UnitNormal.Quantile(tail) * math.Sqrt(few/(few-1))
 }

@@ -81,8 +81,7 @@ type fittedLine struct {
 	mean      float64
 	slope     float64 // for each value
 	residuals []float64
-	// sums and weighted are prefix sums of the residuals, and of the residuals times their positions. A block's share of a slope is a
-	// difference of prefix sums, so a resample does not read the values of its blocks.
+	// sums and weighted are prefix sums of the residuals, and of the residuals times their positions.
 	sums, weighted []float64
 }
 
@@ -141,9 +140,9 @@ func (l fittedLine) percent(slope float64) float64 {
 
 func (l fittedLine) block() int { return (len(l.residuals) + DriftBlocks - 1) / DriftBlocks }
 
-// resample returns the rise that a series of blocks of residuals has, which is due to chance. The series itself is never
-// built. Its slope needs each residual times the distance of its new position from the middle, and a block moves all of its residuals by the
-// same distance.
+// resample returns the drift of a series of random blocks of residuals, which is due to chance. It computes the slope from prefix sums and
+// does not build the series: the slope needs each residual times the distance of its new position from the middle, and a block moves all
+// of its residuals by the same distance.
 func (l fittedLine) resample(random *rand.Rand) float64 {
 	n, block := len(l.residuals), l.block()
 	middle, product := float64(n-1)/2, 0.0

@@ -1,11 +1,11 @@
 package stat
 
-// startLeast is the least start of a line that EndToStart divides by, as a part of the mean.
+// startLeast is the least divisor of EndToStart: a start, relative to the middle of the line.
 const startLeast = 0.01
 
-// EndToStart turns the rise of a line from begin to end, in percent of the line's middle, into the change of its end to its start in percent. A fall
-// of the line by more than its middle is possible, and a loss of more than all that there was is not: the change is never below -100. A
-// line that starts below a hundredth of its middle counts as starting there, so that the change is always finite. It grows with percent.
+// EndToStart converts the rise of a line, in percent of the line's middle, to the relative change from its start to its end in percent.
+// A line can fall below zero, but nothing can lose more than 100 %: the change is never below -100. A start below 1 % of the middle
+// counts as 1 %, so that the change is always finite. The change grows with percent.
 func EndToStart(percent float64) float64 {
 	half := percent / 200
 	start, end := max(startLeast, 1-half), max(0, 1+half)

@@ -13,9 +13,9 @@ import (
 )
 
 // MergedPercentiles returns percentiles (each greater than 0, at most 100) of the merged histograms of several rounds, in the unit of the
-// histograms. The interval is that of the percentile bootstrap over rounds: each resample draws rounds and merges them. It covers what
-// differs from round to round, and not only what the samples of one round leave open. With fewer than MinIntervalN rounds it is the
-// range of the rounds. MergedPercentiles fails without rounds, and if a round has no samples.
+// histograms. The interval is that of the percentile bootstrap over rounds: each resample draws rounds and merges them, so that the
+// interval includes the variation between rounds. With fewer than MinIntervalN rounds it is the range of the rounds. MergedPercentiles
+// fails without rounds, and if a round has no samples.
 func MergedPercentiles(of []*hdrhistogram.Histogram, percents []float64, resamples int) ([]Summary, error) {
 	for _, p := range percents {
 		if math.IsNaN(p) || p <= 0 || p > 100 {
@@ -45,13 +45,10 @@ func MergedPercentiles(of []*hdrhistogram.Histogram, percents []float64, resampl
 			drawn[i] = append(drawn[i], merged.percentile(p))
 		}
 	}
-	cut := int(float64(resamples) * (1 - Level) / 2)
 	for i := range all {
-		slices.Sort(drawn[i])
-		// A percentile between two modes can be outside the quantiles of few resamples. The interval holds what it is of.
-		all[i].Low = min(all[i].Center, drawn[i][cut])
-		all[i].High = max(all[i].Center, drawn[i][resamples-1-cut])
-		all[i].Confidence = Level
+		low, high := quantileInterval(drawn[i])
+		// A percentile between two modes can be outside the quantiles of few resamples. The interval includes it all the same.
+		all[i].Low, all[i].High, all[i].Confidence = min(all[i].Center, low), max(all[i].Center, high), Level
 	}
 	return all, nil
 }
@@ -131,13 +128,13 @@ func (r *rounds) spread(all []Summary, percents []float64) {
 	}
 }
 
-// percentile returns percentile p as hdrhistogram has it: the upper bound of its bucket.
+// percentile returns the upper bound of percentile p's bucket, as hdrhistogram does.
 func (r *rounds) percentile(p float64) float64 {
 	bucket, _ := r.bucket(p)
 	return r.top[bucket]
 }
 
-// interpolated returns percentile p, with its place within its bucket.
+// interpolated returns percentile p by linear interpolation within its bucket.
 func (r *rounds) interpolated(p float64) float64 {
 	bucket, rank := r.bucket(p)
 	below := 0.0
@@ -147,14 +144,14 @@ func (r *rounds) interpolated(p float64) float64 {
 	return r.low[bucket] + (r.top[bucket]-r.low[bucket])*(rank-below)/(r.samples(bucket)-below)
 }
 
-// bucket returns where percentile p is, and its rank among all samples.
+// bucket returns the bucket of percentile p, and the rank of p among all samples.
 func (r *rounds) bucket(p float64) (bucket int, rank float64) {
 	last := len(r.upTo) - 1
 	rank = max(1, math.Floor(r.samples(last)*p/100+0.5)) // as hdrhistogram has it
-	return min(last, sort.Search(last, func(b int) bool { return r.samples(b) >= rank })), rank
+	return sort.Search(last, func(b int) bool { return r.samples(b) >= rank }), rank
 }
 
-// samples counts those of a bucket and of all below it, in this resample.
+// samples returns the number of samples in a bucket and those below it, in this resample.
 func (r *rounds) samples(bucket int) (n float64) {
 	for i, count := range r.upTo[bucket] {
 		n += r.weights[i] * count

@@ -155,9 +155,8 @@ func bootstrap(ratio float64, n, resamples int, sample func(*rand.Rand) float64)
 	for i := range drawn {
 		drawn[i] = sample(random)
 	}
-	slices.Sort(drawn)
-	cut := int(float64(resamples) * (1 - Level) / 2)
-	s := Summary{Center: ratio, Low: math.Exp(drawn[cut]), High: math.Exp(drawn[resamples-1-cut]), Confidence: Level, N: n}
+	low, high := quantileInterval(drawn)
+	s := Summary{Center: ratio, Low: math.Exp(low), High: math.Exp(high), Confidence: Level, N: n}
 	if n < bootstrapMin {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("n = %d: the interval of a bootstrap needs at least %d values", n, bootstrapMin))
 	}
@@ -167,6 +166,13 @@ func bootstrap(ratio float64, n, resamples int, sample func(*rand.Rand) float64)
 		}
 	}
 	return s, nil
+}
+
+// quantileInterval returns the interval of the percentile bootstrap at Level, of the values of all resamples, which it sorts.
+func quantileInterval(drawn []float64) (low, high float64) {
+	slices.Sort(drawn)
+	cut := int(float64(len(drawn)) * (1 - Level) / 2)
+	return drawn[cut], drawn[len(drawn)-1-cut]
 }
 
 func checkPositive(of string, values []float64) error {

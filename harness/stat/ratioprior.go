@@ -5,19 +5,22 @@ import (
 	"math"
 
 	gonum "gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // NoisePrior is what earlier measurements say about the noise of a ratio: the standard deviation of its logarithm from pair to pair, and how
 // many degrees of freedom that knowledge is worth. A few pairs tell little about their own noise; the prior keeps two pairs that agree by
 // chance from being taken for certainty.
-type NoisePrior struct{ SD, Degrees float64 }
+type NoisePrior struct {
+	SD      float64
+	Degrees int
+}
 
 // ModeratedRatio is the geometric mean of ratios, with bounds of a moderated Student's t: the variance is the prior's and the sample's,
 // weighted by their degrees of freedom (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004).
 type ModeratedRatio struct {
-	N                           int
-	mean, standardError, degree float64
+	N                   int
+	degrees             int
+	mean, standardError float64
 }
 
 // Moderate estimates a ratio from the logarithms of the ratios of independent pairs. It fails without a pair, if a logarithm is not finite, and if the
@@ -27,8 +30,8 @@ func (p NoisePrior) Moderate(logs []float64) (ModeratedRatio, error) {
 	if n == 0 {
 		return ModeratedRatio{}, fmt.Errorf("a ratio needs a pair")
 	}
-	if !(p.SD > 0) || !(p.Degrees > 0) {
-		return ModeratedRatio{}, fmt.Errorf("a prior noise of %v with %v degrees of freedom is not above 0", p.SD, p.Degrees)
+	if !(p.SD > 0) || p.Degrees <= 0 {
+		return ModeratedRatio{}, fmt.Errorf("a prior noise of %v with %d degrees of freedom is not above 0", p.SD, p.Degrees)
 	}
 	own := 0.0
 	for _, v := range logs {
@@ -39,9 +42,9 @@ func (p NoisePrior) Moderate(logs []float64) (ModeratedRatio, error) {
 	if n > 1 {
 		own = gonum.Variance(logs, nil)
 	}
-	degrees := p.Degrees + float64(n-1)
-	variance := (p.Degrees*p.SD*p.SD + float64(n-1)*own) / degrees
-	return ModeratedRatio{N: n, mean: gonum.Mean(logs, nil), standardError: math.Sqrt(variance / float64(n)), degree: degrees}, nil
+	degrees := p.Degrees + n - 1
+	variance := (float64(p.Degrees)*p.SD*p.SD + float64(n-1)*own) / float64(degrees)
+	return ModeratedRatio{N: n, degrees: degrees, mean: gonum.Mean(logs, nil), standardError: math.Sqrt(variance / float64(n))}, nil
 }
 
 // Center is the estimate.
@@ -54,5 +57,5 @@ func (r ModeratedRatio) Lower(alpha float64) float64 { return math.Exp(r.mean - 
 func (r ModeratedRatio) Upper(alpha float64) float64 { return math.Exp(r.mean + r.reach(alpha)) }
 
 func (r ModeratedRatio) reach(alpha float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: r.degree}.Quantile(1-alpha) * r.standardError
+	return studentQuantile(r.degrees, 1-alpha) * r.standardError
 }

@@ -6,13 +6,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// student returns Student's t distribution with so many degrees of freedom.
+// student returns Student's t distribution with the given degrees of freedom.
 func student(degrees int) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
 }
 
-// quantiles are those that studentQuantile has found. A quantile is the end of an iteration, and a verdict asks for the same few levels for
-// each of its metrics, again at each look.
+// quantiles caches studentQuantile. A quantile is found by iteration, and a verdict needs the same few levels for each metric at each look.
 var quantiles struct {
 	sync.Mutex
 	known map[quantile]float64

@@ -7,8 +7,17 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A quantile that was found before is the same, for callers at once and when there are more quantiles than are kept.
 func TestQuantilesAreKept(t *testing.T) {
+	studentQuantile(1234, 0.9)
+	of := quantile{1234, 0.9}
+	assert.Contains(t, quantiles.known, of)
+	quantiles.known[of] = 7
+	assert.Equal(t, 7.0, studentQuantile(1234, 0.9), "found and not computed again")
+	delete(quantiles.known, of)
+}
+
+// Concurrent callers get the quantiles of the distribution, also after the cache was emptied.
+func TestKeptQuantilesAreThoseOfTheDistribution(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

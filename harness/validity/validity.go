@@ -4,7 +4,6 @@ package validity
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -23,10 +22,10 @@ type judgedSignal struct {
 	name  string // "foreign CPU"
 	limit string // the attribute of the validity block
 	value func(*result.Signals) *float64
-	// happened describes a value beyond the limit; %s stands for the value with its unit.
+	// happened describes a value beyond the limit: a format for the value with its unit.
 	happened string
 	unit     string
-	named    bool // with the foreign processes
+	named    bool // the foreign processes follow
 }
 
 // signals are the signals that have a limit. A comment says why a value beyond the limit makes a round invalid.
@@ -86,12 +85,11 @@ func Signals(s *result.Signals, v scenario.Validity) (j Judgement) {
 			j.Unknown = append(j.Unknown, of.name)
 		case value == nil:
 		default:
-			happened := of.happened
-			if who := result.ForeignText(s.ForeignProcesses); of.named && who != "" {
-				// The names of processes are not ours: a percent sign in one is no verb.
-				happened += " (" + strings.ReplaceAll(who, "%", "%%") + ")"
+			who := ""
+			if names := result.ForeignText(s.ForeignProcesses); of.named && names != "" {
+				who = " (" + names + ")"
 			}
-			j.Add(of.limit, *value, v, happened, of.unit)
+			j.Add(of.limit, *value, v, of.unit, func(shown string) string { return fmt.Sprintf(of.happened, shown) + who })
 		}
 	}
 	return j
@@ -105,16 +103,16 @@ func Reasoned(reasons []string, v scenario.Validity) Judgement {
 	return Judgement{Reasons: reasons}
 }
 
-// Add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit; %s stands
-// for the value with its unit.
-func (j *Judgement) Add(name string, value float64, v scenario.Validity, happened, unit string) {
+// Add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit, which it gets
+// with the unit.
+func (j *Judgement) Add(name string, value float64, v scenario.Validity, unit string, happened func(shown string) string) {
 	l := limits[name]
 	limit := l.In(v)
 	if limit == nil || !(value > *limit) {
 		return
 	}
 	shown, bound := render.Distinct(value, *limit, 3)
-	says := fmt.Sprintf(happened, shown+unit) + "; up to " + bound + unit + " is sound"
+	says := happened(shown+unit) + "; up to " + bound + unit + " is sound"
 	if v.Warn {
 		j.Warnings = append(j.Warnings, says)
 		return
