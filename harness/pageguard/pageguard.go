@@ -1,8 +1,8 @@
-// Package pageguard keeps the pages of other sites from reading what an HTTP server of this program serves.
+// Package pageguard keeps pages of other sites from reading the answers of an HTTP server of this program.
 //
-// A browser that runs on this host reaches a server on loopback on behalf of any page. A page whose name was pointed at 127.0.0.1 (DNS
-// rebinding) could read the answers: it is recognised by the header Host, which has the page's name. Other pages are recognised by the header
-// Origin.
+// A browser on this host can send requests to a loopback server on behalf of any page. If the name of a site
+// resolves to 127.0.0.1 (DNS rebinding), the header Host has that name. Otherwise the header Origin names the
+// site.
 package pageguard
 
 import (
@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// valueMax is how many bytes of a header a refusal repeats.
+// valueMax bounds how many bytes of a header a refusal repeats.
 const valueMax = 253
 
-// Handler answers requests that no page of another site sent, and refuses others with 403. A server that listens beyond loopback may be
-// reached under any name.
+// Handler passes requests to next, but refuses those of pages of other sites with 403. A server that listens
+// beyond loopback may have any name, so its Host header is not checked.
 func Handler(listensAt net.Addr, next http.Handler) http.Handler {
 	tcp, is := listensAt.(*net.TCPAddr)
 	anyName := is && !tcp.IP.IsLoopback()
@@ -37,7 +37,7 @@ func Handler(listensAt net.Addr, next http.Handler) http.Handler {
 	})
 }
 
-// local reports whether a request was sent to localhost or to an address, which cannot be pointed elsewhere.
+// local reports whether a Host header is localhost or an address. DNS rebinding needs another name.
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

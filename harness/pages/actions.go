@@ -17,8 +17,8 @@ type writer struct {
 	rows []*row
 	// plots counts the plots of the page, or the reasons for none.
 	plots int
-	// intervals is set once the page has explained what bare brackets hold.
-	intervals bool
+	// labelled is set once an interval of the page has the label "95 % CI".
+	labelled bool
 	// drawn are the plots that were made for this page.
 	drawn []Page
 }
@@ -48,16 +48,16 @@ func (w *writer) figure(name, metric string, at ...string) (string, error) {
 		return "", err
 	}
 	w.row(v)
-	return fmt.Sprintf("[%s](%s)", w.explained(v.String(), v.interval(), v.bounds()), v.link()), nil
+	return fmt.Sprintf("[%s%s](%s)", v.amount(), w.brackets(v.shownInterval(), v.bounds()), v.link()), nil
 }
 
-// explained labels the first 95 % confidence interval of a page. Later ones stay bare.
-func (w *writer) explained(text, interval string, b bounds) string {
-	if w.intervals || b != ci95 || interval == "" || !strings.HasSuffix(text, " ("+interval+")") || !strings.Contains(interval, " to ") {
-		return text
+// brackets labels the first 95 % confidence interval of a page. Later ones stay bare.
+func (w *writer) brackets(interval string, b bounds) string {
+	if interval != "" && b == ci95 && !w.labelled {
+		w.labelled = true
+		interval = "95 % CI " + interval
 	}
-	w.intervals = true
-	return strings.TrimSuffix(text, "("+interval+")") + "(95 % CI " + interval + ")"
+	return brackets(interval)
 }
 
 func (w *writer) ratio(a, b *value) (string, error) {
@@ -94,13 +94,11 @@ func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign str
 		key:  fmt.Sprint(sign, unit, a.key(), b.key()),
 		name: fmt.Sprintf("row %d %s row %d, %s", w.row(a), sign, w.row(b), how), value: form(q.Median), unit: unit,
 	}
-	text := r.value + " " + unit
 	if !a.single || !b.single {
 		r.interval = q.bounds.words(form(q.Low), form(q.High), q.N, noun)
-		text += " (" + r.interval + ")"
 	}
 	w.add(r)
-	return fmt.Sprintf("[%s](#%s)", w.explained(text, r.interval, q.bounds), figuresAnchor), nil
+	return fmt.Sprintf("[%s %s%s](#%s)", r.value, unit, w.brackets(r.interval, q.bounds), figuresAnchor), nil
 }
 
 func (w *writer) bound(name string, at ...string) (string, error) {

@@ -15,8 +15,8 @@ import (
 
 const lastLine = "this is the last line."
 
-// The first bare brackets of a page say that they hold a confidence interval. The later ones, and the table, do not repeat it.
-func TestTheFirstBracketsOfAPageSayWhatTheyHold(t *testing.T) {
+// Later intervals of the page and those of the table have no label.
+func TestTheFirstIntervalOfAPageIsLabelled(t *testing.T) {
 	reports := repository(t)
 	require.NoError(t, one(t, reports, lastLine, `{{figure "alone" "cycles_per_s"}}`))
 	generated, err := pages.Generate(nil, reports)
@@ -24,13 +24,13 @@ func TestTheFirstBracketsOfAPageSayWhatTheyHold(t *testing.T) {
 	text := generated[0].Text
 	assert.Contains(t, text, "The fixture does [1,030 cycles/s (95 % CI 1,000 to 1,060)](")
 	assert.Contains(t, text, "[2.00 times (2.00 to 2.00)](#figures-of-this-page) with batches")
-	assert.Contains(t, text, "[1,030 cycles/s (1,000 to 1,060)](", "the same figure once more")
+	assert.Contains(t, text, "[1,030 cycles/s (1,000 to 1,060)](", "a repeated figure")
 	assert.Contains(t, text, "Memory grew by [1.50 % (90 % CI -0.50 to 3.50)](", "one-sided bounds of 95 %")
 	assert.Contains(t, text, "[5.15 times (90 % CI 3.33 to 10.6)](", "a ratio of two runs")
 	assert.Equal(t, 1, strings.Count(text, "95 % CI"))
 }
 
-// A stored percentile has the range of its rounds. It gets its interval from the histograms, and without these its brackets say "range".
+// Stored percentiles of earlier builds have the range of the rounds. The histograms give them an interval.
 func TestBracketsOfAStoredPercentile(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "stored", alone)

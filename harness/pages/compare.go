@@ -17,8 +17,9 @@ type quotient struct {
 	bounds bounds
 }
 
-// divided returns the ratio of two figures: of interleaved rounds, turn by turn, where both are of points of one run and of metrics that each round has, and
-// otherwise that of the figures, with the bounds that their intervals leave.
+// divided returns the ratio of two figures. If both are figures of points of one run, and each round has
+// the metric, it is the median ratio of interleaved rounds. Otherwise it is the ratio of the figures, and
+// their intervals bound it.
 func divided(a, b *value) (quotient, error) {
 	if !(a.Low > 0) || !(b.Low > 0) {
 		return quotient{}, refuse("no ratio of %s and %s: both must be above 0", a.named(), b.named())
@@ -34,7 +35,7 @@ func divided(a, b *value) (quotient, error) {
 		}
 	}
 	q := quotient{Metric: result.Metric{Median: a.Median / b.Median, Low: a.Low / b.High, High: a.High / b.Low, N: min(a.N, b.N)}, bounds: ranged}
-	if !a.single && !b.single && a.bounds() == ci95 && b.bounds() == ci95 {
+	if a.bounds() == ci95 && b.bounds() == ci95 {
 		q.bounds = ci90
 	}
 	return q, nil

@@ -109,7 +109,7 @@ func (s *store) open(name string) (*dataset, error) {
 	case d.serial != nil:
 		d.manifest, d.started = d.serial.Manifest, d.serial.Started
 	case d.run != nil:
-		if err := s.resample(d); err != nil {
+		if err := s.addIntervals(d); err != nil {
 			return nil, err
 		}
 		gate.DescribeBound(d.run)
@@ -119,14 +119,18 @@ func (s *store) open(name string) (*dataset, error) {
 	return d, nil
 }
 
-// resample computes the intervals of a run's percentiles if its histograms are stored.
-func (s *store) resample(d *dataset) error {
-	_, hists, err := result.Read(filepath.Join(s.reports, "data", d.name))
+// addIntervals gives a judged run the intervals of its percentiles if its histograms are stored.
+func (s *store) addIntervals(d *dataset) error {
+	r, _, err := result.Read(filepath.Join(s.reports, "data", d.name))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	result.Resample(d.run, hists)
-	return err
+	if err != nil {
+		return err
+	}
+	r.Verdict, r.Reasons = d.run.Verdict, d.run.Reasons
+	d.run = r
+	return nil
 }
 
 // cited reports whether pages can cite the data.

@@ -30,10 +30,11 @@
 //
 // # Ratios
 //
-// The rounds of two points of one run are interleaved: a turn has one round of each point. The ratio of a metric that each round has is the median of the ratios of
-// the turns, with their interval, by result.TurnRatio: what slows the host for a while is in both of a turn. All other ratios are those of the two
-// figures, with the bounds low(a)/high(b) and high(a)/low(b): if each interval covers its true value with 95 %, so do both at once, and then
-// the bounds the ratio, with 90 % at least. A figure without an interval stands for itself there.
+// The rounds of two points of one run are interleaved: a turn has one round of each point. If each round has a
+// metric, the ratio of two points is the median of the ratios of the turns, with their interval, by
+// result.TurnRatio: a slower host slows both rounds of a turn. Every other ratio is that of the two figures,
+// with the bounds low(a)/high(b) and high(a)/low(b). If each interval covers its true value with 95 %, the
+// bounds cover the true ratio with at least 90 %. Both bounds of a figure without an interval are the figure.
 //
 // # Brackets
 //

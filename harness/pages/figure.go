@@ -61,14 +61,16 @@ type bounds int
 const (
 	ci95 bounds = iota // 95 % confidence interval
 	ci90
-	ranged // lowest and highest round
+	ranged // lowest and highest round, or the only one
 )
 
 // bounds returns the kind of the figure's interval.
 func (v *value) bounds() bounds {
 	spec, _ := result.Lookup(v.metric)
 	switch {
-	case v.of == nil || v.of.serial != nil:
+	case v.single:
+		return ranged
+	case v.of.serial != nil:
 		return ci95
 	case v.of.soak != nil || spec.Bounded: // one-sided bounds of 95 % each
 		return ci90
@@ -94,14 +96,26 @@ func (b bounds) words(low, high string, n int, noun string) string {
 	return text
 }
 
-// String is the figure with its unit, and with its interval where that shows another number.
-func (v *value) String() string {
-	text := strings.TrimSpace(v.in(v.Median) + " " + v.unit())
-	exact := !v.single && v.in(v.Low) == v.in(v.Median) && v.in(v.High) == v.in(v.Median)
-	if interval := v.interval(); interval != "" && !exact {
-		text += " (" + interval + ")"
+// String is the figure with its unit and its interval.
+func (v *value) String() string { return v.amount() + brackets(v.shownInterval()) }
+
+// amount is the figure with its unit.
+func (v *value) amount() string { return strings.TrimSpace(v.in(v.Median) + " " + v.unit()) }
+
+// shownInterval is the interval, or "" if both ends are written as the figure is.
+func (v *value) shownInterval() string {
+	if !v.single && v.in(v.Low) == v.in(v.Median) && v.in(v.High) == v.in(v.Median) {
+		return ""
 	}
-	return text
+	return v.interval()
+}
+
+// brackets puts an interval into brackets after a space. It returns "" without an interval.
+func brackets(interval string) string {
+	if interval == "" {
+		return ""
+	}
+	return " (" + interval + ")"
 }
 
 // link is where the page of the data has the figure.

@@ -22,8 +22,8 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 	var b strings.Builder
 	b.WriteString("# Performance of Prony\n\n" +
 		"Each page answers one question. All figures come from the data in `reports/data`, and each is a link to the page of its scenario," +
-		" which has the command, the commit, the host, the settings and every round. Brackets hold a 95 % confidence interval (CI) over the rounds of" +
-		" one run, unless they say what they hold.\n\n")
+		" which has the command, the commit, the host, the settings and every round. Brackets without a label hold a 95 % confidence interval (CI) over" +
+		" the rounds of one run.\n\n")
 	for _, g := range s.groups {
 		fmt.Fprintf(&b, "## %s\n\n", g.title)
 		for _, p := range g.pages {

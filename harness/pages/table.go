@@ -52,7 +52,7 @@ func (w *writer) table() string {
 		}
 		rows = append(rows, cells)
 	}
-	return "## " + figuresHeading + "\n\nCommand, host and all settings stand on the page of the data. An interval is a 95 % confidence interval (CI) unless it says what it is.\n\n" +
+	return "## " + figuresHeading + "\n\nThe page of the data has the command, the host and all settings. An interval without a label is a 95 % confidence interval (CI).\n\n" +
 		render.Table{Header: header, Rows: rows}.Markdown()
 }
 

@@ -86,10 +86,15 @@ func findingsText(g Guarded) string {
 	}
 	for _, c := range []struct {
 		n    int
-		what string
-	}{{counters, "counters of fixed work kept"}, {kept, "other limits kept"}, {notJudged, "not judged"}, {g.Disturbances, "slices disturbed"}} {
+		text string
+	}{
+		{counters, render.Plural(counters, "counter") + " of fixed work kept"},
+		{kept, render.Plural(kept, "other limit") + " kept"},
+		{notJudged, render.Count(notJudged) + " not judged"},
+		{g.Disturbances, render.Plural(g.Disturbances, "slice") + " disturbed"},
+	} {
 		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+			parts = append(parts, c.text)
 		}
 	}
 	if sound && !atFault {

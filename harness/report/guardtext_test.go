@@ -35,7 +35,7 @@ func TestGuardText(t *testing.T) {
 		{
 			Report:  gate.Report{Scenario: "smoke-rest", Verdict: result.Inconclusive, Findings: []gate.Finding{unclear}, Reasons: []string{"slow"}},
 			Foreign: []result.ForeignProcess{{Name: "go", CPUPercent: 41.2}, {Name: "chrome", CPUPercent: 7}},
-			Folder:  "runs/4", NoProfiles: "there was no time left", Alone: "prony guard rest.hcl",
+			Folder:  "runs/4", NoProfiles: "there was no time left", Alone: "prony guard rest.hcl", Disturbances: 1,
 		},
 		{
 			Report: gate.Report{
@@ -46,9 +46,9 @@ func TestGuardText(t *testing.T) {
 		},
 	}, 131*time.Second)
 	assert.Equal(t, `Speed was judged beside baseline build 0123456 of 2026-11-28; xN is the ratio to it:
-  smoke        pass          cycles_per_s x1.01, 1 other limits kept, 12 slices disturbed, no task at fault
-  smoke-batch  regressed     cycles_per_s x0.811 BROKEN, cpu_us_per_cycle BROKEN, 1 other limits kept, 1 not judged
-  smoke-rest   inconclusive  cycles_per_s x0.91 UNDECIDED
+  smoke        pass          cycles_per_s x1.01, 1 other limit kept, 12 slices disturbed, no task at fault
+  smoke-batch  regressed     cycles_per_s x0.811 BROKEN, cpu_us_per_cycle BROKEN, 1 other limit kept, 1 not judged
+  smoke-rest   inconclusive  cycles_per_s x0.91 UNDECIDED, 1 slice disturbed
   smoke-sync   incorrect     lost BROKEN
 
 smoke-batch: regressed

@@ -153,16 +153,16 @@ func soakDrifts(p *page, s *result.Soak, durability string) {
 	}
 	p.table([]string{"figure", "unit", ">mean", ">first", ">last", ">change for the worse, %", ">low, %", ">high, %", ">p", ">limit, %", "verdict"}, rows)
 	if s.Version < result.SoakOneLevel {
-		p.paragraph("First and last are over the first and the last %s of judged windows. The change for the worse is that of a line through %s, in percent of"+
-			" the mean; below 0 the figure became better. Low and high are its one-sided 95 %% bounds by a moving-block bootstrap. p is how often chance alone"+
-			" gives such a change, corrected for %d figures (Holm). A figure passes if the high bound is below the limit.",
+		p.paragraph("First and last cover the first and the last %s of judged windows. A line through %s gives the change for the worse, in percent of the"+
+			" mean; below 0 the figure became better. Low and high are its one-sided 95 %% bounds by a moving-block bootstrap. p is the probability of such a"+
+			" change by chance alone, corrected for %d figures (Holm). A figure passes if the high bound is below the limit.",
 			soakSpan(s.Drifts[0].SpanS), render.Plural(s.Drifts[0].Values, "value"), len(s.Drifts))
 		return
 	}
-	p.paragraph("First and last are over the first and the last %s of judged windows. The change for the worse is from start to end of a line through %s, in percent of"+
-		" the start; below 0 the figure became better. Low is its lower bound, at 95 %% over all %d figures together, and high its upper bound, at 95 %% for"+
-		" each figure, by a moving-block bootstrap. p is how often chance alone gives such a change, corrected for the number of figures (Holm). A figure"+
-		" passes if the high bound is below the limit, and regressed if the low bound is above it.",
+	p.paragraph("First and last cover the first and the last %s of judged windows. A line through %s gives the change for the worse from start to end, in"+
+		" percent of the start; below 0 the figure became better. Low is its lower bound, at 95 %% for all %d figures together, and high its upper bound,"+
+		" at 95 %% for each figure, by a moving-block bootstrap. p is the probability of such a change by chance alone, corrected for the number of figures"+
+		" (Holm). A figure passes if the high bound is below the limit, and is regressed if the low bound is above it.",
 		soakSpan(s.Drifts[0].SpanS), render.Plural(s.Drifts[0].Values, "value"), len(s.Drifts))
 }
 

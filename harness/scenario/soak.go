@@ -15,7 +15,7 @@ type Soak struct {
 	// FaultsEvery puts the scenario's faults into each so-many-th window: 10 is the 10th, the 20th and so on. 0 without faults.
 	FaultsEvery int      `json:"faults_every,omitzero"`
 	Keep        SoakKeep `json:"keep"`
-	// DriftPercentMax is by how much a figure may become worse over the soak, in percent of its value at the start.
+	// DriftPercentMax bounds how much worse a figure may become over the soak, in percent of its value at the start.
 	DriftPercentMax float64     `json:"drift_percent_max"`
 	Drifts          []SoakDrift `json:"drift,omitempty"` // of figures that have a bound of their own
 }
@@ -58,7 +58,7 @@ const (
 	soakDriftPercentDefault = 2
 )
 
-// Drift returns by how much a figure may become worse over the soak, in percent of its value at the start.
+// Drift returns how much worse a figure may become over the soak, in percent of its value at the start.
 func (s Soak) Drift(figure string) float64 {
 	for _, d := range s.Drifts {
 		if d.Figure == figure {

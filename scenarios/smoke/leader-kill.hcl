@@ -42,7 +42,7 @@ scenario "smoke-leader-kill" {
 
   limit "fault_level_ratio" {
     min     = 0.1
-    because = "0.57 to 1.1 on quiet and busy hosts: the killed node still catches up, which costs the others CPU time. A tenth is a rate that does not come back"
+    because = "0.6 to 1.1 on quiet and busy hosts: the killed node still catches up, which costs the others CPU time. Below a tenth the rate does not come back"
   }
 
   limit "cycles_per_s" {

@@ -32,12 +32,12 @@ scenario "smoke-recovery" {
 
   limit "drain_cycles_per_s" {
     of_baseline = 0.5
-    because     = "a drain takes a second or two, of which one stall of the host is a large part: the drains of one pair of rounds differ by 21 %"
+    because     = "a drain takes a second or two, so that one stall of the host halves its rate: the ratio of a pair of rounds has a standard deviation of 21 %"
   }
 
   limit "server_cpu_us_per_cycle" {
     of_baseline = 1.5
-    because     = "one pair of rounds differs by 13 %, and there are two"
+    because     = "the ratio of a pair of rounds has a standard deviation of 13 %, and there are two pairs"
   }
 
   limit "restart_first_claim_s" {

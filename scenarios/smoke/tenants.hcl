@@ -59,7 +59,7 @@ scenario "smoke-tenants" {
 
   limit "server_cpu_us_per_cycle" {
     of_baseline = 1.35
-    because     = "one pair of rounds differs by 10 %, and there are two"
+    because     = "the ratio of a pair of rounds has a standard deviation of 7 %, and there are two pairs"
   }
 
   limit "dropped" {

@@ -23,7 +23,7 @@ scenario's name, as it is checked in, and by the "limit" blocks that the scenari
 task is lost, duplicated or corrupted is judged of every run; of a scenario without a baseline and limits of its
 own it is all that is judged, and a line says so. A folder baselines/ is not needed where all runs carry limits.
 Soaks and comparisons keep the verdict that they were measured with, and a serial budget has no limits.
-Without RUN it judges the newest run. A run that did not finish is invalid. Of the published data it says what the index of their pages says.`,
+Without RUN it judges the newest run. A run that did not finish is invalid. Of published data it prints the verdicts of their pages' index.`,
 		Example: `  prony check
   prony check --json runs/20261121T171500.123Z-smoke
   prony check reports/data/*`,

@@ -89,8 +89,8 @@ func (e *absentError) Error() string { return e.text }
 // Is makes it fs.ErrNotExist.
 func (*absentError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// orLatest is the runs given, or the newest one, also if it did not finish. The link to that is followed, since it will point to another
-// run when somebody reads what was printed.
+// orLatest returns the given runs, or else the newest one, even if it did not finish. It resolves the link to the
+// newest run, since the link may point to a later run when somebody reads the output.
 func orLatest(runs []string) ([]string, error) {
 	if len(runs) > 0 {
 		return runs, nil

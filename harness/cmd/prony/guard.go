@@ -41,7 +41,7 @@ func guardCommand(args []string) *cobra.Command {
 	var f guardFlags
 	c := &cobra.Command{
 		Use:   "guard FILE...",
-		Short: "Measure scenarios beside the baseline build, and report regressions",
+		Short: "Measure scenarios on this build and the baseline build, and report regressions",
 		Long: `Measures every scenario of the files given, judges it, and ends with the verdict. It is for CI: what fails is named
 with the metric, its value, the limit, where the time went, and the command that measures that scenario alone.
 

@@ -101,6 +101,8 @@ func TestGuardWithoutABaselineBuild(t *testing.T) {
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "Speed was judged by order-of-magnitude limits only, because baselines/build.hcl does not exist.")
 	assert.Contains(t, got.stderr, "1 not judged")
+	assert.Contains(t, got.stderr, "one: measured: ")
+	assert.NotContains(t, got.stderr, "one: pass", "the limits give the one verdict")
 	limits := got.document(t).Scenarios[0].Limits
 	require.NotEmpty(t, limits)
 	assert.False(t, limits[0].Judged)

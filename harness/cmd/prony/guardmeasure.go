@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -23,11 +22,11 @@ const (
 	guardLooks     = 6
 	guardClosed    = 2 * time.Second
 	guardOpenPairs = 5
-	// guardGeneration is what a generation is expected to take, of three nodes at most.
-	guardGeneration = 6 * time.Second
-	// guardScenario is what each later scenario is expected to take. An undecided duet leaves them that time.
+	// guardLookTime is the expected time of the generations of a look, with three nodes at most.
+	guardLookTime = guardPerLook * 6 * time.Second
+	// guardScenario is the time that an undecided duet leaves for each later scenario.
 	guardScenario = 17 * time.Second
-	// guardProfiled is how many generations take profiles after a loss, and guardProfiling what they take together.
+	// guardProfiled is how many generations take profiles after a loss, and guardProfiling their expected time.
 	guardProfiled  = 2
 	guardProfiling = 26 * time.Second
 	// guardWork and guardWorkRaft are the cycles of fixed work of a server alone and of a cluster, whose commits wait for several nodes.
@@ -120,16 +119,10 @@ func (m *guardMeasurer) rounds(ctx context.Context, s *scenario.Scenario, place 
 	return guardedRun{change, judged}, nil
 }
 
-// watchForeign watches what other processes use of the CPUs until what it returns is called. It reads the processes at both ends alone.
+// watchForeign watches the CPU time of other processes until stop is called. The interval between samples is
+// long: a watch reads the processes at its start and its end only.
 func watchForeign() (stop func() []result.ForeignProcess) {
-	watch := observe.StartWatch(observe.WatchConfig{Every: 24 * time.Hour, OwnCPU: func() (time.Duration, error) {
-		tree, err := observe.TreeOf([]int{os.Getpid()})
-		if err != nil {
-			return 0, err
-		}
-		used, err := tree.Sample()
-		return used.CPU, err
-	}})
+	watch := observe.StartWatch(observe.WatchConfig{Every: 24 * time.Hour})
 	return func() []result.ForeignProcess { return watch.Stop().ForeignProcesses }
 }
 
@@ -206,13 +199,14 @@ type guardLook struct {
 }
 
 func (l *guardLook) decided(d *result.Duet, _ int) bool {
-	last := !l.measurer.guard.hasLook(l.later)
-	return last || !gate.CheckDuet(l.measurer.guard.limits, d, last).Undecided()
+	g := l.measurer.guard
+	return !g.hasBefore(l.later, guardLookTime) || !gate.CheckDuet(g.limits, d, false).Undecided()
 }
 
 // profiled returns how many profiled generations a loss needs.
 func (l *guardLook) profiled(d *result.Duet) int {
-	if gate.CheckDuet(l.measurer.guard.limits, d, true).Verdict != result.Regressed || !l.measurer.guard.has(guardProfiling+time.Duration(l.later)*guardScenario) {
+	g := l.measurer.guard
+	if !g.hasBefore(l.later, guardProfiling) || gate.CheckDuet(g.limits, d, true).Verdict != result.Regressed {
 		return 0
 	}
 	return guardProfiled

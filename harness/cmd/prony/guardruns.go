@@ -24,7 +24,7 @@ type guard struct {
 	judgedBy string // what speed is judged by
 	// measure measures a scenario as its limits ask for, and judges it.
 	measure func(context.Context, *scenario.Scenario, *run.Place) (guardedRun, error)
-	// foreign watches other processes until stop, which returns those that used the CPUs the most. nil watches nothing.
+	// foreign watches other processes until stop, which returns those with the most CPU time. It may be nil.
 	foreign func() (stop func() []result.ForeignProcess)
 	// alone returns the command that guards a scenario alone.
 	alone func(*scenario.Scenario) string
@@ -57,8 +57,8 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		stop := g.foreign()
 		defer func() {
 			whole := stop()
-			for i := range g.guarded { // of one that was not measured nothing else is known
-				if g.guarded[i].Foreign == nil {
+			for i := range g.guarded {
+				if g.guarded[i].Folder == "" { // not measured, so it has no processes of its own
 					g.guarded[i].Foreign = whole
 				}
 			}
@@ -88,9 +88,9 @@ func (g *guard) has(length time.Duration) bool {
 	return g.within == 0 || g.took()+length <= g.within
 }
 
-// hasLook reports whether there is time for another look at a duet before so many later scenarios.
-func (g *guard) hasLook(later int) bool {
-	return g.has(guardPerLook*guardGeneration + time.Duration(later)*guardScenario)
+// hasBefore is has for a measurement that must leave time for so many later scenarios.
+func (g *guard) hasBefore(later int, length time.Duration) bool {
+	return g.has(length + time.Duration(later)*guardScenario)
 }
 
 func timeOver(ctx context.Context, err error) bool {

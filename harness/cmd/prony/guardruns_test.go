@@ -68,8 +68,25 @@ func TestGuardMeasuresEachScenarioOnce(t *testing.T) {
 	assert.Len(t, g.judgements(), 3)
 	assert.True(t, g.has(57*time.Second))
 	assert.False(t, g.has(58*time.Second))
-	assert.True(t, g.hasLook(2))
-	assert.False(t, g.hasLook(3), "later scenarios need the time")
+}
+
+// Neither an undecided duet nor the profiles of a loss take the time of later scenarios.
+func TestGuardLeavesTimeForLaterScenarios(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", ofBaseline)
+	limits, err := loadBaselines(defaultBaselines)
+	require.NoError(t, err)
+	began := time.Unix(1000, 0)
+	g := &guard{limits: limits, within: time.Minute, began: began, now: func() time.Time { return began.Add(time.Second) }}
+	before := func(later int) *guardLook { return &guardLook{measurer: &guardMeasurer{guard: g}, later: later} }
+
+	undecided, sound, lost := guardDuet(0.9), guardDuet(1), guardDuet(0.5)
+	assert.False(t, before(2).decided(undecided, 1))
+	assert.True(t, before(3).decided(undecided, 1))
+	assert.True(t, before(0).decided(sound, 1))
+	assert.Equal(t, guardProfiled, before(1).profiled(lost))
+	assert.Zero(t, before(2).profiled(lost))
+	assert.Zero(t, before(0).profiled(sound))
 }
 
 func TestGuardStopsWhatTakesTooLong(t *testing.T) {
@@ -97,6 +114,7 @@ func TestGuardStopsWhatTakesTooLong(t *testing.T) {
 	text := report.GuardText("", g.guarded, time.Second)
 	assert.Contains(t, text, "b: invalid\n  it was not measured to its end")
 	assert.Contains(t, text, "  other processes used these shares of all CPUs' time: go 41 %\n  again:")
+	assert.Empty(t, g.guarded[0].Foreign, "it was measured, and no other process ran beside it")
 	assert.NotContains(t, text, "run: \n", "a run that did not begin has no folder")
 
 	ended, cancel := context.WithCancel(t.Context())

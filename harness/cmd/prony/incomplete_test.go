@@ -14,7 +14,7 @@ import (
 
 const didNotFinish = "the run did not finish: it stored 2 of 7 rounds"
 
-// killed stores a run as one that was killed leaves it, and an older one that is complete.
+// killed stores a run as a killed process leaves it, and an older complete run.
 func killed(t *testing.T) (run, complete string) {
 	t.Helper()
 	run = stored(t, defaultOut, "20261122T090000.000Z-tiny", func(r *result.Result) {
@@ -38,7 +38,7 @@ func TestTheNewestRunMayBeIncomplete(t *testing.T) {
 	require.Equal(t, 0, got.code, got.stderr)
 	page := filepath.Join(run, "report.md")
 	assert.Equal(t, page+"\n", got.stdout)
-	assert.Contains(t, got.stderr, run+" did not finish: only the rounds that are stored are shown, and its verdict is no pass")
+	assert.Contains(t, got.stderr, run+" did not finish: it has only its stored rounds, and its verdict is not pass")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "Verdict: **invalid**")
@@ -68,7 +68,7 @@ func TestTheNewestRunMayBeIncomplete(t *testing.T) {
 	assert.Equal(t, last, got.document(t).Scenarios[0].Run)
 }
 
-// A run that was killed in its first round has no round, and a page.
+// A run that was killed in its first round has a page without rounds.
 func TestARunWithoutRounds(t *testing.T) {
 	inFolder(t)
 	run, _ := killed(t)

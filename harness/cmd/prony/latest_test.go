@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A taken name must be found before a run measures for an hour, not after.
+// A run may take an hour, so it checks the name of the link first.
 func TestRunLooksAtTheLinkBeforeItMeasures(t *testing.T) {
 	inFolder(t)
 	write(t, "tiny.hcl", tiny("tiny", "60s", ""))

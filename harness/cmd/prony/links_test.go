@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// prony run makes the link runs/latest itself: a folder may be named by a link wherever it may be named at all.
+// prony run makes the link runs/latest, so every command accepts a link in place of a folder.
 func TestFoldersMayBeNamedByLinks(t *testing.T) {
 	scenarios, err := filepath.Abs("testdata/language/many")
 	require.NoError(t, err)

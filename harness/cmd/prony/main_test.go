@@ -100,7 +100,7 @@ scenario %q {
 `, name, window, more)
 }
 
-// inTasks makes the windows of a tiny scenario end after a number of tasks: however busy the host is, cycles fall into each.
+// inTasks makes the windows of a tiny scenario end after a number of tasks, so that each has cycles on a busy host.
 func inTasks(text string) string {
 	return windowLine.ReplaceAllString(text, "window = \"30s\"\n    tasks  = 500")
 }

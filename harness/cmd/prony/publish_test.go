@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
@@ -31,41 +30,38 @@ func unlimited(more string) string {
 	return strings.NewReplacer("rounds = 2", "rounds = 1", `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }").Replace(inTasks(tiny("one", "600ms", more)))
 }
 
-// inRepository is inFolder with a commit of these files, as path and text by turns.
+// inRepository is inFolder with a commit of the program of serverOfTheCommit and these files: path and text
+// alternate.
 func inRepository(t *testing.T, files ...string) {
 	t.Helper()
 	inFolder(t)
 	inGit(t, "init", "--quiet")
 	write(t, ".gitignore", "runs\n")
+	write(t, "server/go.mod", "module example.com/server\n\ngo 1.26\n")
+	write(t, "server/main.go", fmt.Sprintf(`package main
+
+import (
+	"os"
+	"syscall"
+)
+
+func main() { panic(syscall.Exec(%q, os.Args, os.Environ())) }
+`, queuedBinary))
 	for i := 0; i < len(files); i += 2 {
 		write(t, files[i], files[i+1])
 	}
 	commitAll(t)
 }
 
-// serverOfTheCommit makes a copy of the real server that was built from the checked-out commit, by what it says of itself, and has it measured.
+// serverOfTheCommit builds the repository's server, which runs the real one, and has it measured. Go stamps
+// the checked-out commit into it.
 func serverOfTheCommit(t *testing.T) string {
 	t.Helper()
-	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
-	require.NoError(t, err)
-	stamp := "build\tvcs=git\nbuild\tvcs.revision=" + head + "\nbuild\tvcs.modified=false\nbuild\t-pad="
-	program, err := os.ReadFile(queuedBinary)
-	require.NoError(t, err)
-	info, err := buildinfo.ReadFile(queuedBinary)
-	require.NoError(t, err)
-	// The stamp stands where the program lists its first modules, and is as long.
-	var modules strings.Builder
-	for _, m := range info.Deps {
-		if modules.Len() > len(stamp) || m.Replace != nil {
-			break
-		}
-		fmt.Fprintf(&modules, "dep\t%s\t%s\t%s\n", m.Path, m.Version, m.Sum)
-	}
-	require.Contains(t, string(program), modules.String())
-	require.Greater(t, modules.Len(), len(stamp))
-	stamp += strings.Repeat("x", modules.Len()-len(stamp)-1) + "\n"
 	path := filepath.Join(t.TempDir(), "queued")
-	require.NoError(t, buildtest.WriteScript(path, strings.ReplaceAll(string(program), modules.String(), stamp)))
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=true", "-o", path, ".")
+	build.Dir, build.Env = "server", append(os.Environ(), "GOWORK=off")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
 	t.Setenv("PRONY_QUEUED", path)
 	return path
 }
@@ -100,7 +96,6 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
-		serverOfTheCommit(t)
 		ran := prony(t, append([]string{"publish", "--json"}, args...)...)
 		require.Equal(t, 0, ran.code, ran.stderr)
 		assert.Len(t, ran.document(t).Scenarios, scenarios, ran.stderr)
@@ -114,6 +109,7 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	again(0) // neither pages nor tests nor documents are measured
 	write(t, "harness/code.go", "package harness\n\nconst changed = true\n")
 	commitAll(t)
+	serverOfTheCommit(t)
 	again(1)
 	commitAll(t)
 	again(0)
@@ -257,6 +253,8 @@ func TestAPublishedRunIsJudgedByTheLimits(t *testing.T) {
 	got := prony(t, "publish", "--json")
 	require.Equal(t, result.Regressed.ExitCode(), got.code, got.stderr)
 	assert.Regexp(t, `one: regressed, published as reports/scenarios/one.md: cycles_per_s \S+ is below the floor 1e\+15: half of what it does\n`, got.stderr)
+	assert.Contains(t, got.stderr, "one: measured: ")
+	assert.NotContains(t, got.stderr, "one: pass", "the limits give the one verdict")
 	document := got.document(t)
 	assert.Equal(t, "reports/scenarios/one.md", document.Scenarios[0].Page)
 	assert.NotEmpty(t, document.Scenarios[0].Limits)

@@ -22,7 +22,7 @@ func reportCommand() *cobra.Command {
 		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
 		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
 The verdict on the page of a run is that of prony check, by the limits of today; no verdict of limits is stored. Without RUN it takes the newest run.
-The page of a run that did not finish shows the rounds that are stored, and its verdict is invalid.
+The page of a run that did not finish shows the stored rounds, and its verdict is invalid.
 It prints the path of each page.
 
 --publish DIR writes the page into DIR/scenarios, copies the data that the page is made from to DIR/data, so that the page can be rendered
@@ -62,7 +62,7 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 			p := &pageWriter{stderr: c.ErrOrStderr(), limits: limits, renderer: report.NewRenderer(limits), out: out, publish: publish}
-			if publish == "" { // which refuses such a run
+			if publish == "" { // otherwise such a run is an error
 				sayIncomplete(c.ErrOrStderr(), runs)
 			}
 			for _, run := range runs {
@@ -96,11 +96,11 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 	return c
 }
 
-// sayIncomplete names the runs that did not finish.
+// sayIncomplete warns of runs that did not finish.
 func sayIncomplete(stderr io.Writer, runs []string) {
 	for _, run := range runs {
 		if result.Incomplete(run) {
-			say(stderr, "%s did not finish: only the rounds that are stored are shown, and its verdict is no pass", run)
+			say(stderr, "%s did not finish: it has only its stored rounds, and its verdict is not pass", run)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,14 +23,13 @@ func resampleCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "resample FOLDER...",
-		Short: "Estimate how often prony guard fails on a build, from what it measured of it",
-		Long: `Reads the duets that prony guard stored in the run folders below each FOLDER, and draws sets of them: for each scenario as many
-generations as a guard measures, with replacement, from all that were measured of it. Each set is judged by the limits as prony guard judges it,
-with more generations while a ratio is undecided. Of a build that is as fast as the baseline build, the share of sets that do not
-pass is the false-alarm rate of these scenarios; a few dozen measured generations of each give an estimate, under the conditions
-in which they were measured.
+		Short: "Estimate how often prony guard fails without cause, from stored generations",
+		Long: `Reads the duets that prony guard stored in the run folders in each FOLDER, and draws sets of duets from them. For each scenario it draws,
+with replacement, as many generations as prony guard measures. It judges each set by the limits as prony guard does, and draws more
+generations while a ratio is undecided. If the build is as fast as the baseline build, the share of sets that do not pass is the
+false-alarm rate of these scenarios under the conditions of the measurement. An estimate takes a few dozen stored generations of each scenario.
 
-Scenarios that run in rounds are not drawn. Nothing is judged: the exit code is 0 whatever the share is.`,
+Scenarios that run in rounds are not drawn. The exit code does not depend on the share.`,
 		Example: `  prony gate resample runs
   prony gate resample --sets 10000 --json runs/smoke-trials/quiet`,
 		Args: cobra.MinimumNArgs(1),
@@ -59,8 +57,8 @@ Scenarios that run in rounds are not drawn. Nothing is judged: the exit code is 
 		},
 	}
 	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
-	c.Flags().IntVar(&sets, "sets", 1000, "how many sets to draw")
-	c.Flags().Uint64Var(&seed, "seed", 1, "of the random numbers: the same seed draws the same sets")
+	c.Flags().IntVar(&sets, "sets", 1000, "number of sets to draw")
+	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers; the same seed draws the same sets")
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -92,14 +90,14 @@ func writeResampled(to io.Writer, r gate.Resampled) error {
 	for _, s := range r.Scenarios {
 		failed := r.Sets - s.Verdicts[result.Pass]
 		t.Rows = append(t.Rows, []string{
-			s.Scenario, strconv.Itoa(s.Generations), render.Digits(float64(s.Drawn)/float64(r.Sets), 3), strconv.Itoa(failed),
+			s.Scenario, render.Count(s.Generations), render.Digits(float64(s.Drawn)/float64(r.Sets), 3), render.Count(failed),
 		})
 		if failed > 0 {
 			fmt.Fprintf(&reasons, "%s: %s\n", s.Scenario, s.Reason)
 		}
 	}
-	if _, err := fmt.Fprintf(to, "%s\n%s%d of %d sets did not pass\n", t.Text(""), reasons.String(), r.NotPassed, r.Sets); err != nil {
-		return fmt.Errorf("print what was drawn: %w", err)
+	if _, err := fmt.Fprintf(to, "%s\n%s%s of %s did not pass\n", t.Text(""), reasons.String(), render.Count(r.NotPassed), render.Plural(r.Sets, "set")); err != nil {
+		return fmt.Errorf("print the verdicts: %w", err)
 	}
 	return nil
 }

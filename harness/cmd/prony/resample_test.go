@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,10 +13,18 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// storedGuard stores a short duet of the scenario tiny, whose change has a share of the base's rate.
-func storedGuard(t *testing.T, name string, rate float64) {
-	t.Helper()
-	folder := filepath.Join("runs", name)
+// ofBaseline limits the rate of the scenario tiny to 90 % of the baseline build's.
+const ofBaseline = `
+baseline "tiny" {
+  floor "cycles_per_s" {
+    of_baseline = 0.9
+    because     = "noise"
+  }
+}
+`
+
+// guardDuet returns a duet of the scenario tiny with two generations. The change has a share of the base's rate.
+func guardDuet(rate float64) *result.Duet {
 	d := &result.Duet{Version: result.DuetVersion, Scenario: "tiny"}
 	for n := range 2 {
 		g := result.Generation{Number: n + 1, Verdict: result.Pass}
@@ -24,26 +33,25 @@ func storedGuard(t *testing.T, name string, rate float64) {
 		}
 		d.Generations = append(d.Generations, g)
 	}
-	write(t, filepath.Join(folder, "keep"), "")
+	return d
+}
+
+func storeDuet(t *testing.T, name string, d *result.Duet) {
+	t.Helper()
+	folder := filepath.Join("runs", name)
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	require.NoError(t, result.WriteDuet(folder, d))
 }
 
 func TestResampleDrawsFromStoredGuards(t *testing.T) {
 	inFolder(t)
-	write(t, "baselines/tiny.hcl", `
-baseline "tiny" {
-  floor "cycles_per_s" {
-    of_baseline = 0.9
-    because     = "noise"
-  }
-}
-`)
-	storedGuard(t, "1-compare-tiny", 1)
+	write(t, "baselines/tiny.hcl", ofBaseline)
+	storeDuet(t, "1-compare-tiny", guardDuet(1))
 	got := prony(t, "gate", "resample", "--sets", "20", "runs")
 	assert.Zero(t, got.code)
 	assert.Contains(t, got.stdout, "0 of 20 sets did not pass")
 
-	storedGuard(t, "2-compare-tiny", 0.5)
+	storeDuet(t, "2-compare-tiny", guardDuet(0.5))
 	got = prony(t, "gate", "resample", "--sets", "20", "--json", "runs")
 	assert.Zero(t, got.code)
 	var r gate.Resampled

@@ -124,14 +124,15 @@ func (b *builder) checkout(ctx context.Context, name, rev string) (source, error
 	return source{name: name, dir: tree, build: result.Build{Commit: commit}}, nil
 }
 
-// git fetch accepts a whole hash, or the name of a branch or a tag.
+// git fetch accepts a full hash, or the name of a branch or a tag, but no abbreviated hash.
 var (
 	wholeHash = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	partHash  = regexp.MustCompile(`^[0-9a-f]+$`)
 	refName   = regexp.MustCompile(`^[A-Za-z0-9][\w./-]*$`)
 )
 
-// noCommit returns the error of a revision that is not a commit in dir. In a shallow clone it says what to fetch.
+// noCommit explains err of git: a revision is not a commit in dir. For a shallow clone it names the git fetch that
+// gets the commit.
 func noCommit(ctx context.Context, dir, rev string, err error) error {
 	if shallow, _ := git(ctx, dir, "rev-parse", "--is-shallow-repository"); shallow != "true" {
 		return fmt.Errorf("%q is not a commit of this repository: %w", rev, err)

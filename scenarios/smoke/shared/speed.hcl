@@ -23,7 +23,7 @@ limit "server_rss_mb_max" {
 
 limit "server_goroutines_max" {
   of_baseline = 1.5
-  because     = "some for each connection and stream, as many in each run: a build that leaves some for each call has several times as many within seconds"
+  because     = "a few for each connection and stream. A build that leaks one for each call has several times as many within seconds"
 }
 
 limit "server_goroutines_max" {
