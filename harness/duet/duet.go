@@ -235,7 +235,7 @@ func (s Side) stored() result.DuetSide {
 func (c *conductor) store() error { return result.WriteDuet(c.folder.Path(), c.duet) }
 
 func (c *conductor) line(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.options.Progress, format+"\n", args...) // what can't be written is a person's loss only
+	_, _ = fmt.Fprintln(c.options.Progress, fmt.Sprintf(format, args...)) // what can't be written is a person's loss only
 }
 
 // measure measures looks until one decides, and then the profiled generations.

@@ -95,7 +95,7 @@ func ledgerSection(p *page, r *result.Result) {
 	some := slices.DeleteFunc(slices.Clone(someLedgers), func(c ledgerColumns) bool { return !c.in(r) })
 	for _, c := range some {
 		header = append(header, c.header...)
-		p.paragraph(c.says)
+		p.paragraph("%s", c.says)
 	}
 	var rows [][]string
 	var faults []string

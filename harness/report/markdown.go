@@ -18,7 +18,8 @@ func (p *page) heading(level int, format string, args ...any) {
 }
 
 func (p *page) paragraph(format string, args ...any) {
-	fmt.Fprintf(&p.b, format+"\n\n", args...)
+	fmt.Fprintf(&p.b, format, args...) // on its own, so that go vet checks the formats of callers
+	p.b.WriteString("\n\n")
 }
 
 func (p *page) list(items []string) {

@@ -22,7 +22,7 @@ func referencesSection(p *page, r *result.Result) {
 	}
 	p.heading(2, "References, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("What the host was worth in the minutes of the run: fixed operations without the server, measured before the first round and" +
-		" after each one. The figures are medians over the samples, with the 95 % interval from six samples on and the range below.")
+		" after each one. The figures are medians over the samples, with the 95 %% interval from six samples on and the range below.")
 	p.table([]string{"reference", "operation", ">per second", ">low", ">high", ">CPU time of one, us", ">low", ">high", ">n"}, rows)
 	for _, of := range r.References {
 		if of.ServerCPUUs != nil && of.ClientCPUUs != nil {

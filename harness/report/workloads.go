@@ -46,7 +46,7 @@ func workloadsSection(p *page, r *result.Result) {
 	}
 	p.heading(2, "%s", WorkloadsHeading(r))
 	p.paragraph("The workloads ran at once, with one window, on tenants of their own. Figures elsewhere on this page without a workload's name are over" +
-		" all workloads. Brackets hold the 95 % confidence interval over the rounds, or the range if there are fewer than six rounds.")
+		" all workloads. Brackets hold the 95 %% confidence interval over the rounds, or the range if there are fewer than six rounds.")
 	workloadTable(p, result.PublishedWorkloads(r))
 	for _, point := range result.PublishedPoints(r) {
 		if len(point.Workloads) > 0 {

@@ -62,7 +62,7 @@ func (p *progress) line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()
-	_, _ = fmt.Fprintf(p.w, format+"\n", args...)
+	_, _ = fmt.Fprintln(p.w, fmt.Sprintf(format, args...))
 }
 
 // clear takes the live line away.

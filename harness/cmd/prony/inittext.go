@@ -19,7 +19,7 @@ const (
 // scenario writes the file. The answers must be valid.
 func (a answers) scenario() string {
 	var text strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
+	line := func(format string, args ...any) { fmt.Fprintln(&text, fmt.Sprintf(format, args...)) }
 	line("# %s was written by `prony init`, to be changed. `prony validate` says what is wrong with it, and `prony explain` what a run", a.name)
 	line("# of it does. The whole language is in scenarios/README.md of Prony's repository.")
 	line("")

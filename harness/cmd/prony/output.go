@@ -133,7 +133,7 @@ func finishPage(c *cobra.Command, asJSON bool, of string, files []string) error 
 
 // say writes a line for a person. It ignores errors: nothing depends on the line.
 func say(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format+"\n", args...)
+	_, _ = fmt.Fprintln(w, fmt.Sprintf(format, args...))
 }
 
 func isTerminal(w io.Writer) bool {
