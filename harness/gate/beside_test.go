@@ -150,7 +150,9 @@ func roundsWith(source *rand.Rand, n int, cost, spread float64) []Pair {
 func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
 	source := rand.New(rand.NewPCG(47, 1))
 	limit := Limit{Metric: result.ServerCPUUsPerCycle, Kind: Ceiling, Value: 1.5, OfBaseline: true, Because: "noise"}
-	judged := func(pairs []Pair) Finding { return judgeRatio(limit, &Beside{Commit: baseCommit, Pairs: pairs, Last: true}) }
+	judged := func(pairs []Pair) Finding {
+		return judgeRatio(limit, &Beside{Commit: baseCommit, Pairs: pairs, Last: true})
+	}
 	f := judged(roundsWith(source, 2, 1.55, 0))
 	assert.True(t, f.Inconclusive, f.Sentence)
 	assert.Contains(t, f.Sentence, "which chance may explain")
