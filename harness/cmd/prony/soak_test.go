@@ -114,7 +114,7 @@ func TestSoakCommand(t *testing.T) {
 	assert.InDelta(t, 1000, d.Scenarios[0].Metrics[result.CyclesPerS].Median, 1e-9)
 	assert.Contains(t, got.stderr, "soaked: page at http://127.0.0.1:")
 	assert.Contains(t, got.stderr, "soaked: pass after 70 windows, 1m10s measured, 70,000 cycles, 0 tasks at fault\n")
-	assert.Contains(t, got.stderr, "  pass          server_fds did not change; the limit is 2.0 %\n")
+	assert.Contains(t, got.stderr, "  pass          server_fds did not change; the limit is 2 %\n")
 	for _, file := range []string{"report.html", "report.md", "soak.json", "soaked-cycles-per-s.svg"} {
 		assert.FileExists(t, filepath.Join("runs", "soaked", file))
 	}
