@@ -2,17 +2,17 @@ package memory
 
 import "sync/atomic"
 
-// Budget limits how many bytes, or other units, its users take together. A nil Budget has no limit. A Budget is safe for
-// concurrent use.
+// Budget limits the total number of bytes, or other units, that its users take. A nil Budget has no
+// limit. A Budget is safe for concurrent use.
 type Budget struct {
 	max   int64
 	taken atomic.Int64
 }
 
-// NewBudget returns a budget of most units.
+// NewBudget returns a budget with the given limit.
 func NewBudget(most int64) *Budget { return &Budget{max: most} }
 
-// Take takes n if the budget has that much left, and reports whether it did.
+// Take takes n units if that does not exceed the limit, and reports whether it did.
 func (b *Budget) Take(n int64) bool {
 	if b == nil {
 		return true
@@ -24,17 +24,18 @@ func (b *Budget) Take(n int64) bool {
 	return true
 }
 
-// Force takes n even beyond the limit, and reports whether the limit holds. It accounts for memory that is already in use.
+// Force takes n units even beyond the limit, and reports whether the total is within the limit. Use
+// it for memory that is already in use.
 func (b *Budget) Force(n int64) bool { return b == nil || b.taken.Add(n) <= b.max }
 
-// Give returns n to the budget.
+// Give returns n units to the budget.
 func (b *Budget) Give(n int64) {
 	if b != nil && n != 0 {
 		b.taken.Add(-n)
 	}
 }
 
-// Taken returns how much of the budget is in use.
+// Taken returns the number of units in use.
 func (b *Budget) Taken() int64 {
 	if b == nil {
 		return 0

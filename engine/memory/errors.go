@@ -2,5 +2,5 @@ package memory
 
 import "errors"
 
-// ErrExhausted says that the server holds as much as its memory allows; the caller should try again later.
-var ErrExhausted = errors.New("the server holds as much as its memory allows: try again later")
+// ErrExhausted reports that the server has reached its memory limit. The caller should retry later.
+var ErrExhausted = errors.New("the server has reached its memory limit: try again later")

@@ -43,13 +43,14 @@ func TestAPercentageIsOfTheAvailableMemory(t *testing.T) {
 	assert.EqualValues(t, Least, of(DefaultSize, 100<<20))
 	assert.EqualValues(t, 200_000_000, of(Size{Bytes: 200_000_000}, 1))
 	_, err := DefaultSize.of(func() (uint64, error) { return 0, errors.New("nothing is known") })
-	require.ErrorContains(t, err, "say how many bytes")
+	require.ErrorContains(t, err, "configure the bound in bytes")
 	n, err := DefaultSize.Resolve()
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, n, int64(Least))
 }
 
-// A server without a memory bound, or with enough memory, has the shares that the published figures were measured with.
+// A server without a memory bound, or with enough memory, has the shares used to measure the
+// published figures.
 func TestSharesOfAnOrdinaryHostAreWhatWasMeasured(t *testing.T) {
 	for _, total := range []int64{0, 4 << 30} {
 		s := SharesOf(total, 1, false)
@@ -91,13 +92,13 @@ func TestSharesAddUpToLessThanTheTotal(t *testing.T) {
 	})
 }
 
-// Memtables are bounded by the room that a start has for their tables.
+// Memtables are bounded by the room that a start has for writing them to tables.
 func TestMemTablesAreBoundedTogether(t *testing.T) {
 	for _, c := range []struct{ bytes, each int64 }{{1 << 40, 16 << 20}, {80 << 20, 4 << 20}, {1 << 20, 512 << 10}, {0, 512 << 10}} {
 		s := SharesOf(0, 4, false)
 		s.LimitMemTables(c.bytes, 4)
 		assert.Equal(t, c.each, s.MemTableBytes)
-		assert.Equal(t, 20*c.each, s.LoggedBytes(4, false), "four memtables of each shard, and twice the records of half a memtable")
+		assert.Equal(t, 20*c.each, s.LoggedBytes(4, false), "four memtables per shard, plus twice the young records of half a memtable")
 	}
 	clustered := SharesOf(0, 4, true)
 	assert.EqualValues(t, 256<<20, clustered.LoggedBytes(4, true))
@@ -119,7 +120,8 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 
 const patience = waittest.Most
 
-// process simulates the process that a gate watches. Collecting frees the garbage; cutting a connection frees what it holds.
+// process simulates the process that a gate watches. Collecting frees the garbage; closing a
+// connection turns its memory into garbage.
 type process struct {
 	live, garbage int64
 	conns         []int64
@@ -134,7 +136,6 @@ func (p *process) resident() (int64, error) {
 	return n, nil
 }
 
-// gate returns a gate that keeps the process below 100 bytes.
 func (p *process) gate() *Gate {
 	g := NewGate(100, func() bool {
 		if len(p.conns) == 0 {
@@ -156,7 +157,7 @@ func TestAGateCollectsBeforeItCuts(t *testing.T) {
 	assert.Len(t, p.conns, 1)
 	require.NoError(t, g.Admit())
 	g.Received(1)
-	assert.Equal(t, 1, p.collected, "small enough")
+	assert.Equal(t, 1, p.collected, "the process is small enough")
 }
 
 func TestAGateCutsUntilTheProcessIsSmallEnough(t *testing.T) {
@@ -176,13 +177,13 @@ func TestAGateRefusesWhileNothingHelps(t *testing.T) {
 	assert.Equal(t, GateCounters{Pauses: 1, Refusals: 1}, g.Counters())
 	p.live = 80
 	g.Received(1)
-	require.NoError(t, g.Admit(), "the gate admits calls again by itself")
+	require.NoError(t, g.Admit(), "the gate admits calls again without intervention")
 	var none *Gate
 	none.Received(1)
 	require.NoError(t, none.Admit())
 }
 
-// A goroutine that looks at the process may not run for long on a busy host.
+// Input waits even if the goroutine that measures the process gets little time on a busy host.
 func TestAGateLetsNoInputPassALookThatIsDue(t *testing.T) {
 	g := NewGate(512<<20, func() bool { return false }, slog.New(slog.DiscardHandler))
 	looking, looked := make(chan struct{}), make(chan struct{})
@@ -203,15 +204,15 @@ func TestAGateLetsNoInputPassALookThatIsDue(t *testing.T) {
 		coming.Go(come)
 	}
 	require.Eventually(t, func() bool { return g.input.Load() == 8<<20 }, patience, time.Millisecond)
-	assert.Zero(t, passed.Load(), "they wait for the one that looks")
+	assert.Zero(t, passed.Load(), "they wait for the measuring goroutine")
 	looked <- struct{}{}
-	<-looking // one of them looks for all
+	<-looking // one of them measures for all
 	looked <- struct{}{}
 	coming.Wait()
 	assert.EqualValues(t, 9, passed.Load())
 }
 
-// The headers of a call that is refused are a few bytes on a connection that sends them again and again.
+// A refused call's headers are only a few bytes on a connection that sends them repeatedly.
 func TestACallCountsForMoreThanItsBytes(t *testing.T) {
 	p := &process{live: 30, garbage: 65}
 	g := p.gate()

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// newResident returns a function that returns the resident set size of the process. The function keeps its file open, so that
-// the process can still be measured when clients use up all file descriptors.
+// newResident returns a function that reads the resident set size of the process. The function
+// holds its file open, so that it still works when clients use up all file descriptors.
 func newResident() func() (int64, error) {
 	f, err := os.Open("/proc/self/statm")
 	if err != nil {
@@ -26,7 +26,7 @@ func residentOf(f *os.File) (int64, error) {
 	}
 	fields := bytes.Fields(buffer[:n])
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("read the process's resident memory: %q has no second number", buffer[:n])
+		return 0, fmt.Errorf("read the process's resident memory: %q has fewer than two numbers", buffer[:n])
 	}
 	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
 	if err != nil {

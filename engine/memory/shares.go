@@ -27,38 +27,44 @@ const (
 const (
 	// programBytes is the memory of an empty server: the program, the Go runtime and Pebble.
 	programBytes = 64 << 20
-	// programTextBytes is the part of programBytes for the executable, when all its pages are resident.
+	// programTextBytes is the part of programBytes for the executable, when all its pages are
+	// resident.
 	programTextBytes = 40 << 20
 	// queueBytes is the memory of a queue that has been used.
 	queueBytes = 3 << 10
 	// windowTaskBytes is the memory of a task in a window, without its payload.
 	windowTaskBytes = 128
-	// connBytes is the memory of a connection without its buffers; callBytes that of a call or stream without its messages.
+	// connBytes is the memory of a connection without its buffers; callBytes that of a call or
+	// stream without its messages.
 	connBytes = 32 << 10
 	callBytes = 24 << 10
-	// MessageFactor is the memory of a request while it is decoded and decided, as a multiple of its encoded size: the buffers
-	// it was read into, their concatenation, and the decoded message.
+	// MessageFactor is the memory of a request while it is decoded and processed, as a multiple of
+	// its encoded size: the buffers it was read into, their concatenation, and the decoded message.
 	MessageFactor = 3
-	// goPercent of the total is the threshold above which the runtime collects garbage more often. Memory outside the Go heap
-	// counts.
+	// goPercent of the total is the threshold above which the runtime collects garbage more often.
+	// It includes memory outside the Go heap.
 	goPercent = 84
-	// memTablesMax and logMemTablesMax are how many memtables a store and the Raft logs have at a time.
+	// memTablesMax and logMemTablesMax are the maximum numbers of memtables of a store and of the
+	// Raft logs.
 	memTablesMax, logMemTablesMax = 4, 2
-	// youngPart is what part of a memtable's size the records take that are in the log only.
+	// youngPart is the ratio of a memtable's size to the bound on the records that are in the log
+	// only.
 	youngPart = 2
-	// youngWrites is how often a start after a crash writes these records before it removes their logs.
+	// youngWrites is the number of times that a start after a crash writes these records before it
+	// removes their logs.
 	youngWrites = 2
 )
 
-// LimitMemTables makes what LoggedBytes counts at most a number of bytes for the shards of a single server, but no memtable smaller than
-// 512 KiB.
+// LimitMemTables lowers the memtable sizes so that LoggedBytes returns at most the given number of
+// bytes for the shards of a single server. It leaves each memtable at least 512 KiB.
 func (s *Shares) LimitMemTables(bytes int64, shards int) {
 	s.MemTableBytes = min(s.MemTableBytes, max(memTableLeast, bytes*youngPart/(memTablesMax*youngPart+youngWrites)/int64(max(1, shards))))
 	s.YoungBytes = min(s.YoungBytes, s.MemTableBytes/youngPart)
 }
 
-// LoggedBytes is how many bytes the stores that have a log write at most when they open after a crash, before they remove their logs: their
-// memtables to tables, and the records that are in the log only to a file and to a new log. In a cluster only the Raft logs have a log.
+// LoggedBytes bounds the bytes that the stores with a log write when they open after a crash,
+// before they remove their logs: their memtables to tables, and the records that are in the log
+// only to a file and to a new log. In a cluster only the Raft logs have a log.
 func (s *Shares) LoggedBytes(shards int, clustered bool) int64 {
 	if clustered {
 		return logMemTablesMax * s.LogMemTableBytes
@@ -66,7 +72,7 @@ func (s *Shares) LoggedBytes(shards int, clustered bool) int64 {
 	return (memTablesMax*s.MemTableBytes + youngWrites*s.YoungBytes) * int64(max(1, shards))
 }
 
-// Shares are what each part of a server may take.
+// Shares has the limit of each part of a server.
 type Shares struct {
 	// Total bounds the resident memory of the process; 0 means no bound.
 	Total int64
@@ -95,7 +101,8 @@ type Shares struct {
 	Calls           int // calls and streams under way
 }
 
-// The shares in percent of the memory beside programBytes. The rest is for garbage that is not collected yet.
+// The shares in percent of the memory that remains after programBytes. The remainder is for garbage
+// that is not collected yet.
 const (
 	partMemTables   = 20 // in C memory, with the block cache
 	partBlockCache  = 4
@@ -110,9 +117,9 @@ const (
 	partCalls       = 8
 )
 
-// SharesOf divides total bytes among the parts of a server with a number of shards. No share exceeds the one that the
-// published figures were measured with; with a total of 0, each share is that one. clustered says that the server has Raft
-// logs.
+// SharesOf divides total bytes among the parts of a server with the given number of shards. No
+// share exceeds the one used to measure the published figures; with a total of 0, each
+// share equals it. clustered means that the server has Raft logs.
 func SharesOf(total int64, shards int, clustered bool) Shares {
 	n := int64(max(1, shards))
 	left := max(0, total-programBytes)
@@ -142,14 +149,14 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 	s.Queues = int(part(partQueues, 250*queueBytes*n, queues*queueBytes*n) / queueBytes / n)
 
 	s.ConnBufferBytes, s.StreamWindow, s.ConnWindow = connBufferBytes, streamWindow, connWindow
-	if left < 1<<30 { // many connections matter more than the highest throughput of one
+	if left < 1<<30 { // many connections matter more than the peak throughput of one
 		s.ConnBufferBytes, s.StreamWindow, s.ConnWindow = 16<<10, 128<<10, 512<<10
 	}
 	conn := int64(connBytes + s.ConnBufferBytes) // an idle connection has no read buffer
 	s.Connections = int(part(partConnections, 16*conn, connections*conn) / conn)
 	s.Calls = int(part(partCalls, 64*callBytes, calls*callBytes) / callBytes)
 	s.ClaimBytes = claimBytes
-	if left < 1<<30 { // all calls may be claims that are granted at once
+	if left < 1<<30 { // all calls may be claims that are granted simultaneously
 		s.ClaimBytes = max(64<<10, min(claimBytes, 4*s.OutboxBytes/int64(s.Calls)))
 	}
 	if total > 0 {
@@ -158,7 +165,7 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 	return s
 }
 
-// goBytes returns what the memory outside the Go heap leaves to the Go runtime.
+// goBytes returns the bytes that remain for the Go runtime after the memory outside the Go heap.
 func (s *Shares) goBytes(shards int64) int64 {
 	offHeap := memTablesMax*s.MemTableBytes*shards + logMemTablesMax*s.LogMemTableBytes + s.BlockCacheBytes
 	return s.Total/100*goPercent - programTextBytes - offHeap

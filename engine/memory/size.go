@@ -11,20 +11,21 @@ import (
 
 // Bounds of a server's memory.
 const (
-	// Least is the least memory that a server works with, in bytes.
+	// Least is the minimum memory of a server in bytes.
 	Least = 180 << 20
-	// Most is the greatest configurable bound, in bytes. No host has more memory.
+	// Most is the greatest configurable bound in bytes. It exceeds the memory of any host.
 	Most = 1 << 46
 
-	// PercentMax is the greatest configurable part of the host's memory. The rest is for the system's file cache.
+	// PercentMax is the greatest configurable percentage of the host's memory. The rest is for the
+	// system's file cache.
 	PercentMax = 90
 )
 
-// Size is the configured bound on the memory of a server: a number of bytes, or a percentage of the memory of the host or
-// its cgroup. The zero value means that no bound is configured.
+// Size is the configured bound on the memory of a server: a number of bytes, or a percentage of the
+// memory of the host or its cgroup. The zero value means that no bound is configured.
 type Size struct {
 	Bytes   int64
-	Percent int // of the memory of the cgroup or host; 0 if Bytes holds
+	Percent int // of the memory of the cgroup or host; 0 means that Bytes applies
 }
 
 // DefaultSize is a quarter of the cgroup's or host's memory.
@@ -41,8 +42,8 @@ func (s Size) String(format func(uint64) string) string {
 	return format(uint64(s.Bytes))
 }
 
-// ParseSize parses a percentage such as "25%", or a number of bytes with parse. The error completes a sentence that begins
-// with the text.
+// ParseSize parses a percentage such as "25%", or a number of bytes with parse. The error completes
+// a sentence that begins with the text, such as "is not from …".
 func ParseSize(text string, parse func(string) (uint64, error)) (Size, error) {
 	if part, ok := strings.CutSuffix(text, "%"); ok {
 		n, err := strconv.Atoi(part)
@@ -61,7 +62,7 @@ func ParseSize(text string, parse func(string) (uint64, error)) (Size, error) {
 	return Size{Bytes: int64(n)}, nil
 }
 
-// Resolve returns the bound in bytes. A percentage gives at least Least.
+// Resolve returns the bound in bytes. A percentage resolves to at least Least.
 func (s Size) Resolve() (int64, error) {
 	return s.of(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))
 }
@@ -72,7 +73,7 @@ func (s Size) of(available memlimit.Provider) (int64, error) {
 	}
 	all, err := available()
 	if err != nil {
-		return 0, errors.Join(errors.New("the memory of the host is not known: say how many bytes the server may take"), err)
+		return 0, errors.Join(errors.New("the memory of the host is unknown: configure the bound in bytes"), err)
 	}
 	return max(Least, int64(min(all, Most)/100)*int64(s.Percent)), nil
 }

@@ -2,21 +2,22 @@ package memory
 
 import "fmt"
 
-// Sizes are configured sizes of the stores' parts. A zero size is left to the share of the memory bound.
+// Sizes has the configured sizes of the stores' parts. A size of 0 means the share of the memory
+// bound.
 type Sizes struct {
 	MemTableBytes    int64 // of each memtable of each shard
 	LogMemTableBytes int64 // of each memtable of the Raft logs
 	BlockCacheBytes  int64 // of all shards
 }
 
-// NamedSize is one size, by the name of its setting.
+// NamedSize is one size with the name of its setting.
 type NamedSize struct {
 	Path        string
 	At          *int64
 	Least, Most int64
 }
 
-// Named returns the sizes with their bounds. Pebble takes memtables below 4 GiB.
+// Named returns the sizes with their bounds. Pebble's memtables must be smaller than 4 GiB.
 func (c *Sizes) Named() []NamedSize {
 	return []NamedSize{
 		{"storage.memtable_size", &c.MemTableBytes, memTableLeast, 1 << 30},
@@ -25,7 +26,7 @@ func (c *Sizes) Named() []NamedSize {
 	}
 }
 
-// Paths returns the names of the settings of the sizes that are configured.
+// Paths returns the setting names of the configured sizes.
 func (c *Sizes) Paths() (paths []string) {
 	for _, s := range c.Named() {
 		if *s.At != 0 {
@@ -35,8 +36,8 @@ func (c *Sizes) Paths() (paths []string) {
 	return paths
 }
 
-// Apply gives the stores of a number of shards the configured sizes. It returns an error if a bound on the memory does not leave the Go runtime
-// the least that a server needs.
+// Apply sets the configured sizes in the shares of a server with the given number of shards. It
+// returns an error if the memory bound then leaves the Go runtime less than the minimum.
 func (s *Shares) Apply(c Sizes, shards int, clustered bool) error {
 	if c == (Sizes{}) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Configured sizes override the shares, and the Go runtime has what they leave.
+// Configured sizes override the shares, and the Go runtime gets the remainder.
 func TestConfiguredSizesOverrideShares(t *testing.T) {
 	const mib = 1 << 20
 	before := SharesOf(4<<30, 1, true)
@@ -24,8 +24,8 @@ func TestConfiguredSizesOverrideShares(t *testing.T) {
 
 	alone := SharesOf(0, 1, false)
 	require.NoError(t, alone.Apply(Sizes{MemTableBytes: 1 << 30, LogMemTableBytes: 16 * mib}, 1, false))
-	assert.EqualValues(t, 1<<30, alone.MemTableBytes, "no bound on the memory bounds it")
-	assert.Zero(t, alone.LogMemTableBytes, "a server alone has no Raft logs")
+	assert.EqualValues(t, 1<<30, alone.MemTableBytes, "without a memory bound the size is not limited")
+	assert.Zero(t, alone.LogMemTableBytes, "a single server has no Raft logs")
 	assert.Zero(t, alone.GoBytes)
 }
 

@@ -5,25 +5,26 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// AuditedQueue is a queue's record, with the numbers of tasks that the audit found.
+// AuditedQueue is a queue's record with the task counts that the audit found.
 type AuditedQueue struct {
 	queue.Record
+	// Stored is the number of the queue's stored tasks.
 	Stored uint64
-	// Counted are the numbers of tasks by state from the queue's counters; Found are the numbers from the tasks' records. Both are
-	// as of the time of the audit.
+	// Counted has the task counts from the queue's counters, Found those from the tasks' records.
+	// Both are as of the time of the audit.
 	Counted, Found States
 }
 
-// States are numbers of tasks by state.
+// States has the number of tasks in each state.
 type States struct{ Ready, Delayed, Leased, Dead uint64 }
 
-// Plus returns the sums.
+// Plus returns the field-wise sum.
 func (a States) Plus(b States) States {
 	return States{Ready: a.Ready + b.Ready, Delayed: a.Delayed + b.Delayed, Leased: a.Leased + b.Leased, Dead: a.Dead + b.Dead}
 }
 
-// Audit counts the stored tasks of each queue by their states as of a time, in one snapshot together with the queues' own
-// records. It reads every task's key.
+// Audit counts the stored tasks of each queue by their states at nowMs. It reads the tasks and the
+// queues' records in one snapshot, and reads every task's key.
 func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
 	snap := s.Snapshot()
 	defer closeAfter(snap, &err)
@@ -54,7 +55,6 @@ func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
 	return audited, nil
 }
 
-// count counts the queue's tasks except leased ones.
 func (a *AuditedQueue) count(s Snapshot, nowMs int64) error {
 	of := func(prefix byte) []byte { return append([]byte{prefix}, record.QueueKey(a.ID)[1:]...) }
 	for prefix, n := range map[byte]*uint64{record.PrefixTask: &a.Stored, record.PrefixDead: &a.Found.Dead} {
@@ -66,7 +66,7 @@ func (a *AuditedQueue) count(s Snapshot, nowMs int64) error {
 			return err
 		}
 	}
-	due := uint64(0) // as the counters say
+	due := uint64(0) // according to the counters
 	for p := range a.Due {
 		due += a.Due[p].Tasks
 	}
@@ -75,7 +75,8 @@ func (a *AuditedQueue) count(s Snapshot, nowMs int64) error {
 		if err != nil {
 			return false, err
 		}
-		// The counter counts up to a place in the order of the records, the audit up to a time.
+		// The counter counts up to a position in the order of the records; the audit counts up to a
+		// time.
 		isDue, counted := dueAtMs <= nowMs, record.CountsDue(&a.Record, ref, dueAtMs)
 		if isDue && !counted {
 			due++

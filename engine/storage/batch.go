@@ -14,33 +14,34 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// Batch is the mutations of one commit: it is the queue.Journal that a shard's decisions are
-// written to. One goroutine owns it until it is committed.
+// Batch collects the mutations of one commit. It is the queue.Journal that records a shard's
+// decisions. One goroutine owns it until it is committed.
 type Batch struct {
 	store *Store
 	b     *pebble.Batch
 	enc   record.Encoder
 	key   [record.DueKeyLen]byte
-	keys  map[string]keptKey // idempotency keys put since the last Submit, by their names; reads do not see them yet
-	name  []byte             // of an idempotency key, for reuse
-	may   []int64            // buckets that may have it, for reuse
-	err   error              // the first error; Submit returns it
+	// keys has the idempotency keys put since the last Submit, by name. Reads do not see them yet.
+	keys map[string]keptKey
+	name []byte  // name of an idempotency key, for reuse
+	may  []int64 // buckets that may have the key, for reuse
+	err  error   // the first error; Submit returns it
 
-	step    Step                  // that causes what is written now
-	written [stepCount]Operations // since the last Submit, which adds them to the store's counters
+	step    Step                  // the cause of the current writes
+	written [stepCount]Operations // since the last Submit, which adds them to the store's
 
-	dropsKeys   int64 // the last bucket of keys that the commit drops; 0 means that it drops none
+	dropsKeys   int64 // the commit drops the key buckets up to this one; 0 means none
 	changesKeys bool  // the commit puts or drops idempotency keys
 
-	reserves bool // the commit reserves numbers, so it must survive a loss of power
+	reserves bool // the commit reserves numbers, so it must survive a power loss
 
-	puts   young.Puts  // new records, which may be in the log only
-	again  young.Puts  // records of before, which may be in the log only, with new values
+	puts   young.Puts  // new records, which may stay in the log only
+	again  young.Puts  // new values of existing records that may be in the log only
 	drops  []youngDrop // records that may be in the log only
 	stored []byte      // a key, for reuse
 
-	log     Log       // of a replicated store: Submit proposes to it
-	head    entryHead // of the entry that was proposed last
+	log     Log       // of a replicated store: receives the proposals of Submit
+	head    entryHead // head of the last proposed entry
 	flights []flight  // proposals that put keys and are not applied yet
 }
 
@@ -54,13 +55,13 @@ func (b *Batch) Empty() bool {
 // Commit is a submitted batch: Wait returns when it is durable.
 type Commit struct {
 	b        *pebble.Batch
-	reserves *disk.Files // if not nil, Wait syncs the log among these files
-	proposal Proposal    // of a replicated store
+	reserves *disk.Files // if set, Wait syncs the log of these files
+	proposal Proposal    // set in a replicated store
 }
 
-// Submit applies the batch: reads see it from then on, and later batches come after it. With a replicated store Submit
-// proposes the batch instead, and reads see it when Commit.Visible returns. Commit.Wait must be called for each commit. The
-// batch is empty afterwards.
+// Submit applies the batch: reads see it afterwards, and later batches follow it. In a replicated
+// store Submit proposes the batch instead, and reads see it once Commit.Visible returns. The caller
+// must call Commit.Wait for each commit. The batch is empty afterwards.
 func (b *Batch) Submit() (Commit, error) {
 	if b.err != nil {
 		return Commit{}, b.err
@@ -85,8 +86,8 @@ func (b *Batch) Submit() (Commit, error) {
 	return c, nil
 }
 
-// addUp adds the counts of the batch to the store's. All batches and reads of a store share its counters: one addition for each commit
-// costs less than one for each key.
+// addUp adds the counts of the batch to the store's counters. All batches and reads of a store
+// share these, and one addition per commit costs less than one per key.
 func (b *Batch) addUp() {
 	for step := range b.written {
 		b.store.by(Step(step)).written(&b.written[step])
@@ -94,7 +95,6 @@ func (b *Batch) addUp() {
 	b.written = [stepCount]Operations{}
 }
 
-// commit applies a batch.
 func (s *Store) commit(b *Batch) error {
 	if !s.replicated {
 		return s.commitYoung(b)
@@ -104,8 +104,8 @@ func (s *Store) commit(b *Batch) error {
 	return s.apply(b.b)
 }
 
-// apply applies a batch. Pebble panics at a write after a failed write to the log; apply returns an error instead. The store
-// can then be neither used nor closed.
+// apply applies a batch. After a failed write to the log Pebble panics at the next write; apply
+// returns an error instead. The store can then be neither used nor closed.
 func (s *Store) apply(b *pebble.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -115,14 +115,15 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 	return s.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// Wait returns when the commit is as durable as the store's mode requires. A commit that reserves numbers survives a loss of power in
-// every mode.
+// Wait returns when the commit is as durable as the store's mode requires. A commit that reserves
+// numbers survives a power loss in every mode.
 func (c Commit) Wait() error {
 	_, err := c.WaitParts()
 	return err
 }
 
-// WaitParts waits as Wait does, and returns what the commit waited for in Pebble. The parts of a replicated commit are those of its Proposal.
+// WaitParts waits like Wait and returns the parts of the wait in Pebble. A replicated commit
+// returns no parts; see Applied.
 func (c Commit) WaitParts() (parts stalls.Parts, err error) {
 	if c.proposal != nil {
 		return parts, c.proposal.Wait()
@@ -139,8 +140,8 @@ func (c Commit) WaitParts() (parts stalls.Parts, err error) {
 	return parts, c.b.Close()
 }
 
-// Applied returns how long a replicated commit took from its proposal until it was applied, and what it waited for: zeros if the log
-// does not tell. It is called after Wait.
+// Applied returns the time from the proposal of a replicated commit until it was applied, and the
+// parts of that time. It returns zeros if the log does not report them. Call it after Wait.
 func (c Commit) Applied() (took time.Duration, parts stalls.Parts) {
 	if p, timed := c.proposal.(interface {
 		Took() (time.Duration, stalls.Parts)
@@ -178,7 +179,8 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
-// PutFresh implements queue.Journal. The task is in the log only, if the store has room; of a replicated store, Apply sees to that.
+// PutFresh implements queue.Journal. The task is in the log only if the young records have room. In
+// a replicated store, Apply decides that.
 func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	record.EncodeTask(&b.enc, t)
 	if b.logsYoung() {
@@ -190,10 +192,10 @@ func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
-// logsYoung reports whether the batch may put records that are in the log only.
 func (b *Batch) logsYoung() bool { return !b.store.replicated }
 
-// DropTask implements queue.Journal. The key was set at most once, so a single delete suffices: both vanish when they meet.
+// DropTask implements queue.Journal. The key was set at most once, so a single delete suffices:
+// Pebble drops both when they meet in a flush or compaction.
 func (b *Batch) DropTask(ref queue.Ref) {
 	if b.logsYoung() {
 		b.drops = append(b.drops, youngDrop{taskKey(ref), b.step})
@@ -235,7 +237,8 @@ func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 	}
 }
 
-// ReplaceLease implements queue.Journal. The lease is not in the log only any more.
+// ReplaceLease implements queue.Journal. The lease is then stored under its key, not in the log
+// only.
 func (b *Batch) ReplaceLease(batch uint64, refs []queue.LeaseRef) {
 	record.EncodeLease(&b.enc, refs)
 	if b.logsYoung() {
@@ -273,7 +276,7 @@ func (b *Batch) PutDead(ref queue.Ref, x queue.Dead) {
 // PutQueue implements queue.Journal.
 func (b *Batch) PutQueue(r *queue.Record) {
 	record.EncodeQueue(&b.enc, r)
-	if b.logsYoung() { // a commit that puts young records has a queue's record
+	if b.logsYoung() { // each commit that puts young records includes a queue's record
 		b.enc.MarkYoung()
 	}
 	b.set(record.QueueKey(r.ID))
@@ -307,7 +310,8 @@ func (b *Batch) PutAttempt(ref queue.Ref, attempt uint32, a queue.Attempt) {
 	b.set(record.AttemptKey(ref, attempt))
 }
 
-// attemptDeletesMax bounds how many keys are deleted one by one: the tombstone of a range makes every later read slower.
+// attemptDeletesMax bounds the number of keys that are deleted one by one. A range tombstone costs
+// less to write but slows down every later read.
 const attemptDeletesMax = 16
 
 // DropAttempts implements queue.Journal.
@@ -341,7 +345,7 @@ func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef)
 	}
 	b.changesKeys = true
 	if bucket <= b.dropsKeys {
-		b.dropsKeys = 0 // the filter keeps all keys until the next drop
+		b.dropsKeys = 0 // the filter retains all keys until the next drop
 	}
 	b.nameKey(queueID, key)
 	b.store.filter.add(b.name, bucket)
@@ -352,13 +356,12 @@ func (b *Batch) nameKey(queueID uint32, key string) {
 	b.name = record.AppendKeyName(b.name[:0], queueID, key)
 }
 
-// keptKey is an idempotency key with its bucket.
 type keptKey struct {
 	queue.KeyRef
 	bucket int64
 }
 
-// recentKey returns the key of b.name if reads do not see it yet.
+// recentKey returns the key with the name b.name if reads do not see it yet.
 func (b *Batch) recentKey() (k keptKey, found bool) {
 	if k, found := b.keys[string(b.name)]; found {
 		return k, true
@@ -374,12 +377,12 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 	}
 	b.store.by(b.step).gets.Add(1)
 	found, err := exists(b.store.live(), record.KeyKey(bucket, queueID, key))
-	b.note(err) // the commit fails: the account would not be exact
+	b.note(err) // the commit fails, because the account would not be exact
 	return found
 }
 
-// FindKey implements queue.Journal. Several buckets may have a record of the key, if the key was used again after the window
-// of the queue changed.
+// FindKey implements queue.Journal. Several buckets may have a record of the key if the key was
+// reused after Config.KeyWindowMs changed.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	b.nameKey(queueID, key)
 	count := &b.store.count
@@ -392,7 +395,8 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 		return k.KeyRef, true
 	}
 	one, found, err := b.store.key(b.step, queueID, key, b.may)
-	b.note(err) // the commit fails: a task whose key cannot be read must not be enqueued a second time
+	// The commit fails on an error: a task whose key cannot be read must not be enqueued twice.
+	b.note(err)
 	if found {
 		count.keysFound.Add(1)
 	} else {
@@ -429,7 +433,7 @@ func (b *Batch) PutSum(s queue.Sum) {
 	b.set(record.SumKey(s))
 }
 
-// PutSystem writes one of the node's own records; a nil value removes it.
+// PutSystem writes one of the node's records; a nil value removes it.
 func (b *Batch) PutSystem(key string, value []byte) {
 	b.head.system = true
 	stored := append([]byte{record.PrefixSystem}, key...)

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A memtable of full size, and one that is flushed, leave the cache its bytes: filters of tables are read from their files once.
+// A full-size memtable and one being flushed leave the cache its bytes: filters of tables are read
+// from their files only once.
 func TestMemTablesLeaveRoomInTheCache(t *testing.T) {
 	const memTableBytes = 1 << 20
 	cache := NewCache(1<<20, memTableBytes, 1)

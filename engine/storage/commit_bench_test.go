@@ -10,9 +10,10 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// BenchmarkCommit compares N commands in one commit, as a shard makes it of all commands that wait, with N commits of one command, each of
-// which waits for the one before. A command stores a task and removes an earlier one, so that the store does not grow. One operation is N
-// commands. The store is in the temporary folder: set TMPDIR to a folder on the disk to measure.
+// BenchmarkCommit compares one commit of N commands, as a shard commits all waiting commands, with
+// N commits of one command that wait for each other in turn. A command stores a task and removes an
+// earlier one, so that the store does not grow. One operation is N commands. The store is in the
+// temporary folder: set TMPDIR to a folder on the disk to measure.
 func BenchmarkCommit(b *testing.B) {
 	for _, d := range []Durability{None, Sync} {
 		for _, commands := range []int{1, 16, 64} {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// compareLists goes over the pages of each list of one queue.
+// compareLists reads the pages of each list of one queue and compares them with the contents.
 func (c *contents) compareLists(t *rapid.T, s *Store) {
 	id := rapid.SampledFrom(someQueues).Draw(t, "listed queue")
 	var cursors [queue.MaxPriority + 1]uint64
@@ -54,7 +54,7 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 	}
 }
 
-// comparePages requires that the pages of a list, of whatever sizes, are together what is wanted.
+// comparePages requires that the pages of a list, for a drawn page size, add up to want.
 func (c *contents) comparePages(t *rapid.T, want []queue.Ref, list func(Page) ([]Listed, Place, error)) (all []Listed) {
 	limit, looks := rapid.IntRange(1, 6).Draw(t, "page"), rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "look at most")
 	var got []queue.Ref
@@ -75,11 +75,11 @@ func (c *contents) comparePages(t *rapid.T, want []queue.Ref, list func(Page) ([
 		}
 		place = next
 	}
-	t.Fatalf("the list does not come to an end")
+	t.Fatalf("the list does not end")
 	return nil
 }
 
-// A page stops after many bytes of tasks that it looked at, though it holds none of them.
+// A page stops after many bytes of tasks that it read, even if it returns none of them.
 func TestPageBoundsTheBytesThatItLooksAt(t *testing.T) {
 	const mib = 1 << 20
 	s := open(t, vfs.NewMem(), Options{})

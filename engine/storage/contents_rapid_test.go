@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReadsSayWhatWasWritten writes random mutations, in commits, and reads everything back in all the ways there
-// are: after flushes and compactions, in which sets meet their deletes, after the store was opened again, and from
-// a checkpoint.
+// TestReadsSayWhatWasWritten writes random mutations in commits and reads everything back through
+// every read method: after flushes and compactions, which merge sets with their deletes, after the
+// store was reopened, and from a checkpoint.
 func TestReadsSayWhatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewMem()
@@ -46,7 +46,7 @@ func TestReadsSayWhatWasWritten(t *testing.T) {
 			case "checkpoint":
 				require.NoError(t, fs.RemoveAll("copy"))
 				require.NoError(t, s.Checkpoint("copy"))
-				require.Error(t, s.Checkpoint("copy"), "it must not exist")
+				require.Error(t, s.Checkpoint("copy"), "the folder must not exist")
 				copied := reopen("copy")
 				c.compare(t, copied)
 				require.NoError(t, copied.Close())

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// contents is what a store must hold: a map for each kind of record.
+// contents is a model of the expected content of a store, with a map for each kind of record.
 type contents struct {
 	ever     map[queue.Ref]bool
 	tasks    map[queue.Ref]queue.Task
@@ -26,7 +26,7 @@ type contents struct {
 	results  map[timedRef]queue.Result // by bucket
 	system   map[string][]byte
 	leases   map[uint64][]queue.LeaseRef
-	dropped  uint64                   // lease batches up to this number are gone
+	dropped  uint64                   // lease batches up to this number were dropped
 	extended map[uint64]map[int]int64 // by batch and place
 	queues   map[uint32]queue.Record
 	meta     queue.Meta
@@ -52,7 +52,8 @@ func newContents() *contents {
 	}
 }
 
-// The values come from few, and from the ends of their ranges: neighbours meet, and keys end in 0x00 and 0xff.
+// Values come from small sets that include the ends of their ranges, so that neighbours meet and
+// keys end in 0x00 and 0xff.
 var (
 	someQueues = []uint32{0, 1, 255, 256, math.MaxUint32}
 	somePrios  = []uint8{0, 3, queue.MaxPriority}
@@ -75,7 +76,6 @@ func drawPayload(t *rapid.T) []byte {
 	return nil
 }
 
-// mutate writes one drawn mutation to a batch and to the contents.
 func (c *contents) mutate(t *rapid.T, b *Batch) {
 	ref := drawFewRef(t)
 	at := rapid.SampledFrom(someMs).Draw(t, "ms")
@@ -127,7 +127,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	}
 }
 
-// mutateTask keeps to the rule that a task is put once: its removal rests on it.
+// mutateTask puts each task at most once, because DropTask relies on that.
 func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
 	if _, there := c.tasks[ref]; there && drop {
 		delete(c.tasks, ref)
@@ -144,7 +144,8 @@ func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
 }
 
 func (c *contents) mutateAttempts(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
-	ref.Queue, ref.Priority, ref.Seq = someQueues[ref.Queue%2], 0, ref.Seq%2 // few tasks with many attempts
+	// Use few tasks, so that they get many attempts.
+	ref.Queue, ref.Priority, ref.Seq = someQueues[ref.Queue%2], 0, ref.Seq%2
 	n := rapid.SampledFrom([]uint32{1, 2, 255, 256, attemptDeletesMax, attemptDeletesMax + 1}).Draw(t, "number")
 	if drop {
 		first := rapid.SampledFrom([]uint32{1, 2, 250}).Draw(t, "first")
@@ -199,7 +200,8 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		c.system[key] = append([]byte{}, drawPayload(t)...)
 		b.PutSystem(key, c.system[key])
 	case "lease":
-		batch := c.dropped + rapid.Uint64Range(1, 4).Draw(t, "batch") // a batch is not put again after it was dropped
+		// A dropped batch is never put again.
+		batch := c.dropped + rapid.Uint64Range(1, 4).Draw(t, "batch")
 		if drop {
 			batch = c.dropped + 1
 			c.dropped++
@@ -283,7 +285,8 @@ func sorted[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 	return slices.SortedFunc(maps.Keys(m), compare)
 }
 
-// compare reads all that a store holds, through each of its reads, and requires it to be these contents.
+// compare reads the whole store through each of its read methods and requires the content of the
+// model.
 func (c *contents) compare(t *rapid.T, s *Store) {
 	for ref := range c.ever {
 		want, found := c.look(ref)
@@ -349,7 +352,8 @@ func (c *contents) compareRefills(t *rapid.T, s *Store) {
 	require.Equal(t, returned[:min(len(returned), r.Limit)], gotReturned)
 }
 
-// compareFresh reads all of a lane from a place on, with bounds that end a refill at any of its tasks.
+// compareFresh reads a lane from a drawn position to its end, with bounds that may end a refill at
+// any task.
 func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
 	r.BytesMax = rapid.SampledFrom([]int64{0, 1, 30}).Draw(t, "bytes max")
 	r.LookMax = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "look at most")
@@ -382,12 +386,12 @@ func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
 	require.Equal(t, want, got)
 }
 
-// compareCounts counts a lane's Due records up to a time, or back to those after it.
+// compareCounts counts a lane's Due records up to a time, and backwards to those after that time.
 func (c *contents) compareCounts(t *rapid.T, s *Store, r queue.Refill) {
 	r.UntilMs = rapid.SampledFrom(someMs).Draw(t, "until ms")
 	r.FromMs = rapid.SampledFrom(someMs).Draw(t, "from ms")
 	from := timedRef{queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs}
-	var after, before []timedRef // all from the place on; those before it that are not due
+	var after, before []timedRef // all from the position on; those before it that are not due
 	for _, at := range sorted(c.due, compareTimed) {
 		switch {
 		case at.ref.Queue != r.Queue || at.ref.Priority != r.Priority:
@@ -464,7 +468,7 @@ func (c *contents) compareExpired(t *rapid.T, s *Store) {
 }
 
 func (c *contents) compareBuckets(t *rapid.T, s *Store) {
-	live := slices.Clone(someMs) // what a state may know of: more than there are, and not all
+	live := slices.Clone(someMs) // buckets that a state may know: more than exist, and not all
 	if rapid.Bool().Draw(t, "not all buckets") {
 		live = live[1:4]
 	}
@@ -559,8 +563,8 @@ func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 	c.compareAudit(t, s, want)
 }
 
-// compareAudit compares what an audit finds. The contents are no sound ones: what is neither delayed, leased nor dead
-// counts as ready, and the counters are zero.
+// compareAudit compares the result of an audit. The model is not a consistent store: a task that is
+// neither delayed, leased nor dead counts as ready, and the counters are zero.
 func (c *contents) compareAudit(t *rapid.T, s *Store, from queue.Recovered) {
 	now := rapid.SampledFrom(someMs).Draw(t, "audit at")
 	audited, err := s.Audit(now)
@@ -595,7 +599,8 @@ func (c *contents) compareAudit(t *rapid.T, s *Store, from queue.Recovered) {
 				}
 			}
 		}
-		want.Counted = States{Ready: due, Delayed: -due} // counters of nothing, as of the beginning of time
+		// The counters are zero and cover no due task.
+		want.Counted = States{Ready: due, Delayed: -due}
 		want.Found.Ready = want.Stored - min(want.Stored, want.Found.Delayed+want.Found.Leased+want.Found.Dead)
 		require.Equal(t, want, a)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A scan that finds nothing has stepped over what was deleted, and that is what it costs.
+// A scan that finds nothing counts the deleted keys that it stepped over.
 func TestScansCountTheDeletedKeysTheyStepOver(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	defer closeStore(t, s)
@@ -34,10 +34,10 @@ func TestScansCountTheDeletedKeysTheyStepOver(t *testing.T) {
 	before = s.Counters().Scanned
 	_, _, err = s.Fresh(queue.Refill{Stream: queue.StreamFresh, Queue: 1, FromSeq: n, Limit: 10})
 	require.NoError(t, err)
-	assert.Less(t, s.Counters().Scanned-before, uint64(10), "a scan from behind them steps over none")
+	assert.Less(t, s.Counters().Scanned-before, uint64(10), "a scan that starts after the deleted keys steps over none")
 }
 
-// Under Sync each commit that is waited for is an fsync, under None none of them is.
+// Under Sync each awaited commit is an fsync; under None no commit is.
 func TestFsyncsAreCounted(t *testing.T) {
 	for durability, each := range map[Durability]uint64{Sync: 1, None: 0} {
 		s := open(t, vfs.NewMem(), Options{Durability: durability})
@@ -54,7 +54,7 @@ func TestFsyncsAreCounted(t *testing.T) {
 	}
 }
 
-// The counter of the log's fsyncs leaves out fsyncs of tables.
+// The counter of the log's fsyncs excludes fsyncs of tables.
 func TestFsyncsOfTheLogAreCountedApart(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{Durability: None})
 	defer closeStore(t, s)

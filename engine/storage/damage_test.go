@@ -19,10 +19,11 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// sealName is the file that says what a closed store was.
+// sealName is the name of the file that describes a closed store.
 const sealName = "SEAL"
 
-// dump is all that a store holds, byte for byte, but for the floor of the young records: it depends on when they are stored.
+// dump returns the whole content of a store, byte for byte, except the floor of the young records,
+// which depends on when they are stored.
 func dump(s *Store) (out string, err error) {
 	snap := s.Snapshot()
 	defer closeAfter(snap, &err)
@@ -36,7 +37,7 @@ func dump(s *Store) (out string, err error) {
 	return b.String(), err
 }
 
-// closedStore makes a store whose records are in tables and in a log, and closes it.
+// closedStore creates and closes a store with records in tables and in a log.
 func closedStore(t *testing.T) (fs *vfs.MemFS, content string) {
 	t.Helper()
 	fs = vfs.NewCrashableMem()
@@ -76,7 +77,8 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 	require.NoError(t, s.db.Flush())
 	put(60, 20)
 	require.NoError(t, s.db.Flush())
-	// Pebble compacts two tables by itself. It has nothing more to compact after this: a test may copy the files from here on.
+	// Pebble compacts two tables in the background. After this call Pebble has nothing to compact,
+	// so that a test may copy the files.
 	require.NoError(t, s.db.Compact(t.Context(), []byte{0}, []byte{255}, false))
 	put(80, 10)
 	content, err := dump(s)
@@ -84,7 +86,8 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 	return s, content
 }
 
-// killedStore makes such a store, and returns the files of a process that was killed, those of the store by their names.
+// killedStore creates such a store and returns the files of a killed process, with the names of the
+// store's files.
 func killedStore(t *testing.T) (killed *vfs.MemFS, names []string, content string) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -109,7 +112,6 @@ func cloned(fs *vfs.MemFS) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// damaged returns a copy of a file system in which one bit of a file is flipped.
 func damaged(t *testing.T, fs *vfs.MemFS, name string, bit int) vfs.FS {
 	t.Helper()
 	copied := cloned(fs)
@@ -122,9 +124,9 @@ func damaged(t *testing.T, fs *vfs.MemFS, name string, bit int) vfs.FS {
 	return copied
 }
 
-// readAll opens a store and reads all of it.
 func readAll(fs vfs.FS) (content string, err error) {
-	s, err := Open("shard", Options{FS: fs, Durability: Sync, Fatal: func(string) {}}) // the read fails too
+	// The read also returns the error.
+	s, err := Open("shard", Options{FS: fs, Durability: Sync, Fatal: func(string) {}})
 	if err != nil {
 		return "", err
 	}
@@ -132,8 +134,8 @@ func readAll(fs vfs.FS) (content string, err error) {
 	return dump(s)
 }
 
-// places are the bytes of a file that are damaged one at a time: all that are said to matter most, those at its
-// beginning and end, and some of the others; all of them in the long form.
+// places returns the offsets of the bytes of a file that are damaged, one at a time: those at its
+// beginning and end, and a sample of the others. In the long form it returns all offsets.
 func places(t *testing.T, size int) (out []int) {
 	t.Helper()
 	all := longtest.Asked(t)
@@ -146,8 +148,8 @@ func places(t *testing.T, size int) (out []int) {
 	return out
 }
 
-// A flipped bit anywhere in the files of a closed store is found when the store is opened or read, and the damaged
-// file is named. What is read without an error is what was written.
+// A flipped bit anywhere in the files of a closed store is either detected when the store is opened
+// or read, with an error that names the file, or it does not change what is read.
 func TestDamageIsFoundAndNamed(t *testing.T) {
 	fs, content := closedStore(t)
 	names, err := fs.List("shard")
@@ -170,14 +172,15 @@ func TestDamageIsFoundAndNamed(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, kinds[".sst"], 1)
 	require.GreaterOrEqual(t, kinds[".log"], 1)
-	t.Logf("in all: %d bits flipped in the files %v: %d found, the others change nothing", flips, names, found)
+	t.Logf("in all: flipped %d bits in the files %v: %d were detected, the others change nothing", flips, names, found)
 }
 
-// tableMagic ends each table that is written to its end.
+// tableMagic ends each completely written table.
 const tableMagic = "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"
 
-// Pebble has no checksum over the format in a table's footer: a flipped bit there hid the whole table. A table that
-// was merged into another, and not yet removed at the kill, is no longer needed: damage to it changes nothing.
+// Pebble has no checksum over the format in a table's footer, and a flipped bit there hid the whole
+// table. A table that was merged into another but not removed before the kill is no longer needed,
+// so damage to it changes nothing.
 func TestDamagedFormatOfATableIsFoundAfterAKill(t *testing.T) {
 	killed, names, content := killedStore(t)
 	found := map[string]int{}
@@ -205,8 +208,9 @@ func TestDamagedFormatOfATableIsFoundAfterAKill(t *testing.T) {
 	}
 }
 
-// A loss of power while Pebble writes a table may leave the table's last block and lose the one before it, so that the footer has
-// the magic and no format. The manifest does not name such a table: the store opens, and Pebble removes the table.
+// A power loss while Pebble writes a table may preserve the table's last block and lose the one
+// before it, so that the footer has the magic but no format. The manifest does not name such a
+// table: the store opens, and Pebble removes the table.
 func TestATableThatWasBeingWrittenIsNoDamage(t *testing.T) {
 	killed, _, content := killedStore(t)
 	path := killed.PathJoin("shard", "000999.sst")
@@ -230,8 +234,9 @@ func TestATableThatWasBeingWrittenIsNoDamage(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestDamageAfterAKillIsFoundAndNamed flips bits of each kind of file of a store whose process was killed: each is found when
-// the store is opened or read, and the file is named, or it changes nothing.
+// TestDamageAfterAKillIsFoundAndNamed flips bits in each kind of file of a store whose process was
+// killed. Each flip is either detected when the store is opened or read, with an error that names
+// the file, or changes nothing.
 func TestDamageAfterAKillIsFoundAndNamed(t *testing.T) {
 	killed, names, content := killedStore(t)
 	kinds, found := map[string]int{}, map[string]int{}
@@ -250,15 +255,15 @@ func TestDamageAfterAKillIsFoundAndNamed(t *testing.T) {
 		}
 	}
 	require.Equal(t, kinds["MANIFEST-"], found["MANIFEST-"])
-	for _, kind := range []string{".sst", ".log", "OPTIONS-"} { // older logs are not needed any more
+	for _, kind := range []string{".sst", ".log", "OPTIONS-"} { // older logs are no longer needed
 		require.Positive(t, found[kind], kind)
 	}
 	require.Positive(t, kinds["SYNCED"])
-	require.Zero(t, found["SYNCED"], "the other slot has an older note")
-	t.Logf("of %v flips were found %v, the others change nothing", kinds, found)
+	require.Zero(t, found["SYNCED"], "the other slot still has an older note")
+	t.Logf("flipped %v bits: %v were detected, the others change nothing", kinds, found)
 }
 
-// A table, or the log, that is missing or cut short is named too.
+// A missing or truncated table or log is named, too.
 func TestMissingAndCutFilesAreNamed(t *testing.T) {
 	fs, _ := closedStore(t)
 	names, err := fs.List("shard")
@@ -266,7 +271,7 @@ func TestMissingAndCutFilesAreNamed(t *testing.T) {
 	for _, name := range names {
 		path := fs.PathJoin("shard", name)
 		size := len(bytesOf(t, fs, path))
-		if size == 0 || name == sealName || name == "SYNCED" { // which the seal makes superfluous
+		if size == 0 || name == sealName || name == "SYNCED" { // the seal makes SYNCED superfluous
 			continue
 		}
 		for cut, change := range map[string]func(vfs.FS) error{
@@ -288,7 +293,7 @@ func TestMissingAndCutFilesAreNamed(t *testing.T) {
 	}
 }
 
-// The seal is there while the store is closed, and only then; a store without one opens.
+// The seal exists exactly while the store is closed. A store without a seal opens.
 func TestSealIsOfAClosedStore(t *testing.T) {
 	fs, content := closedStore(t)
 	has := func() bool {

@@ -10,8 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue: the places of up to r.Limit Due records, and the
-// place that the answer needs. It reads keys only.
+// CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue. It returns the
+// positions of up to r.Limit Due records, and the next and more that State.RefillDue expects. It
+// reads keys only.
 func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
 	lane := queue.Ref{Queue: r.Queue, Priority: r.Priority}
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}

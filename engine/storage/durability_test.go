@@ -22,7 +22,7 @@ import (
 const (
 	waitMost = waittest.Most
 	waitStep = 2 * time.Millisecond
-	never    = time.Hour // a sync interval that does not come round in a test
+	never    = time.Hour // a sync interval that does not elapse in a test
 
 	walSuffix = ".log"
 )
@@ -34,7 +34,7 @@ func putSeq(t *testing.T, s *Store, seq uint64) {
 	commit(t, s, func(b *Batch) { b.PutTask(seqRef(seq), queue.Task{Payload: make([]byte, 100)}) })
 }
 
-// present returns which of the tasks 0 to n-1 are there when the file system is opened.
+// present returns which of the tasks 0 to n-1 a store has when it is opened from a file system.
 func present(t require.TestingT, fs vfs.FS, n uint64) []bool {
 	s, err := Open("shard", Options{FS: fs, Durability: Sync})
 	require.NoError(t, err)
@@ -56,10 +56,11 @@ func count(in []bool) (n uint64) {
 	return n
 }
 
-// powerLoss is what the disk holds when the power goes now, if nothing got there unasked.
+// powerLoss returns the content of the disk after a power loss now, if no unsynced data reached it.
 func powerLoss(fs *vfs.MemFS) vfs.FS { return fs.CrashClone(vfs.CrashCloneCfg{}) }
 
-// processKill is what the operating system holds when the process is killed now: all writes.
+// processKill returns the content that the operating system has after the process is killed now:
+// all writes.
 func processKill(fs *vfs.MemFS) vfs.FS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 2))})
 }
@@ -109,7 +110,7 @@ func TestKillOfTheProcessLosesNothing(t *testing.T) {
 	}
 }
 
-// Interval and None do not fsync for a commit: that is what they are for.
+// Interval and None do not fsync for a commit.
 func TestCommitsOfIntervalAndNoneDoNotSyncTheLog(t *testing.T) {
 	for _, d := range []Durability{Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestIntervalSyncsTheLogInTime(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{Durability: Interval, SyncInterval: time.Millisecond})
 	defer closeStore(t, s)
-	for seq := range uint64(3) { // also after it was idle
+	for seq := range uint64(3) { // also after an idle time
 		putSeq(t, s, seq)
 		require.Eventually(t, func() bool { return count(present(t, powerLoss(fs), seq+1)) == seq+1 }, waitMost, waitStep)
 	}
@@ -144,7 +145,7 @@ func TestCloseLeavesNothingToLose(t *testing.T) {
 	}
 }
 
-// gateFS holds back the making of tables until it is opened, so that logs are not replaced by them.
+// gateFS blocks the creation of tables until it is opened, so that no table replaces a log.
 type gateFS struct {
 	vfs.FS
 	open chan struct{}
@@ -159,9 +160,9 @@ func (g *gateFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 
 func (g *gateFS) Unwrap() vfs.FS { return g.FS }
 
-// After power loss a store opens again in every mode, whatever part of the unsynced data the disk
-// took, also when the log had just been followed by a new one. What is there is a beginning of what
-// was committed.
+// After a power loss a store opens again in every mode, regardless of how much unsynced data
+// reached the disk, and even if a new log had just begun. The store then has a prefix of the
+// commits.
 func TestPowerLossLeavesABeginningThatOpens(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -180,13 +181,13 @@ func TestPowerLossLeavesABeginningThatOpens(t *testing.T) {
 			}
 			logs, err := mem.List("shard")
 			require.NoError(t, err)
-			require.Greater(t, strings.Count(strings.Join(logs, " "), walSuffix), 1, "the log was not followed by another: %v", logs)
+			require.Greater(t, strings.Count(strings.Join(logs, " "), walSuffix), 1, "expected more than one log, got %v", logs)
 			close(gate.open)
 			closeStore(t, s)
 			for i, fs := range clones {
 				there := present(t, fs, n)
 				for seq := range there[:n-1] {
-					require.False(t, !there[seq] && there[seq+1], "clone %d: task %d is lost, the one after it is not", i, seq)
+					require.False(t, !there[seq] && there[seq+1], "clone %d: task %d is lost, but the next task is not", i, seq)
 				}
 				if d == Sync {
 					require.Equal(t, uint64(i/3+1), count(there))
@@ -196,8 +197,8 @@ func TestPowerLossLeavesABeginningThatOpens(t *testing.T) {
 	}
 }
 
-// Whatever was acknowledged under sync is there after a crash at any moment, and the queue's record
-// says the same as its tasks, since one commit is all or nothing.
+// Everything acknowledged under sync exists after a crash at any moment, and the queue's record
+// agrees with its tasks, because a commit is atomic.
 func TestCommitIsAllOrNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewCrashableMem()
@@ -206,7 +207,8 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 		require.NoError(t, err)
 		b := s.NewBatch()
 		record := queue.Record{ID: 1, Tenant: "t", Name: "q"}
-		// For a torn record Pebble looks for the bit that would mend it, which takes the square of the record's size.
+		// For a torn record Pebble searches for a single flipped bit that would repair it, in time
+		// quadratic in the size of the record.
 		size := rapid.SampledFrom([]int{20, 100, 500, 2_000}).Draw(t, "size")
 		var acked uint64
 		for range rapid.IntRange(1, 5).Draw(t, "commits") {
@@ -241,7 +243,7 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// failures collects what Fatal is told.
+// failures collects the problems passed to Fatal.
 type failures struct {
 	mu  sync.Mutex
 	all []string
@@ -268,7 +270,7 @@ func isLogSync(op errorfs.Op) bool {
 	}
 }
 
-// failing makes the log's operations of one kind fail while it is on.
+// failing makes the operations selected by which fail while the toggle is on.
 func failing(fs vfs.FS, which func(errorfs.Op) bool) (*errorfs.Toggle, vfs.FS) {
 	toggle := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if which(op) {
@@ -283,7 +285,7 @@ func isLogWrite(op errorfs.Op) bool {
 	return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, walSuffix)
 }
 
-// A log that can't be written or synced acknowledges nothing: the commit under way fails.
+// If the log cannot be written or synced, nothing is acknowledged: the commit under way fails.
 func TestFailedLogAcknowledgesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		durability Durability
@@ -307,16 +309,16 @@ func TestFailedLogAcknowledgesNothing(t *testing.T) {
 			if err == nil {
 				err = submitted.Wait()
 			}
-			require.True(t, err != nil || fatal.any(), "a commit counts as done that is not stored")
+			require.True(t, err != nil || fatal.any(), "a commit succeeded that is not stored")
 			require.ErrorIs(t, err, errorfs.ErrInjected)
 			toggle.Off()
-			assert.Error(t, s.Close(), "the log is not whole")
+			assert.Error(t, s.Close(), "the log is incomplete")
 		})
 	}
 }
 
-// After a failed fsync of the log in the background, later commits fail: what the disk holds is
-// not known any more.
+// After a failed fsync of the log in the background, later commits fail, because the content of the
+// disk is unknown.
 func TestFailedFsyncOfIntervalFailsLaterCommits(t *testing.T) {
 	var fatal failures
 	toggle, fs := failing(vfs.NewMem(), isLogSync)
@@ -341,14 +343,14 @@ func TestFailedFsyncOfIntervalFailsLaterCommits(t *testing.T) {
 	assert.Error(t, s.Close())
 }
 
-// A failed fsync in the background ends the process at once, also when nobody commits any more.
+// A failed fsync in the background ends the process immediately, even without a further commit.
 func TestFailedFsyncOfIntervalIsFatalAtOnce(t *testing.T) {
 	var fatal failures
 	toggle, fs := failing(vfs.NewMem(), isLogSync)
 	s := open(t, fs, Options{Durability: Interval, SyncInterval: time.Millisecond, Fatal: fatal.add})
 	putSeq(t, s, 0)
 	toggle.On()
-	putSeqs := func() bool { // until the log has something that the background fsyncs
+	putSeqs := func() bool { // until the log has data for the background fsync
 		if !fatal.any() {
 			b := s.NewBatch()
 			b.PutTask(seqRef(1), queue.Task{})
@@ -364,7 +366,7 @@ func TestFailedFsyncOfIntervalIsFatalAtOnce(t *testing.T) {
 	assert.Error(t, s.Close())
 }
 
-// A checkpoint that can't be written fails alone: it may be on another disk.
+// If a checkpoint cannot be written, only the checkpoint fails: it may be on another disk.
 func TestFailedCheckpointLeavesTheStoreAlone(t *testing.T) {
 	inCopy := func(kind ...errorfs.OpKind) func(errorfs.Op) bool {
 		return func(op errorfs.Op) bool { return strings.HasPrefix(op.Path, "copy") && slices.Contains(kind, op.Kind) }
@@ -391,8 +393,8 @@ func TestFailedCheckpointLeavesTheStoreAlone(t *testing.T) {
 	}
 }
 
-// A store opens again after a loss of power at any moment of its being opened, written and closed, also on a file
-// system that keeps of an unsynced folder what it likes.
+// A store opens again after a power loss at any moment while it is opened, written or closed, even
+// on a file system that preserves any subset of the unsynced folder entries.
 func TestEveryMomentOfAReopenOpens(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	var mu sync.Mutex

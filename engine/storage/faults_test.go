@@ -22,8 +22,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// faultChild is the environment variable that makes this program a process whose disk fails: the folder, the
-// durability, which operation of the file system fails, from 1, and whether all later ones do too.
+// faultChild is an environment variable that turns this program into a process with a failing disk.
+// Its value has the folder, the durability, the number of the file-system operation that fails,
+// counted from 1, and "on" if all later operations fail as well.
 const faultChild = "PRONY_FAULT_CHILD"
 
 func TestMain(m *testing.M) {
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// failingDisk fails the at-th operation, and with on all later ones.
+// failingDisk fails operation number at and, if on is set, all later ones.
 type failingDisk struct {
 	mu  sync.Mutex
 	at  int
@@ -43,7 +44,8 @@ type failingDisk struct {
 
 func (d *failingDisk) maybe(op errorfs.Op) error {
 	switch op.Kind {
-	case errorfs.OpFileClose, errorfs.OpGetDiskUsage, errorfs.OpFileFlush: // these say nothing about what is stored
+	// These do not affect what is stored.
+	case errorfs.OpFileClose, errorfs.OpGetDiskUsage, errorfs.OpFileFlush:
 		return nil
 	}
 	d.mu.Lock()
@@ -56,8 +58,8 @@ func (d *failingDisk) maybe(op errorfs.Op) error {
 
 const faultCommits = 12
 
-// runFaultChild does what a server does: it opens the store, commits and acknowledges, and exits with 1 at the
-// first error.
+// runFaultChild acts like a server: it opens the store, commits and acknowledges, and exits with
+// status 1 at the first error.
 func runFaultChild(args []string) int {
 	at, err := strconv.Atoi(args[2])
 	disk := &failingDisk{at: at, on: args[3] == "on"}
@@ -103,7 +105,6 @@ func faultCommitsOn(dir string, d Durability, disk *failingDisk) error {
 	return s.Close()
 }
 
-// faultResult is what became of a process.
 type faultResult struct {
 	code, acked, ops int
 	said             string
@@ -136,8 +137,9 @@ func startFaultChild(t *testing.T, dir string, d Durability, at int, then string
 	return r
 }
 
-// Whichever operation of the file system fails, once or from then on: a process that can't go on says which file it
-// was and exits with 1, and what it acknowledged is there for the next one.
+// Whichever operation of the file system fails, once or permanently: a process that cannot continue
+// names the file and exits with status 1, and the next process finds everything that was
+// acknowledged.
 func TestFailedOperationsAreLoudAndLoseNothing(t *testing.T) {
 	for i, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -156,7 +158,7 @@ func TestFailedOperationsAreLoudAndLoseNothing(t *testing.T) {
 					got := startFaultChild(t, dir, d, at, then)
 					what := fmt.Sprintf("operation %d of %d, %s, exit %d: %s", at, whole.ops, then, got.code, got.said)
 					switch got.code {
-					case 0: // it did not need what failed
+					case 0: // the process did not need the failed operation
 						outlived++
 						require.Equal(t, faultCommits, got.acked, what)
 					default:
@@ -172,7 +174,7 @@ func TestFailedOperationsAreLoudAndLoseNothing(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("in all: %d operations; of the processes that had one fail %d exited, %d did not need it", whole.ops, exits, outlived)
+			t.Logf("in all: %d operations; %d processes exited after a failed one, %d did not need it", whole.ops, exits, outlived)
 		})
 	}
 }

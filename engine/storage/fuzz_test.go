@@ -10,9 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Beside the records' decoders (codec_test.go), these read what somebody else may have written.
+// In addition to the decoders of records (codec_test.go), this function reads untrusted input.
 
-// A place that comes from outside never shows another queue's tasks, and harms nothing.
+// A place from an untrusted client never shows another queue's tasks and causes no damage.
 func FuzzListPlace(f *testing.F) {
 	fs := vfs.NewMem()
 	s, err := Open("shard", Options{FS: fs, Durability: Sync})
@@ -49,7 +49,7 @@ func FuzzListPlace(f *testing.F) {
 				require.Equal(t, uint32(1), l.Ref.Queue)
 			}
 			if len(next) > 0 {
-				require.Greater(t, string(next), string(place), "it goes on")
+				require.Greater(t, string(next), string(place), "the list advances")
 			}
 		}
 	})

@@ -16,47 +16,54 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// DefaultKeyFilterBytes is the bound of a store's own KeyFilters. It suffices for about 35 million idempotency keys.
+// DefaultKeyFilterBytes is the bound on the filter of a store that has no shared KeyFilters. It
+// suffices for about 35 million idempotency keys.
 const DefaultKeyFilterBytes = 64 << 20
 
 const (
 	// sectionKeysMin is the capacity of the smallest section of a filter, 28 KiB.
 	sectionKeysMin = 1 << 14
-	// sectionKeysMax bounds a section to 7 MiB: whoever adds a key waits while a new section is cleared.
+	// sectionKeysMax bounds a section to 7 MiB. A goroutine that adds a key waits while a new
+	// section is cleared.
 	sectionKeysMax = 1 << 22
-	// sectionsMin is how many sections of the largest size the bound has room for. Even if the bound is reached, memory is then freed
-	// in parts as keys expire.
+	// sectionsMin is the minimum number of sections that fit the bound. Even when the bound is
+	// reached, memory is then freed in parts as keys expire.
 	sectionsMin = 4
-	// falseRate is how often a section that is filled to its capacity claims to have a key that it does not have.
+	// falseRate is the rate of false positives of a section that is filled to its capacity.
 	falseRate = 0.003
-	// askAgainKeys is how many keys a section without bits takes until it asks again whether the bound has room for the next section.
+	// askAgainKeys is the number of keys that a section without bits takes before the filter tries
+	// again to reserve memory for the next section.
 	askAgainKeys = 1 << 10
-	// keyKeyStack is more than the store's key of an idempotency key takes.
+	// keyKeyStack exceeds the length of the stored key of an idempotency key.
 	keyKeyStack = 160
-	// growth is for how many times the keys of the filter the next section has room. Each section costs a look-up a miss of the
-	// processor's caches.
+	// growth is the ratio of the next section's capacity to the number of keys in the filter. Each
+	// section costs a look-up one miss of the processor's caches.
 	growth = 3
 )
 
-// KeyFilters bounds the memory of the filters of idempotency keys of one or several stores.
+// KeyFilters bounds the memory of the idempotency-key filters of one or several stores.
 type KeyFilters struct {
 	budget  *memory.Budget
-	keysMax uint64 // of one section
+	keysMax uint64 // bound on the keys of one section
 }
 
-// NewKeyFilters returns a bound in bytes. If it has no room for a filter, stores have none, and read the store for each key.
+// NewKeyFilters returns a bound in bytes. If it has no room for a filter, stores have none and read
+// the store for each key.
 func NewKeyFilters(bytes int64) *KeyFilters {
 	perSection := float64(bytes) / sectionsMin
 	keys := perSection / float64(sectionBytes(sectionKeysMax)) * sectionKeysMax
 	return &KeyFilters{memory.NewBudget(bytes), min(uint64(max(0, keys)), sectionKeysMax)}
 }
 
-// keyFilter knows which buckets do not have an idempotency key, so that the store need not be read for them: of most new keys, no bucket has
-// them. It never hides a key.
+// keyFilter identifies buckets that do not have an idempotency key, so that the store need not be
+// read for them. Most new keys are in no bucket. It may report a key that a bucket lacks, but it
+// never misses a key.
 //
-// Keys that the store had at its opening are in its opened tables. Keys that are put later are in a list of sections. A section is a blocked Bloom
-// filter that takes keys until it is full. While the bound has no room, a section without bits takes them: it may have every key of its buckets.
-// A section goes when the last of its buckets is dropped. A nil filter knows nothing.
+// The keys that a store had when it was opened are in its opened tables. Later keys are in a list
+// of sections. A section is a blocked Bloom filter that takes keys until it is full. While the
+// bound has no room, a section without bits takes the keys; it then reports every key of its
+// buckets as present. A section is removed when the last of its buckets is dropped. A nil filter
+// reports every key as possibly present.
 type keyFilter struct {
 	bound    *KeyFilters
 	seed     maphash.Seed
@@ -64,24 +71,26 @@ type keyFilter struct {
 	sections atomic.Pointer[[]*section]
 
 	mu   sync.Mutex
-	put  *section // takes keys as they are put or applied
+	put  *section // takes the keys that are put or applied
 	keys uint64   // in all sections
 }
 
-// section has keys of some buckets.
+// section covers the keys of a range of buckets.
 type section struct {
-	bits        *blobloom.SyncFilter // nil where the bound had no room
-	bytes       int64
-	first, last atomic.Int64 // the buckets that it has keys of; they change under keyFilter.mu, and readers hold no lock
+	bits  *blobloom.SyncFilter // nil if the bound had no room
+	bytes int64
+	// first and last bound the buckets of its keys. They change under keyFilter.mu; readers hold no
+	// lock.
+	first, last atomic.Int64
 
 	// Guarded by keyFilter.mu.
-	keys uint64 // that it did not claim to have already; without bits all that were added
-	full uint64 // with so many keys the filter asks for the next section
+	keys uint64 // number of keys it did not already report; without bits, all that were added
+	full uint64 // at this number of keys the filter allocates the next section
 }
 
-// add adds a key of a bucket and reports whether it is counted.
+// add adds a key of a bucket and reports whether the key counts as new.
 func (s *section) add(hash uint64, bucket int64) bool {
-	s.first.Store(min(s.first.Load(), bucket)) // before the key, so that no reader leaves the bucket out
+	s.first.Store(min(s.first.Load(), bucket)) // before the key, so that no reader skips the bucket
 	s.last.Store(max(s.last.Load(), bucket))
 	if s.bits != nil {
 		if s.bits.Has(hash) {
@@ -95,8 +104,9 @@ func (s *section) add(hash uint64, bucket int64) bool {
 
 func (s *section) mayHave(hash uint64) bool { return s.bits == nil || s.bits.Has(hash) }
 
-// openKeyFilter makes the filter of a store that was just opened: no key has been written since. Under a nil bound the filter has a bound of
-// DefaultKeyFilterBytes. After an error the filter can be used, and the store is read for each key that the unread tables may have.
+// openKeyFilter creates the filter of a store that was just opened, before any key is written. A
+// nil bound means DefaultKeyFilterBytes for this store alone. After an error the filter can be
+// used, but the store is read for each key that the unread tables may have.
 func (s *Store) openKeyFilter(bound *KeyFilters) error {
 	if bound == nil {
 		bound = NewKeyFilters(DefaultKeyFilterBytes)
@@ -127,7 +137,6 @@ func newKeyFilter(bound *KeyFilters) *keyFilter {
 	return f
 }
 
-// sectionBits returns the size of a section, and its number of hashes.
 func sectionBits(keys uint64) (bits uint64, hashes int) {
 	return blobloom.Optimize(blobloom.Config{Capacity: keys, FPRate: falseRate})
 }
@@ -137,12 +146,13 @@ func sectionBytes(keys uint64) int64 {
 	return int64(bits / 8)
 }
 
-// candidates appends to into those of the buckets that may have a key, in their order. record.AppendKeyName makes names.
+// candidates appends to into those buckets that may have a key, in the given order. name is from
+// record.AppendKeyName.
 func (f *keyFilter) candidates(into []int64, name []byte, buckets []int64) []int64 {
 	if f == nil {
 		return append(into, buckets...)
 	}
-	var few [4]*section // most often no section has the key
+	var few [4]*section // usually no section has the key
 	hash, having := maphash.Bytes(f.seed, name), few[:0]
 	for _, s := range *f.sections.Load() {
 		if s.mayHave(hash) {
@@ -160,7 +170,7 @@ func (f *keyFilter) candidates(into []int64, name []byte, buckets []int64) []int
 	return into
 }
 
-// add adds a key of a bucket, before reads of the store see it.
+// add adds a key of a bucket. The caller must call it before reads of the store see the key.
 func (f *keyFilter) add(name []byte, bucket int64) {
 	if f == nil {
 		return
@@ -176,8 +186,9 @@ func (f *keyFilter) add(name []byte, bucket int64) {
 	}
 }
 
-// growLocked makes the section that takes the next keys. It has no bits if the bound has no room: it then asks again from time to time, since
-// buckets that are dropped make room. Sections grow with the keys of the filter, so that they are few.
+// growLocked creates the section that takes the next keys. The section has no bits if the bound has
+// no room; the filter then tries again from time to time, because dropped buckets free memory. The
+// size of a section grows with the number of keys in the filter, so that there are few sections.
 func (f *keyFilter) growLocked() {
 	keys := max(min(growth*f.keys, f.bound.keysMax), sectionKeysMin)
 	for !f.bound.budget.Take(sectionBytes(keys)) {
@@ -195,7 +206,7 @@ func (f *keyFilter) growLocked() {
 	f.putLocked(&section{bits: blobloom.NewSync(sectionBits(keys)), bytes: sectionBytes(keys), full: keys})
 }
 
-// putLocked adds a section, which takes keys from now on.
+// putLocked adds a section, which takes keys from then on.
 func (f *keyFilter) putLocked(s *section) {
 	s.first.Store(math.MaxInt64)
 	s.last.Store(math.MinInt64)
@@ -204,7 +215,7 @@ func (f *keyFilter) putLocked(s *section) {
 	f.put = s
 }
 
-// drop forgets the keys of all buckets up to one, which reads of the store do not see any more.
+// drop forgets the keys of all buckets up to the given one, which reads of the store no longer see.
 func (f *keyFilter) drop(bucket int64) {
 	if f == nil {
 		return
@@ -228,7 +239,7 @@ func (f *keyFilter) drop(bucket int64) {
 	f.opened.Store(f.opened.Load().without(bucket, f.bound.budget))
 }
 
-// size returns the memory of the filter, and how many keys its sections have.
+// size returns the memory of the filter and the number of keys in its sections.
 func (f *keyFilter) size() (bytes, keys uint64) {
 	if f == nil {
 		return 0, 0
@@ -244,11 +255,11 @@ func (f *keyFilter) size() (bytes, keys uint64) {
 	return bytes, f.keys
 }
 
-// close gives the memory back.
 func (f *keyFilter) close() { f.drop(math.MaxInt64) }
 
-// added adds the keys of a batch that is about to be applied. It returns the last of the buckets that this batch and those before it
-// drop, as far as no key was put there again, or 0.
+// added adds the keys of a batch that is about to be applied. It returns the last bucket that this
+// batch or an earlier one drops, or 0 if none is dropped or a key was put into a dropped bucket
+// again.
 func (f *keyFilter) added(batch []byte, dropped int64) (int64, error) {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, end, ok, err := r.Next()
@@ -269,7 +280,7 @@ func (f *keyFilter) added(batch []byte, dropped int64) (int64, error) {
 				dropped = 0
 			}
 		case pebble.InternalKeyKindRangeDelete:
-			// The end follows the prefix of the last bucket. It lacks the zeros that it would end with.
+			// The end follows the prefix of the last bucket, without its trailing zeros.
 			var at [1 + 8]byte
 			copy(at[:], end)
 			if at[0] == record.PrefixKey {

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// putKeys commits keys with the numbers from one on.
+// putKeys commits n keys whose numbers begin at from.
 func putKeys(t testing.TB, b *Batch, bucket int64, from, n int) {
 	t.Helper()
 	for i := from; i < from+n; i++ {
@@ -30,7 +30,8 @@ func putKeys(t testing.TB, b *Batch, bucket int64, from, n int) {
 
 func keyNumber(i int) string { return fmt.Sprintf("producer-4711-%012d", i) }
 
-// lookUp returns how many keys with the numbers from one on a batch finds, and how often it reads the store for that.
+// lookUp looks up n keys whose numbers begin at from. It returns the number of keys found and the
+// number of reads of the store.
 func lookUp(t *testing.T, b *Batch, from, n int, buckets ...int64) (found int, gets uint64) {
 	t.Helper()
 	before := b.store.Counters().Gets
@@ -43,13 +44,13 @@ func lookUp(t *testing.T, b *Batch, from, n int, buckets ...int64) (found int, g
 	return found, b.store.Counters().Gets - before
 }
 
-// Keys are added, and buckets dropped, under a bound that is large enough, and under one that is not.
+// Keys are added and buckets dropped, under a bound that is large enough and under one that is not.
 func TestFilterHidesNoKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bytes := rapid.Int64Range(sectionsMin*sectionBytes(sectionKeysMin), 10*sectionBytes(sectionKeysMin)).Draw(t, "bytes")
 		f := newKeyFilter(NewKeyFilters(bytes))
 		require.NotNil(t, f)
-		live := map[int64]int{} // how many keys each bucket has
+		live := map[int64]int{} // number of keys in each bucket
 		name := func(bucket int64, i int) []byte {
 			return binary.BigEndian.AppendUint64([]byte{byte(bucket)}, uint64(i))
 		}
@@ -71,7 +72,8 @@ func TestFilterHidesNoKey(t *testing.T) {
 			}
 			for at, n := range live {
 				for i := range n {
-					if !slices.Contains(f.candidates(nil, name(at, i), []int64{1, 2, 3, 4, 5, 6}), at) { // require.Contains is slow
+					// require.Contains is slow.
+					if !slices.Contains(f.candidates(nil, name(at, i), []int64{1, 2, 3, 4, 5, 6}), at) {
 						require.Fail(t, "a key is hidden", "key %d of bucket %d", i, at)
 					}
 				}
@@ -83,17 +85,15 @@ func TestFilterHidesNoKey(t *testing.T) {
 	})
 }
 
-// numbered returns the name of an idempotency key with a number.
 func numbered(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
 
-// addNumbered adds n keys with the numbers from one on.
 func addNumbered(f *keyFilter, bucket int64, from, n int) {
 	for i := range n {
 		f.add(numbered(from+i), bucket)
 	}
 }
 
-// hits returns how many of 10,000 new keys each of the buckets may have.
+// hits returns, for each of the buckets, how many of 10,000 new keys it may have.
 func hits(f *keyFilter, buckets ...int64) map[int64]int {
 	n := map[int64]int{}
 	for i := range 10_000 {
@@ -104,12 +104,13 @@ func hits(f *keyFilter, buckets ...int64) map[int64]int {
 	return n
 }
 
-// After the end of a bucket the filter has its memory back, also if it was full.
+// After the end of a bucket the filter gets its memory back, even if it was full.
 func TestFilterTakesNewKeysAfterItWasFull(t *testing.T) {
 	f := newKeyFilter(NewKeyFilters(sectionsMin * sectionBytes(sectionKeysMin)))
 	addNumbered(f, 1, 0, 50*sectionKeysMin)
-	assert.Equal(t, 10_000, hits(f, 1)[1], "beyond the bound any key may be there")
-	addNumbered(f, 2, 0, sectionKeysMin) // among them are keys that the sections of the first bucket have
+	assert.Equal(t, 10_000, hits(f, 1)[1], "beyond the bound any key may exist")
+	// Some of these keys are in the sections of the first bucket.
+	addNumbered(f, 2, 0, sectionKeysMin)
 	f.drop(1)
 	for i := range sectionKeysMin {
 		require.Equal(t, []int64{2}, f.candidates(nil, numbered(i), []int64{2}))
@@ -121,8 +122,9 @@ func TestFilterTakesNewKeysAfterItWasFull(t *testing.T) {
 	f.close()
 }
 
-// The bound is shared: it may be full at first, as after a start with many stored keys, and have room later. Only the buckets of that time are
-// then read for new keys, and none when these buckets are dropped.
+// The bound is shared. It may be full at first, as after a start with many stored keys, and have
+// room later. New keys are then looked up only in the buckets of that time, and not at all once
+// these buckets are dropped.
 func TestFilterTakesNewKeysWhenOthersMakeRoom(t *testing.T) {
 	bound := NewKeyFilters(8 * sectionBytes(sectionKeysMin))
 	full := 8 * sectionBytes(sectionKeysMin)
@@ -133,7 +135,7 @@ func TestFilterTakesNewKeysWhenOthersMakeRoom(t *testing.T) {
 	assert.Equal(t, map[int64]int{1: 10_000, 2: 10_000}, hits(f, 1, 2))
 
 	bound.budget.Give(full)
-	addNumbered(f, 2, 0, askAgainKeys) // until it asks again
+	addNumbered(f, 2, 0, askAgainKeys) // until it tries to reserve memory again
 	addNumbered(f, 3, 20*sectionKeysMin, sectionKeysMin)
 	found := hits(f, 1, 2, 3)
 	assert.Less(t, found[3], 200)
@@ -154,7 +156,7 @@ func TestNewKeyIsNotLookedUpInTheStore(t *testing.T) {
 	putKeys(t, b, 20, 30_000, 30_000)
 	found, gets := lookUp(t, b, 60_000, 1_000, 10, 20)
 	assert.Zero(t, found)
-	assert.Less(t, gets, uint64(100), "1 or 2 for each false hit")
+	assert.Less(t, gets, uint64(100), "1 or 2 for each false positive")
 	before := s.Counters()
 	assert.Equal(t, uint64(1_000), before.KeysNew+before.KeysInVain)
 	assert.GreaterOrEqual(t, gets, before.KeysInVain)
@@ -163,7 +165,7 @@ func TestNewKeyIsNotLookedUpInTheStore(t *testing.T) {
 	c := s.Counters()
 	assert.Equal(t, uint64(60_000), c.KeysFound)
 	assert.Equal(t, before.KeysInVain, c.KeysInVain)
-	assert.InDelta(t, 60_000, c.KeyFilterKeys, 600, "keys that the filter took for known are not counted")
+	assert.InDelta(t, 60_000, c.KeyFilterKeys, 600, "keys that were false positives are not counted")
 	assert.GreaterOrEqual(t, c.KeyFilterBytes, c.KeyFilterKeys)
 }
 
@@ -177,7 +179,8 @@ func TestFilterWithoutMemoryReadsTheStore(t *testing.T) {
 	assert.Equal(t, uint64(400), gets)
 }
 
-// A restarted store finds all its keys, including keys that were written just before a crash, and looks up hardly any new key in its tables.
+// A restarted store finds all its keys, including those written just before a crash, and looks up
+// hardly any new key in its tables.
 func TestFilterAfterARestart(t *testing.T) {
 	const n = 10_000
 	fs := vfs.NewCrashableMem()
@@ -202,7 +205,7 @@ func TestFilterAfterARestart(t *testing.T) {
 	}
 }
 
-// applied applies proposed entries to stores, from an index on.
+// applied applies proposed entries to stores, starting at an index.
 func applied(t *testing.T, index uint64, entries [][]byte, stores ...*Store) {
 	t.Helper()
 	for i, e := range entries {
@@ -220,7 +223,7 @@ func openCopy(t *testing.T) *Store {
 	return s
 }
 
-// A node that has applied the keys of others leads with a filter that has them.
+// A node that has applied the keys of an earlier leader leads with a filter that has them.
 func TestFilterAfterAFailover(t *testing.T) {
 	leader, follower := openCopy(t), openCopy(t)
 	defer closeStore(t, leader)
@@ -250,7 +253,7 @@ func TestFilterAfterAFailover(t *testing.T) {
 	assert.Zero(t, found)
 	assert.Less(t, gets, uint64(100))
 
-	// A drop that is proposed may never be applied.
+	// A proposed drop may never be applied.
 	b.DropKeys(10)
 	_, err = b.Submit()
 	require.NoError(t, err)
@@ -268,7 +271,7 @@ func TestFilterAfterAFailover(t *testing.T) {
 	}
 }
 
-// The end of a range lacks the zeros at its end.
+// The end of a range lacks its trailing zeros.
 func TestDropsOfAnEntryAreRead(t *testing.T) {
 	s := openCopy(t)
 	defer closeStore(t, s)
@@ -294,11 +297,12 @@ func TestKeysOfKeysAreParsed(t *testing.T) {
 	assert.Equal(t, int64(77), bucket)
 	assert.Equal(t, record.AppendKeyName(nil, 5, "key"), name)
 	_, _, err = record.ParseKeyKey([]byte("k1234"))
-	require.EqualError(t, err, "key 6b31323334 of an idempotency key has 5 bytes, not at least 13")
+	require.EqualError(t, err, "key 6b31323334 of an idempotency key has 5 bytes, expected at least 13")
 }
 
-// BenchmarkKeyCheck measures the look-up of a new idempotency key among 10 million live ones in 1 and in 4 buckets, with a filter
-// and without. The store is in the temporary folder, at durability none, with the default caches.
+// BenchmarkKeyCheck measures the look-up of a new idempotency key among 10 million live ones in 1
+// and in 4 buckets, with and without a filter. The store is in the temporary folder, with
+// durability none and the default caches.
 func BenchmarkKeyCheck(b *testing.B) {
 	for _, buckets := range []int{1, 4} {
 		b.Run(fmt.Sprintf("buckets=%d", buckets), func(b *testing.B) { benchmarkKeyCheck(b, buckets) })
@@ -319,7 +323,7 @@ func benchmarkKeyCheck(b *testing.B, buckets int) {
 		putKeys(b, batch, all[i*buckets/live], i, min(commits, live-i))
 	}
 	require.NoError(b, s.Close())
-	absent := make([]string, 1<<20) // between the live ones, anywhere
+	absent := make([]string, 1<<20) // between the live ones, at random
 	for i := range absent {
 		absent[i] = keyNumber(rand.IntN(live)) + "x"
 	}
@@ -328,7 +332,7 @@ func benchmarkKeyCheck(b *testing.B, buckets int) {
 		s, err := Open(dir, Options{Durability: None, KeyFilters: NewKeyFilters(bytes)})
 		require.NoError(b, err)
 		if s.filter != nil {
-			b.Logf("the store was open after %v, and its filter takes %d bytes", time.Since(began), s.filter.bound.budget.Taken())
+			b.Logf("opening the store took %v; its filter uses %d bytes", time.Since(began), s.filter.bound.budget.Taken())
 		}
 		batch, next := s.NewBatch(), 0
 		b.Run(what, func(b *testing.B) {
@@ -336,7 +340,7 @@ func benchmarkKeyCheck(b *testing.B, buckets int) {
 			before := s.Counters().Gets
 			for b.Loop() {
 				if _, found := batch.FindKey(1, absent[next%len(absent)], all); found {
-					b.Fatal("a key is found that was not put")
+					b.Fatal("found a key that was not put")
 				}
 				next++
 			}

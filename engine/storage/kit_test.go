@@ -5,7 +5,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// progressOf returns the stored progress of a task, also if the task is gone.
+// progressOf returns the stored progress of a task, even if the task no longer exists.
 func (s *Store) progressOf(ref queue.Ref) (p queue.Progress, found bool, err error) {
 	v, found, err := s.get(record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !found {
@@ -15,7 +15,7 @@ func (s *Store) progressOf(ref queue.Ref) (p queue.Progress, found bool, err err
 	return p, true, record.Named(err, "progress of task", ref)
 }
 
-// deadRecord returns the record of a dead task, also if the task is gone.
+// deadRecord returns the record of a dead task, even if the task no longer exists.
 func (s *Store) deadRecord(ref queue.Ref) (x queue.Dead, found bool, err error) {
 	v, found, err := s.get(record.RefKey(record.PrefixDead, ref))
 	if err != nil || !found {

@@ -8,20 +8,21 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// LayoutFile is the file of a data folder that has the number of its shards, and the id of a cluster's node. It is written
-// before the first shard is made. The number never changes: ids and the placement of tasks depend on it.
+// LayoutFile is the file of a data folder that records the number of its shards and, in a cluster,
+// the id of the node. It is written before the first shard is created. The number never changes,
+// because ids and the placement of tasks depend on it.
 const LayoutFile = "node.json"
 
-// layoutFormat is the newest format that this code reads, and the one it writes.
+// layoutFormat is the newest format that this code reads, and the format that it writes.
 const layoutFormat = 1
 
 // ShardsMax bounds the shards of a data folder: an id has two bytes for its shard.
 const ShardsMax = 1 << 16
 
-// ShardsFolder is the folder, in a backup as in a data folder, that has one folder for each shard.
+// ShardsFolder is the folder of a data folder or a backup that has one folder for each shard.
 const ShardsFolder = "shards"
 
-// ShardFolder returns where a shard's store is in a data folder or a backup.
+// ShardFolder returns the path of a shard's store in a data folder or a backup.
 func ShardFolder(dir string, shard int) string {
 	return filepath.Join(dir, ShardsFolder, fmt.Sprintf("%04d", shard))
 }
@@ -32,17 +33,18 @@ type layout struct {
 	Node   string `json:"node,omitempty"`
 }
 
-// layoutBytesMax bounds the bytes that are read of the file.
+// layoutBytesMax bounds the size of the file in bytes.
 const layoutBytesMax = 4 << 10
 
-// ReadLayout returns the number of shards of a data folder. The error is fs.ErrNotExist if no server has used the folder yet.
+// ReadLayout returns the number of shards of a data folder. The error is fs.ErrNotExist if no
+// server has used the folder yet.
 func ReadLayout(data string) (shards int, err error) {
 	l, err := readLayout(data)
 	return l.Shards, err
 }
 
-// ReadLayoutNode returns the id of the cluster's node that a data folder belongs to, or "" for a single server. The error is
-// fs.ErrNotExist if no server has used the folder yet.
+// ReadLayoutNode returns the id of the cluster's node that a data folder belongs to, or "" for a
+// single server. The error is fs.ErrNotExist if no server has used the folder yet.
 func ReadLayoutNode(data string) (node string, err error) {
 	l, err := readLayout(data)
 	return l.Node, err
@@ -67,7 +69,8 @@ func readLayout(data string) (layout, error) {
 	return l, nil
 }
 
-// WriteLayout records the number of shards of a data folder. The write is atomic, also across a power loss.
+// WriteLayout records the number of shards of a data folder. The write is atomic, even across a
+// power loss.
 func WriteLayout(data string, shards int) error {
 	return writeLayout(data, layout{Format: layoutFormat, Shards: shards})
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// scanLeases calls visit for the lease batches from a batch on, each with its extensions, until visit returns false. Refs that
-// were settled after the batch was written still have their attempt: see settledRefs.
+// scanLeases calls visit for each lease batch from number from on, including its extensions, until
+// visit returns false. Refs that were settled after the batch was written still have their attempt;
+// see settledRefs.
 func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, from)
@@ -20,12 +21,12 @@ func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, e
 	err := scan(r, first, []byte{record.PrefixLease}, func(k, v []byte) (_ bool, err error) {
 		if len(k) == record.ExtensionKeyLen {
 			if !begun || record.IDOf(k) != l.Batch {
-				return false, fmt.Errorf("key %x extends a lease that is not stored", k)
+				return false, fmt.Errorf("key %x extends a lease that does not exist", k)
 			}
 			return true, extendLease(&l, k, v)
 		}
 		if len(k) != record.IDKeyLen {
-			return false, fmt.Errorf("key %x of a lease has %d bytes, not %d", k, len(k), record.IDKeyLen)
+			return false, fmt.Errorf("key %x of a lease has %d bytes, expected %d", k, len(k), record.IDKeyLen)
 		}
 		if begun {
 			if more, err = visit(l); err != nil || !more {
@@ -45,7 +46,6 @@ func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, e
 	return err
 }
 
-// extendLease applies the extension of one task to its batch.
 func extendLease(l *queue.RecoveredLease, k, v []byte) error {
 	place := int(binary.BigEndian.Uint16(k[record.IDKeyLen:]))
 	if place >= len(l.Refs) {
@@ -60,7 +60,7 @@ func extendLease(l *queue.RecoveredLease, k, v []byte) error {
 	return nil
 }
 
-// voidSettled sets the attempt of refs to 0 that were settled after their lease was written.
+// voidSettled sets the attempt of each ref that was settled after its lease was written to 0.
 func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
 	if len(leases) == 0 {
 		return nil
@@ -78,14 +78,16 @@ func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
 	return nil
 }
 
-// settledRefs finds the refs of lease batches that were settled after their lease was written: the task is gone, or its progress names the
-// lease's token or a later one. A new leader looks all leased tasks up before it answers anything: with a Get for each record, 1,000
-// leases took 20 ms.
+// settledRefs finds the refs of lease batches that were settled after their lease was written: the
+// task no longer exists, or its progress has the lease's token or a later one. A new leader looks
+// up all leased tasks before it answers any command. A Get for each record took 20 ms for 1,000
+// leases, hence the iterators.
 //
-// It reads what the store had when it was made: while a store is recovered, nothing is committed to it.
+// settledRefs reads the store as of its creation. That is sufficient, because nothing is committed
+// while a store is recovered.
 type settledRefs struct {
 	from            reader
-	tasks, progress *points // the stored ones
+	tasks, progress *points // over the stored records
 }
 
 func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
@@ -100,10 +102,9 @@ func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
 	return &settledRefs{from, tasks, progress}, nil
 }
 
-// Close ends the look-ups.
 func (s *settledRefs) Close() error { return errors.Join(s.tasks.Close(), s.progress.Close()) }
 
-// void sets the attempt of the settled refs of a batch to 0, and the history of the others.
+// void sets the attempt of the settled refs of a batch to 0, and sets the history of the others.
 func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 	for i := range refs {
 		ref := &refs[i]
@@ -141,7 +142,7 @@ func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 	return nil
 }
 
-// LeasedTask is one task of a list of leased tasks.
+// LeasedTask is one task in a list of leased tasks.
 type LeasedTask struct {
 	queue.Stored
 	Lease queue.LeaseRef
@@ -187,7 +188,8 @@ func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 	return out, next, err
 }
 
-// lookLeased returns a task of a lease batch, if the task is in the queue and still leased.
+// lookLeased returns a task of a lease batch. ok is false if the task is in another queue or no
+// longer leased.
 func (s *Store) lookLeased(r reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
 	if ref.Attempt == 0 || ref.Queue != queueID {
 		return t, false, nil

@@ -8,16 +8,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// A list has one queue's tasks of one state, in the order of their keys. Each page begins after a Place, and is read from one
-// snapshot.
+// A list returns one queue's tasks in one state, in the order of their keys. Each page begins after
+// a Place and is read from one snapshot.
 
-// Place is where a list continues: after the last key that was read. The empty Place is the beginning.
+// Place is a position in a list: just after the last key that was read. The empty Place is the
+// beginning of the list.
 type Place []byte
 
 // Listed is one task of a list.
 type Listed struct {
 	queue.Stored
-	DeadRecord queue.Dead        // of a dead task
+	DeadRecord queue.Dead        // set for a dead task
 	Attempts   []NumberedAttempt // of a dead task, oldest first
 }
 
@@ -32,19 +33,21 @@ func (l *Listed) bytes() int {
 // Page bounds one page of a list.
 type Page struct {
 	After Place
-	Limit int // of tasks in the page
-	// LookMax bounds the records that are read for the page, and lookBytesMax their bytes. So a page may be short, or empty,
-	// and not be the last one.
+	Limit int // bound on the tasks in the page
+	// LookMax bounds the number of records read for the page, and lookBytesMax their bytes. So a
+	// page may be short or empty without being the last one.
 	LookMax int
-	// BytesMax bounds the bytes of payloads and errors of the page: the page ends with the task that reaches it. 0 means no bound.
+	// BytesMax bounds the bytes of payloads and errors in the page. The page ends with the task
+	// that reaches it. 0 means no bound.
 	BytesMax int
 }
 
-// lookBytesMax bounds the bytes of records that are read for a page, including records that the page leaves out.
+// lookBytesMax bounds the bytes of records read for a page, including records that are not
+// returned.
 const lookBytesMax = 64 << 20
 
-// ListFresh lists tasks of a queue that were never claimed. cursors has, for each priority, the seq of the first of them. next
-// is empty after the last page.
+// ListFresh lists tasks of a queue that were never claimed. cursors has, for each priority, the seq
+// of the first such task. next is empty after the last page.
 func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixTask, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
@@ -56,7 +59,8 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 	})
 }
 
-// ListReturned lists tasks of a queue that have a Due record in a span of time. Such a task is ready again, or delayed.
+// ListReturned lists tasks of a queue that have a Due record from fromMs on and before beforeMs.
+// Such a task is ready again or delayed.
 func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, dueAtMs, err := record.ParseDueKey(k)
@@ -68,7 +72,7 @@ func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 	})
 }
 
-// ListDead lists dead tasks of a queue that match.
+// ListDead lists dead tasks of a queue for which match returns true.
 func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDead, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
@@ -88,7 +92,6 @@ func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out 
 	})
 }
 
-// list visits the keys of one queue in one snapshot.
 func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
 	from := binary.BigEndian.AppendUint32([]byte{prefix}, queueID)
 	within := from

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// LookHead returns the records of one task, with the size of the payload but without the payload.
+// LookHead returns the records of one task, with the size of the payload instead of the payload.
 func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.by(StepOther).gets.Add(1)
 	out, found, err = s.look(s.live(), ref, false)
@@ -40,7 +40,7 @@ func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 	var v []byte
 	v, out.HasProgress, err = get(r, record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !out.HasProgress {
-		return out, true, err // a dead or returned task has progress
+		return out, true, err // a dead or returned task always has progress
 	}
 	if out.Progress, err = record.DecodeProgress(v); err != nil {
 		return out, false, record.Named(err, "progress of task", ref)
@@ -52,7 +52,6 @@ func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 	return out, true, err
 }
 
-// decodesOf returns how many records of a task were decoded to look the task up.
 func decodesOf(t *queue.Stored, found bool) uint64 {
 	switch {
 	case !found:
@@ -63,14 +62,15 @@ func decodesOf(t *queue.Stored, found bool) uint64 {
 	return 1
 }
 
-// Looked has the records of one task.
+// Looked is the result of looking up one task.
 type Looked struct {
 	queue.Stored
 	Found     bool
-	LastError string // of the last attempt that ended
+	LastError string // error of the last ended attempt
 }
 
-// LookAll returns the records of several tasks as of one moment. Without withPayload it returns only the sizes of the payloads.
+// LookAll returns the records of several tasks from one snapshot. Without withPayload it returns
+// only the sizes of the payloads.
 func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
 	snap := s.frozenTasks(refs)
 	defer closeAfter(snap, &err)
@@ -100,9 +100,10 @@ func deadOf(r reader, ref queue.Ref) (queue.Dead, error) {
 	return x, record.Named(err, "dead task", ref)
 }
 
-// Expired answers a queue.Refill of queue.StreamExpired: up to limit tasks, without their payloads, whose time to live ended at
-// nowMs or before. nextMs is the end of the next task's time to live, or math.MaxInt64 if no task is left. Expired stops after
-// bytesMax bytes of payloads; 0 means no bound.
+// Expired answers a queue.Refill of queue.StreamExpired. It returns up to limit tasks, without
+// their payloads, whose time to live ended at nowMs or before. nextMs is the end of the next task's
+// time to live, or math.MaxInt64 if there is no further task. Expired stops after bytesMax bytes of
+// payloads; 0 means no bound.
 func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
 	bytes := int64(0)
@@ -124,12 +125,12 @@ func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Exp
 	return out, nextMs, err
 }
 
-// attempts returns how a task's attempts ended, oldest first.
+// attempts returns the ended attempts of a task, oldest first.
 func attempts(r reader, ref queue.Ref) (out []NumberedAttempt, err error) {
 	prefix := record.RefKey(record.PrefixAttempt, ref)
 	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {
 		if len(k) != record.AttemptKeyLen {
-			return false, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), record.AttemptKeyLen)
+			return false, fmt.Errorf("key %x has %d bytes, expected %d", k, len(k), record.AttemptKeyLen)
 		}
 		a, err := record.DecodeAttempt(v)
 		out = append(out, NumberedAttempt{Number: binary.BigEndian.Uint32(k[record.RefKeyLen:]), Attempt: a})
@@ -144,7 +145,8 @@ type NumberedAttempt struct {
 	queue.Attempt
 }
 
-// LastError returns the error that an attempt of a task reported, or "" if the attempt left no record. The step is who asks.
+// LastError returns the error that an attempt of a task reported, or "" if the attempt left no
+// record. The read counts for step.
 func (s *Store) LastError(step Step, ref queue.Ref, attempt uint32) (string, error) {
 	s.by(step).gets.Add(1)
 	return s.lastError(step, s.live(), ref, attempt)
@@ -160,7 +162,7 @@ func (s *Store) lastError(step Step, r reader, ref queue.Ref, attempt uint32) (s
 	return a.Error, record.Named(err, "attempt of task", ref)
 }
 
-// Result returns a result from the buckets that may have it.
+// Result looks up a result in the buckets that may have it.
 func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
 	p, err := s.points(StepOther, record.PrefixResult)
 	if err != nil {
@@ -181,7 +183,8 @@ func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bo
 	return r, false, nil
 }
 
-// key returns an idempotency key from the buckets that may have it: of several records the one that expires last. The step is who asks.
+// key looks up an idempotency key in the buckets that may have it. If several have a record, it
+// returns the one that expires last. The read counts for step.
 func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
 	p, err := s.points(step, record.PrefixKey)
 	if err != nil {
@@ -205,7 +208,8 @@ func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k q
 	return k, found, nil
 }
 
-// buckets returns the times under which a prefix has keys, ascending. It seeks once for each time.
+// buckets returns the times under which a prefix has keys, in ascending order. It needs one seek
+// per time.
 func (s *Store) buckets(prefix byte) (out []int64, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -215,7 +219,7 @@ func (s *Store) buckets(prefix byte) (out []int64, err error) {
 	for ok := it.First(); ok; {
 		k := it.Key()
 		if len(k) < 1+8 {
-			return nil, fmt.Errorf("key %x has %d bytes, not at least 9", k, len(k))
+			return nil, fmt.Errorf("key %x has %d bytes, expected at least 9", k, len(k))
 		}
 		at := int64(binary.BigEndian.Uint64(k[1:]))
 		out = append(out, at)
@@ -224,13 +228,13 @@ func (s *Store) buckets(prefix byte) (out []int64, err error) {
 	return out, it.Error()
 }
 
-// SystemRecord is one of the node's own records.
+// SystemRecord is one of the node's records.
 type SystemRecord struct {
 	Key   string
 	Value []byte
 }
 
-// System returns all of the node's own records.
+// System returns all of the node's records.
 func (s *Store) System() (out []SystemRecord, err error) {
 	err = s.scan(StepOther, []byte{record.PrefixSystem}, []byte{record.PrefixSystem}, func(k, v []byte) (bool, error) {
 		value, err := record.DecodeSystem(v)
@@ -243,7 +247,8 @@ func (s *Store) System() (out []SystemRecord, err error) {
 	return out, err
 }
 
-// Holds reports whether the store has a task, a queue, an idempotency key, a result, or a record of the node.
+// Holds reports whether the store has a task, a queue, an idempotency key, a result or a record of
+// the node.
 func (s *Store) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{

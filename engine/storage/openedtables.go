@@ -19,40 +19,45 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// listTries bounds how often the tables are listed again because a compaction removed one before it was read.
+// listTries bounds how often the tables are listed again because a compaction removed one of them
+// before it was read.
 const listTries = 10
 
-// filterBlock is the name that a table gives the block of its Bloom filter.
+// filterBlock is the name of the block of a table's Bloom filter.
 var filterBlock = "fullfilter." + tableFilter.Name()
 
-// openedTables are the tables of idempotency keys that a store had when it was opened, with the Bloom filters of these tables in memory. All keys
-// of a store are in tables when the store is opened: memtables have none yet. Later compactions replace tables, but the filters in memory
-// still have all these keys. A restarted server therefore recognizes new keys at once, however many keys the store has.
+// openedTables describes the tables of idempotency keys that a store had when it was opened, and
+// holds the Bloom filters of these tables in memory. When a store is opened, all its keys are in
+// tables and its memtables are empty. Later compactions replace tables, but the filters in memory
+// still cover all these keys. A restarted server therefore recognizes new keys immediately,
+// regardless of the number of keys in the store.
 //
-// openedTables do not change. A nil openedTables has no table.
+// openedTables is immutable. A nil openedTables has no tables.
 type openedTables struct {
-	// levels are those of Pebble. Tables of level 0 may overlap, tables of other levels are sorted and do not.
+	// levels mirrors Pebble's levels. Tables of level 0 may overlap; tables of other levels are
+	// sorted and do not overlap.
 	levels [][]openedTable
-	bytes  int64 // of the filters, as taken from the budget
-	last   int64 // the last bucket that a table may have a key of
+	bytes  int64 // size of the filters, as taken from the budget
+	last   int64 // last bucket of which a table may have a key
 }
 
-// openedTable is one table. Its filter is nil if the budget had no room for it, or if the table has none.
+// openedTable is one table. Its filter is nil if the budget had no room for it, or if the table has
+// none.
 type openedTable struct {
 	smallest, largest []byte
 	filter            []byte
-	last              int64 // the last bucket that the table may have a key of
+	last              int64 // last bucket of which the table may have a key
 }
 
-// anyKey returns tables that may have every key of the buckets up to one.
+// anyKey returns tables that may have every key of the buckets up to last.
 func anyKey(last int64) *openedTables {
 	all := openedTable{smallest: []byte{record.PrefixKey}, largest: []byte{record.PrefixKey + 1}, last: last}
 	return &openedTables{levels: [][]openedTable{{all}}, last: last}
 }
 
-// readOpenedTables returns the tables that have keys of buckets up to last. The database must have no keys in memtables. Of the filters
-// readOpenedTables keeps as many as the budget has room for. If a filter cannot be read, readOpenedTables returns tables that may have every
-// key, and the error.
+// readOpenedTables returns the tables that have keys of buckets up to last. The database must have
+// no keys in memtables. readOpenedTables loads as many filters as the budget has room for. If it
+// cannot read a filter, it returns tables that may have every key, and the error.
 func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, last int64, budget *memory.Budget) (*openedTables, error) {
 	t, err := &openedTables{last: last}, os.ErrNotExist
 	for try := 0; try < listTries && errors.Is(err, os.ErrNotExist); try++ {
@@ -67,7 +72,7 @@ func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, last int64, budget *
 	return t, nil
 }
 
-// read replaces the tables by those that the database has now.
+// read replaces the tables with those that the database has now.
 func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budget) error {
 	levels, err := db.SSTables(pebble.WithKeyRangeFilter([]byte{record.PrefixKey}, []byte{record.PrefixKey + 1}))
 	if err != nil {
@@ -78,7 +83,8 @@ func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory
 		for _, info := range tables {
 			one := openedTable{smallest: info.Smallest.UserKey, largest: info.Largest.UserKey, last: t.last}
 			if one.largest[0] == record.PrefixKey {
-				if bucket, _, err := record.ParseKeyKey(one.largest); err == nil { // the end of a range deletion is shorter
+				// The end of a range deletion is shorter and does not parse.
+				if bucket, _, err := record.ParseKeyKey(one.largest); err == nil {
 					one.last = min(one.last, bucket)
 				}
 			}
@@ -94,7 +100,8 @@ func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory
 	return nil
 }
 
-// readTableFilter returns the Bloom filter of a table, or nil if the table has none or the budget has no room.
+// readTableFilter returns the Bloom filter of a table. It returns nil if the table has none or the
+// budget has no room.
 func readTableFilter(fs vfs.FS, path string, budget *memory.Budget) (filter []byte, err error) {
 	file, err := fs.Open(path)
 	if err != nil {
@@ -127,7 +134,6 @@ func readTableFilter(fs vfs.FS, path string, budget *memory.Budget) (filter []by
 	return slices.Clone(handle.BlockData()), nil
 }
 
-// mayHave reports whether one of the tables may have a key.
 func (t *openedTables) mayHave(key []byte) bool {
 	for i, level := range t.levels {
 		first := 0
@@ -150,7 +156,8 @@ func (t *openedTables) mayHave(key []byte) bool {
 	return false
 }
 
-// without returns the tables that may have keys of buckets after one, and gives the memory of the others back.
+// without returns the tables that may have keys of buckets after bucket, and returns the memory of
+// the others to the budget.
 func (t *openedTables) without(bucket int64, budget *memory.Budget) *openedTables {
 	if t == nil {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// A store is closed or crashes, and is opened again, between puts, drops, flushes and compactions. It finds each key that is live, and few keys
-// that are not. The bound of memory has room for all filters, or for some.
+// A store is closed or crashes, and is opened again, between puts, drops, flushes and compactions.
+// It finds each live key, and few others. The memory bound has room for all filters or for some of
+// them.
 func TestOpenedTablesHideNoKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		roomy := rapid.Bool().Draw(t, "roomy")
@@ -95,7 +96,7 @@ func TestOpenedTablesHideNoKey(t *testing.T) {
 	})
 }
 
-// The filter of a table is given back when the last bucket is dropped that the table may have a key of.
+// The memory of a table's filter is returned when the last bucket of its keys is dropped.
 func TestFiltersOfTablesGoWithTheirBuckets(t *testing.T) {
 	budget := memory.NewBudget(1_000)
 	table := func(bucket int64, bytes int64) openedTable {
@@ -110,7 +111,8 @@ func TestFiltersOfTablesGoWithTheirBuckets(t *testing.T) {
 	}
 }
 
-// Without room for a table's filter the store is read for the keys that the table may have, until the table's last bucket is dropped.
+// Without room for a table's filter, look-ups read the store for keys in the table's range, until
+// the table's last bucket is dropped.
 func TestTablesWithoutRoomForTheirFilterAreRead(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})
@@ -122,7 +124,7 @@ func TestTablesWithoutRoomForTheirFilterAreRead(t *testing.T) {
 	defer closeStore(t, s)
 	b = s.NewBatch()
 	_, gets := lookUp(t, b, 0, 100, 10, 20)
-	assert.Equal(t, uint64(100), gets, "the bucket of the tables alone")
+	assert.Equal(t, uint64(100), gets, "only in the bucket of the tables")
 	b.DropKeys(10)
 	_, err := b.Submit()
 	require.NoError(t, err)
@@ -131,7 +133,7 @@ func TestTablesWithoutRoomForTheirFilterAreRead(t *testing.T) {
 	assert.Zero(t, gets)
 }
 
-// If tables cannot be read, the store is read for each key, and no key is hidden.
+// If tables cannot be read, every look-up reads the store, and no key is hidden.
 func TestTablesThatCannotBeReadHideNoKey(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})

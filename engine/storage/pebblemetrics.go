@@ -7,25 +7,27 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// PebbleMetrics are the metrics of a store's Pebble. Totals count from the opening of the store.
+// PebbleMetrics has the metrics of a store's Pebble database. Totals count from the opening of the
+// store.
 type PebbleMetrics struct {
 	Flushes           uint64
-	FlushedBytes      uint64 // written to tables by them
+	FlushedBytes      uint64 // written to tables by flushes
 	Compactions       uint64
-	CompactedBytes    uint64 // written to tables by them
+	CompactedBytes    uint64 // written to tables by compactions
 	CompactionSeconds float64
-	CompactionDebt    uint64 // bytes to compact until no compaction is due, estimated
+	CompactionDebt    uint64 // estimated bytes to compact until no compaction is due
 	LogBytes          uint64 // written to the write-ahead log; 0 for a replicated store
 	MemTableBytes     uint64
 	MemTables         uint64
 	Tables            uint64
 	TableBytes        uint64
 	Tombstones        uint64 // in tables and memtables, estimated
-	ReadAmplification int    // tables and levels that a lookup may read
-	// CacheHits and CacheMisses count reads of blocks of tables, filters included, by all stores that share the cache.
+	ReadAmplification int    // tables and levels that a look-up may read
+	// CacheHits and CacheMisses count reads of table blocks, filters included, by all stores that
+	// share the cache.
 	CacheHits, CacheMisses uint64
-	// WriteStalls counts the times that commits waited because flushes or compactions did not keep up. StallSeconds is their
-	// total time, including a stall that has not ended.
+	// WriteStalls counts the write stalls: commits wait because flushes or compactions fall behind.
+	// StallSeconds is their total time, including a stall that has not ended.
 	WriteStalls  uint64
 	StallSeconds float64
 	Young        Young
@@ -54,11 +56,12 @@ func (s *Store) PebbleMetrics() PebbleMetrics {
 
 func nonNegative(n int64) uint64 { return uint64(max(0, n)) }
 
-// writeStalls counts the write stalls of a Pebble, which reports the begin and the end of each. Stalls do not overlap.
+// writeStalls counts the write stalls of a Pebble database. Pebble reports the begin and the end of
+// each; stalls do not overlap.
 type writeStalls struct {
 	n       atomic.Uint64
 	stalled atomic.Int64 // nanoseconds of stalls that ended
-	since   atomic.Int64 // when the current stall began, in nanoseconds after started; 0 without a stall
+	since   atomic.Int64 // begin of the current stall, in ns after started; 0 without one
 }
 
 // started is the origin of the times of stalls.

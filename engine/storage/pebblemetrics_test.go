@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// noTables is a file system on which the making of a table waits for the gate.
+// noTables is a file system that blocks the creation of tables until the gate opens.
 type noTables struct {
 	vfs.FS
 	gate chan struct{}
@@ -43,7 +43,7 @@ func TestPebbleMetricsCountFlushes(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Commits are held up once as many memtables wait as there may be, and no longer when they are flushed.
+// Commits stall once the maximum number of memtables wait, and resume when these are flushed.
 func TestPebbleMetricsCountStalls(t *testing.T) {
 	fs := &noTables{FS: vfs.NewMem(), gate: make(chan struct{})}
 	s, err := Open("shard", Options{FS: fs, Durability: None, MemTableBytes: 64 << 10})
@@ -63,12 +63,12 @@ func TestPebbleMetricsCountStalls(t *testing.T) {
 	}()
 	assert.Eventually(t, func() bool { return s.PebbleMetrics().WriteStalls > 0 }, waitMost, waitStep)
 	during := s.PebbleMetrics().StallSeconds
-	assert.Eventually(t, func() bool { return s.PebbleMetrics().StallSeconds > during }, waitMost, waitStep, "it goes on")
+	assert.Eventually(t, func() bool { return s.PebbleMetrics().StallSeconds > during }, waitMost, waitStep, "the stall continues")
 	stop.Store(true)
 	close(fs.gate)
 	<-done
 	over := s.PebbleMetrics()
 	assert.Greater(t, over.StallSeconds, during)
-	assert.Equal(t, over.StallSeconds, s.PebbleMetrics().StallSeconds, "it is over")
+	assert.Equal(t, over.StallSeconds, s.PebbleMetrics().StallSeconds, "the stall has ended")
 	require.NoError(t, s.Close())
 }

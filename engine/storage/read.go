@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Task returns a task that is not done, for a claim.
+// Task returns a task for a claim. found is false if the task is done.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	s.by(StepClaim).gets.Add(1)
 	found, err = view(s.live(), record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
@@ -26,8 +26,9 @@ func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	return t, found, err
 }
 
-// Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on, within the Refill's bounds of bytes and of
-// tasks that are read. nextSeq is the first seq that was not read; math.MaxUint64 means that no task is left.
+// Fresh answers a queue.Refill of fresh tasks. It returns up to r.Limit tasks from r.FromSeq on,
+// within the Refill's bounds on bytes and on tasks read. nextSeq is the first seq that was not
+// read; math.MaxUint64 means that there are no further tasks.
 func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
 	nextSeq = math.MaxUint64
 	looked, read, kept := 0, int64(0), int64(0)
@@ -48,7 +49,7 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		}
 		looked++
 		read += int64(len(v))
-		// A task with progress was delayed, or is dead or was redriven before it was ever claimed.
+		// A task with progress was delayed, is dead, or was redriven before its first claim.
 		touched, err := touched.has(ref.Seq)
 		if err != nil {
 			return false, err
@@ -76,15 +77,15 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	return tasks, nextSeq, err
 }
 
-// points looks up single keys. Unlike Get it uses the filters of the last level of tables, which has most keys. It is for keys that
-// are usually absent, and for several at once: making points costs more than a Get of a key that is in memory, and each look-up costs a
-// fraction of a Get.
+// points looks up single keys. Unlike Get it uses the filters of the last level of tables, which
+// has most keys. Use it for keys that are usually absent and for several keys: creating points
+// costs more than a Get of a key in memory, but each look-up costs a fraction of a Get.
 type points struct {
 	gets *atomic.Uint64 // counts the look-ups
 	it   *pebble.Iterator
 }
 
-// points returns the store's keys with a prefix, as they are now.
+// points returns a look-up over the store's current keys with a prefix.
 func (s *Store) points(step Step, prefix byte) (*points, error) {
 	return pointsOf(s.db, prefix, &s.by(step).gets)
 }
@@ -97,7 +98,8 @@ func pointsOf(r pebble.Reader, prefix byte, gets *atomic.Uint64) (*points, error
 	return &points{gets, it}, nil
 }
 
-// get returns the value of a key, which is valid until the next call, or false.
+// get returns the value of a key, which is valid until the next call. found is false if the key
+// does not exist.
 func (p *points) get(key []byte) (value []byte, found bool, err error) {
 	p.gets.Add(1)
 	if !p.it.SeekPrefixGE(key) {
@@ -112,10 +114,10 @@ func (p *points) get(key []byte) (value []byte, found bool, err error) {
 	return value, true, nil
 }
 
-// Close ends the look-ups.
 func (p *points) Close() error { return p.it.Close() }
 
-// laneSeqs walks the keys of one lane together with a scan, which looks up ascending seqs.
+// laneSeqs reports which seqs of one lane have a key. Its calls must have ascending seqs, as a scan
+// produces.
 type laneSeqs struct {
 	it *pebble.Iterator
 	ok bool
@@ -131,7 +133,7 @@ func newLaneSeqs(r pebble.Reader, from []byte) (*laneSeqs, error) {
 
 func (s *laneSeqs) Close() error { return s.it.Close() }
 
-// has reports whether the lane has a key of that seq.
+// has reports whether the lane has a key with this seq. Seqs must ascend from call to call.
 func (s *laneSeqs) has(seq uint64) (bool, error) {
 	for s.ok {
 		ref, err := record.ParseRefKey(s.it.Key())
@@ -146,8 +148,8 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 	return false, s.it.Error()
 }
 
-// reread scans a lane for its first task, from that many seqs before a task on. A claim without a cursor would do so: see
-// planted.Claim.
+// reread scans a lane for its first task, starting the given number of seqs before ref. It
+// simulates a claim without a cursor; see planted.Claim.
 func (s *Store) reread(ref queue.Ref, before uint64) error {
 	ref.Seq -= min(ref.Seq, before)
 	from := record.RefKey(record.PrefixTask, ref)
@@ -174,8 +176,8 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 	return due, more, err
 }
 
-// scan calls visit for the keys with a prefix, from a key on, until visit returns false. The slices are valid during the call
-// only.
+// scan calls visit for the keys with a prefix, starting at from, until visit returns false. The
+// slices are valid only during the call.
 func (s *Store) scan(step Step, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	stepped, err := scanSteps(s.live(), from, prefix, visit)
 	s.by(step).scanned.Add(stepped)
@@ -187,7 +189,8 @@ func scan(r reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) 
 	return err
 }
 
-// steps returns how many keys an iterator stepped over, including keys that it did not return.
+// steps returns the number of keys that an iterator stepped over, including keys that it did not
+// return.
 func steps(it *pebble.Iterator) uint64 {
 	stats := it.Stats()
 	return uint64(stats.ForwardSeekCount[pebble.InternalIterCall] + stats.ForwardStepCount[pebble.InternalIterCall])
@@ -226,8 +229,8 @@ func scanSteps(r reader, from, prefix []byte, visit func(k, v []byte) (bool, err
 	return steps(it), nil
 }
 
-// Recover returns what a shard's state starts from. Its time is proportional to the number of queues, leases, and tenants by
-// live buckets.
+// Recover returns the initial state of a shard. Its time is proportional to the number of queues
+// and leases, and to the number of tenants times live buckets.
 func (s *Store) Recover() (queue.Recovered, error) {
 	var out queue.Recovered
 	v, found, err := s.get([]byte{record.PrefixMeta})
@@ -243,7 +246,7 @@ func (s *Store) Recover() (queue.Recovered, error) {
 		out.Reserved, err = record.DecodeReserved(v)
 	}
 	if err != nil {
-		return out, fmt.Errorf("the reserved numbers: %w", err)
+		return out, fmt.Errorf("the record of reserved numbers: %w", err)
 	}
 	if out.Queues, err = readQueues(s.live()); err != nil {
 		return out, err
@@ -282,7 +285,7 @@ func (s *Store) Recover() (queue.Recovered, error) {
 func readQueues(r reader) (queues []queue.Record, err error) {
 	err = scan(r, []byte{record.PrefixQueue}, []byte{record.PrefixQueue}, func(k, v []byte) (bool, error) {
 		if len(k) != 1+4 {
-			return false, fmt.Errorf("key %x of a queue has %d bytes, not 5", k, len(k))
+			return false, fmt.Errorf("key %x of a queue has %d bytes, expected 5", k, len(k))
 		}
 		q, err := record.DecodeQueue(record.QueueID(k), v)
 		if err != nil {

@@ -12,20 +12,22 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// reader reads the store's records, both those that Pebble has under their keys and the young ones.
+// reader reads the store's records: those that Pebble has under their keys, and the young ones.
 type reader interface {
+	// stored returns the reader of the records that Pebble has under their keys.
 	stored() pebble.Reader
-	// young returns the value of a young record. If there is none, stored has the record, or there is none at all.
+	// young returns the value of a young record. If found is false, the record is in stored or does
+	// not exist.
 	young(key []byte) (value []byte, found bool)
-	// open returns an iterator over the stored records of a range of keys, and the young records of the range in their order. nil is
-	// the beginning, and the end.
+	// open returns an iterator over the stored records in [from, to), and the young records of that
+	// range in order. A nil from is the beginning, and a nil to is the end.
 	open(from, to []byte) (*pebble.Iterator, []youngRecord, error)
 }
 
-// youngRecord is a young record with the key that it is stored under later.
+// youngRecord is a young record with the key under which it may be stored later.
 type youngRecord struct{ key, value []byte }
 
-// live reads what the store has now. Each call may see later commits.
+// live reads the current state of the store. Each call may see later commits.
 type live struct{ *Store }
 
 func (s *Store) live() reader { return live{s} }
@@ -49,6 +51,7 @@ func (l live) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
 		it, err := iterate(l.db, from, to)
 		return it, nil, err
 	}
+	// The lock keeps a commit from storing a young record between the two reads.
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	it, err := iterate(l.db, from, to)
@@ -59,25 +62,25 @@ func iterate(r pebble.Reader, from, to []byte) (*pebble.Iterator, error) {
 	return r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 }
 
-// frozen reads what the store had at one moment. It is safe for concurrent use.
+// frozen reads the store as of one moment. It is safe for concurrent use.
 type frozen struct {
 	snap   *pebble.Snapshot
 	recent []youngRecord
 }
 
-// span is the keys from one on, before another. nil is the beginning, and the end.
+// span is the range of keys [from, before). A nil from is the beginning, and a nil before is the
+// end.
 type span struct{ from, before []byte }
 
-// tasksOf returns the span of the tasks of a queue.
 func tasksOf(queueID uint32) span {
 	from := binary.BigEndian.AppendUint32([]byte{record.PrefixTask}, queueID)
 	return span{from, record.PrefixEnd(from)}
 }
 
-// allLeases returns the span of the leases.
 func allLeases() span { return span{[]byte{record.PrefixLease}, []byte{record.PrefixLease + 1}} }
 
-// frozen returns what the store has now. Of the young records it has those of some spans only, which are in the order of their keys.
+// frozen returns the current state of the store. It includes only the young records of the given
+// spans, which must be in the order of their keys.
 func (s *Store) frozen(spans ...span) frozen {
 	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
 		for _, span := range spans {
@@ -87,7 +90,8 @@ func (s *Store) frozen(spans ...span) frozen {
 	})
 }
 
-// frozenTasks returns what the store has now. Of the young records it has those of some tasks only.
+// frozenTasks returns the current state of the store. It includes only the young records of the
+// given tasks.
 func (s *Store) frozenTasks(refs []queue.Ref) frozen {
 	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
 		for _, ref := range refs {
@@ -101,6 +105,8 @@ func (s *Store) frozenTasks(refs []queue.Ref) frozen {
 	})
 }
 
+// frozenWith takes the Pebble snapshot and the young records under one lock, so that no commit
+// comes between them.
 func (s *Store) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
 	y := s.young
 	y.mu.Lock()
@@ -108,7 +114,7 @@ func (s *Store) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
 	return frozen{s.db.NewSnapshot(), recent(y)}
 }
 
-// Close releases what the store had.
+// Close releases the snapshot.
 func (f frozen) Close() error { return f.snap.Close() }
 
 func (f frozen) stored() pebble.Reader { return f.snap }
@@ -126,7 +132,7 @@ func (f frozen) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
 	return it, between(f.recent, from, to), err
 }
 
-// between returns the records of a range of keys.
+// between returns the records with keys in [from, to).
 func between(all []youngRecord, from, to []byte) []youngRecord {
 	at := func(key []byte) int {
 		i, _ := slices.BinarySearchFunc(all, key, func(r youngRecord, key []byte) int { return bytes.Compare(r.key, key) })
@@ -139,7 +145,6 @@ func between(all []youngRecord, from, to []byte) []youngRecord {
 	return all[at(from):max(at(from), end)]
 }
 
-// mayBeYoung reports whether a range of keys may have young records.
 func mayBeYoung(from, to []byte) bool {
 	for _, prefix := range youngPrefixes {
 		if bytes.Compare(from, []byte{prefix + 1}) < 0 && (to == nil || bytes.Compare(to, []byte{prefix}) > 0) {
@@ -149,7 +154,8 @@ func mayBeYoung(from, to []byte) bool {
 	return false
 }
 
-// between returns the records of a span, which does not end with a longer key than those of young records.
+// between returns the records of a span. The end of the span must not be longer than the keys of
+// young records.
 func (y *youngRecords) between(in span) []youngRecord {
 	before := young.Key{Prefix: 0xff}
 	if in.before != nil {
@@ -166,7 +172,7 @@ func (y *youngRecords) between(in span) []youngRecord {
 	return between(out, in.from, in.before)
 }
 
-// youngFrom returns the first key among the young records that may be at or after a stored key.
+// youngFrom returns the first key of a young record that may be at or after a stored key.
 func youngFrom(key []byte) (k young.Key) {
 	if len(key) == 0 {
 		return k

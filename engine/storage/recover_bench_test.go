@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// BenchmarkRecover recovers a store with leased tasks, as a new leader does before it answers anything. A hundred tasks were completed for
-// each that is leased.
+// BenchmarkRecover recovers a store with leased tasks, as a new leader does before it answers
+// commands. For each leased task, 99 tasks were completed.
 func BenchmarkRecover(b *testing.B) {
 	for _, leased := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("leased=%d", leased), func(b *testing.B) {
@@ -45,7 +45,8 @@ func BenchmarkRecover(b *testing.B) {
 	}
 }
 
-// BenchmarkRecoverAfterLeases recovers a store in which leases ended, all since its last flush, with and without having skipped them.
+// BenchmarkRecoverAfterLeases recovers a store whose leases ended since its last flush, with and
+// without SkipEndedLeases.
 func BenchmarkRecoverAfterLeases(b *testing.B) {
 	for _, skipped := range []bool{false, true} {
 		b.Run(fmt.Sprintf("skipped=%t", skipped), func(b *testing.B) {

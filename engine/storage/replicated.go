@@ -13,46 +13,50 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Log orders the entries of a replicated store and has each node apply them with Store.Apply.
+// Log orders the entries of a replicated store and makes each node apply them with Store.Apply.
 type Log interface {
-	// Propose proposes an entry. The caller must not use its bytes any more. Propose blocks while too many entries are under way.
+	// Propose proposes an entry. The caller must not use its bytes afterwards. Propose blocks while
+	// too many entries are under way.
 	Propose(entry []byte) Proposal
-	// Verify confirms that this node led at some moment after the call. An answer from its state is then current.
+	// Verify confirms that this node led at some moment after the call. An answer from its state is
+	// then current.
 	Verify() Proposal
 }
 
-// Proposal is an entry, or a Verify, under way.
+// Proposal is an entry or a Verify that is under way.
 type Proposal interface {
-	// Wait returns when the entry is applied to this node's store, or Verify has an answer. Any number of goroutines may call
-	// it. After an error the entry may still be applied, unless the error says otherwise.
+	// Wait returns when the entry is applied to this node's store, or when Verify has an answer.
+	// Any number of goroutines may call it. After an error the entry may still be applied, unless
+	// the error rules that out.
 	Wait() error
-	// Done reports whether Wait would return at once.
+	// Done reports whether Wait would return immediately.
 	Done() bool
 }
 
-// Tenure is one node's leadership of a shard, from begin to end.
+// Tenure is one node's leadership of a shard, from its beginning to its end.
 type Tenure struct {
 	Term uint64
-	// ID differs between tenures, also between two of one node in one term.
+	// ID is unique per tenure, even for two tenures of one node in one term.
 	ID uint64
 }
 
-// Position is how far a store has applied the log.
+// Position identifies the last log entry that a store has applied.
 type Position struct {
-	Index, Term uint64 // of the last entry
-	Tenure      uint64 // the ID of the tenure whose entries are applied
-	Seq         uint64 // of the last of these
+	Index, Term uint64 // of the last applied entry
+	Tenure      uint64 // ID of the tenure whose entries are being applied
+	Seq         uint64 // of the last applied entry of that tenure
 }
 
-// An entry is a head and the bytes of a Pebble batch. The first entry of a tenure has no batch:
+// An entry is a head followed by the bytes of a Pebble batch. The first entry of a tenure has no
+// batch:
 //
 //	format 1 byte │ flags 1 │ term 8 │ tenure 8 │ seq 8 │ batch
 //
 // with integers in big-endian order.
 const (
 	entryFormat   = 1
-	entrySystem   = 1 // flag: the entry changes the node's own records
-	entryNoKeys   = 2 // flag: the entry neither puts nor drops idempotency keys; entries of older programs never have it
+	entrySystem   = 1 // flag: the entry changes the node's records
+	entryNoKeys   = 2 // flag: no idempotency keys are put or dropped; older programs never set it
 	entryHeadLen  = 1 + 1 + 3*8
 	positionBytes = 1 + 4*8
 )
@@ -60,12 +64,12 @@ const (
 type entryHead struct {
 	system, noKeys    bool
 	term, tenure, seq uint64
-	batch             []byte // what follows the head
+	batch             []byte // the bytes after the head
 }
 
 func parseEntry(b []byte) (h entryHead, err error) {
 	if len(b) < entryHeadLen {
-		return h, fmt.Errorf("it has %d bytes, and its head alone %d", len(b), entryHeadLen)
+		return h, fmt.Errorf("it has %d bytes, expected at least %d", len(b), entryHeadLen)
 	}
 	if b[0] != entryFormat {
 		return h, fmt.Errorf("it has format %d, this program reads format %d: use a newer one", b[0], entryFormat)
@@ -73,12 +77,12 @@ func parseEntry(b []byte) (h entryHead, err error) {
 	h.system, h.noKeys = b[1]&entrySystem != 0, b[1]&entryNoKeys != 0
 	h.term, h.tenure, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
 	if h.batch = b[entryHeadLen:]; len(h.batch) > 0 && len(h.batch) < batchrepr.HeaderLen {
-		return h, fmt.Errorf("its batch has %d bytes, and the head of that alone %d", len(h.batch), batchrepr.HeaderLen)
+		return h, fmt.Errorf("its batch has %d bytes, expected at least %d", len(h.batch), batchrepr.HeaderLen)
 	}
 	return h, nil
 }
 
-// next moves the position to the next entry. applies reports whether the entry takes effect.
+// next advances the position to the next entry. applies reports whether the entry takes effect.
 func (p *Position) next(e LogEntry) (h entryHead, applies bool, err error) {
 	if h, err = parseEntry(e.Data); err != nil {
 		return h, false, err
@@ -97,7 +101,8 @@ func (p *Position) next(e LogEntry) (h entryHead, applies bool, err error) {
 	return h, true, nil
 }
 
-// ChangesStore reports whether an entry of the log changes the store. The first entry of a tenure does not.
+// ChangesStore reports whether an entry of the log changes the store. The first entry of a tenure
+// does not.
 func ChangesStore(entry []byte) bool { return len(entry) > entryHeadLen }
 
 func (h entryHead) append(batch []byte) []byte {
@@ -116,18 +121,18 @@ func (h entryHead) append(batch []byte) []byte {
 	return append(b, batch...)
 }
 
-// Begin returns the first entry of a tenure. After this entry no entry of an earlier tenure is applied: the store holds the
-// state that the tenure begins with.
+// Begin returns the first entry of a tenure. Once this entry is applied, no entry of an earlier
+// tenure is: the store has the state at the beginning of the tenure.
 func (t Tenure) Begin() []byte { return entryHead{term: t.Term, tenure: t.ID}.append(nil) }
 
-// NewReplicatedBatch returns an empty batch. Submit proposes it to a log, as decided in a tenure.
+// NewReplicatedBatch returns an empty batch. Submit proposes it to log as a decision of the tenure.
 func (s *Store) NewReplicatedBatch(log Log, tenure Tenure) *Batch {
 	b := s.NewBatch()
 	b.log, b.head = log, entryHead{term: tenure.Term, tenure: tenure.ID}
 	return b
 }
 
-// LogEntry is an entry as the log has it.
+// LogEntry is an entry with its index and term in the log.
 type LogEntry struct {
 	Index, Term uint64
 	Data        []byte
@@ -137,15 +142,16 @@ type LogEntry struct {
 type Applied struct {
 	// Skipped reports, for each entry, whether it was skipped: see ErrSkipped.
 	Skipped []bool
-	// System reports that the node's own records changed.
+	// System reports that the node's records changed.
 	System bool
-	// Parts are what the commit to Pebble waited for.
+	// Parts has the parts of the commit's wait in Pebble.
 	Parts stalls.Parts
 }
 
-// Apply applies entries of the log in their order. It ignores entries up to the store's position, which were applied before. The effects survive a
-// crash once Flush returned, while the log has the entries after Kept. The store keeps the entries' bytes. After an error the store must not be used.
-// One goroutine at a time may call Apply.
+// Apply applies entries of the log in order. It ignores entries up to the store's position, which
+// were applied before. The effects survive a crash once Flush has returned, provided that the log
+// retains the entries after Kept. The store retains the entries' bytes. After an error the store
+// must not be used. Only one goroutine at a time may call Apply.
 func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	y := s.young
 	y.mu.Lock()
@@ -195,10 +201,10 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	return out, nil
 }
 
-// Position returns how far the log is applied; the zero value before the first entry.
+// Position returns the last applied position of the log, or the zero value before the first entry.
 func (s *Store) Position() Position { return *s.position.Load() }
 
-// readPosition returns the position's floor as well.
+// readPosition loads the position and returns its floor.
 func (s *Store) readPosition() (floor Position, err error) {
 	var p Position
 	v, found, err := get(s.live(), []byte{record.PrefixPosition})
@@ -209,11 +215,12 @@ func (s *Store) readPosition() (floor Position, err error) {
 	return floor, err
 }
 
-// encode encodes a position with its floor:
+// encode encodes a position and its floor:
 //
 //	format 1 byte │ index 8 │ term 8 │ tenure 8 │ seq 8 │ the same of the floor
 //
-// with integers in big-endian order. A position that is its own floor has only the first five fields, in the format of before.
+// with integers in big-endian order. A position that equals its floor has only the first five
+// fields, in the earlier format.
 func (p Position) encode(floor Position) []byte {
 	b := append(make([]byte, 0, 2*positionBytes), record.Format)
 	b = p.appendFields(b)
@@ -242,7 +249,7 @@ func decodePosition(v []byte) (p, floor Position, err error) {
 			return p, floor, nil
 		}
 	}
-	return p, floor, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
+	return p, floor, fmt.Errorf("the position %x has an unknown format: use the server that wrote it, or a newer one", v)
 }
 
 func positionOf(v []byte) (p Position) {
@@ -252,31 +259,32 @@ func positionOf(v []byte) (p Position) {
 	return p
 }
 
-// SkipEndedLeases finds the first lease batch that exists, and Recover begins there: batches have growing numbers, and a batch that has ended
-// does not exist again. Without it Recover steps over all stored ones that ended since the last flush, which clients wait for.
-// Each call steps over what ended since the one before. It is safe for concurrent use.
+// SkipEndedLeases finds the first existing lease batch, where Recover then starts. Batches have
+// increasing numbers, and an ended batch never exists again. Without this call Recover steps over
+// all stored batches that ended since the last flush, and clients wait for Recover. Each call steps
+// over the batches that ended since the previous call. It is safe for concurrent use.
 func (s *Store) SkipEndedLeases() error {
 	was := s.firstLease.Load()
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, was)
 	y := s.young
-	y.mu.Lock() // no record may be stored between the two looks
+	y.mu.Lock() // no record may be stored between the two look-ups
 	it, err := iterate(s.db, first, []byte{record.PrefixLease + 1})
 	next, found := y.First(leaseKey(was))
 	y.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("look for the first lease: %w", err)
+		return fmt.Errorf("find the first lease: %w", err)
 	}
 	if it.First() {
 		if len(it.Key()) < record.IDKeyLen {
-			return errors.Join(fmt.Errorf("key %x of a lease has %d bytes, not %d", it.Key(), len(it.Key()), record.IDKeyLen), it.Close())
+			return errors.Join(fmt.Errorf("key %x of a lease has %d bytes, expected %d", it.Key(), len(it.Key()), record.IDKeyLen), it.Close())
 		}
 		if stored := record.IDOf(it.Key()); !found || stored < next.Seq {
 			next, found = leaseKey(stored), true
 		}
 	}
 	if err := errors.Join(it.Error(), it.Close()); err != nil {
-		return fmt.Errorf("look for the first lease: %w", err)
+		return fmt.Errorf("find the first lease: %w", err)
 	}
 	if found {
 		s.firstLease.CompareAndSwap(was, next.Seq)
@@ -284,7 +292,8 @@ func (s *Store) SkipEndedLeases() error {
 	return nil
 }
 
-// Flush returns when everything that was applied before the call is on disk. Of a replicated store, the entries after Kept are a part of that.
+// Flush returns when everything that was applied before the call is on disk. In a replicated store
+// this relies on the log for the entries after Kept.
 func (s *Store) Flush() error {
 	a := &s.young.applied
 	s.young.mu.Lock()
@@ -299,20 +308,19 @@ func (s *Store) Flush() error {
 	return nil
 }
 
-// flight is a proposal that reads may not see yet.
+// flight is a proposal whose keys reads may not see yet.
 type flight struct {
 	proposal Proposal
 	keys     map[string]keptKey
 }
 
-// propose sends the batch to the log.
 func (b *Batch) propose() (Commit, error) {
 	b.head.seq++
 	b.head.noKeys = !b.changesKeys
 	entry := b.head.append(b.b.Repr())
 	b.head.system, b.changesKeys, b.dropsKeys = false, false, 0
 	if err := b.b.Close(); err != nil {
-		return Commit{}, fmt.Errorf("end a batch: %w", err)
+		return Commit{}, fmt.Errorf("close a batch: %w", err)
 	}
 	b.b = b.store.db.NewBatch()
 	c := Commit{proposal: b.log.Propose(entry)}
@@ -324,7 +332,7 @@ func (b *Batch) propose() (Commit, error) {
 	return c, nil
 }
 
-// inFlight finds the key of b.name in the proposals that reads may not see yet, the latest first.
+// inFlight looks up the key named b.name in the proposals that reads may not see yet, latest first.
 func (b *Batch) inFlight() (k keptKey, found bool) {
 	for i := len(b.flights) - 1; i >= 0; i-- {
 		if k, found := b.flights[i].keys[string(b.name)]; found {
@@ -334,8 +342,8 @@ func (b *Batch) inFlight() (k keptKey, found bool) {
 	return k, false
 }
 
-// Visible returns when reads see the commit and all commits before it. Reads see a commit to a store that is not replicated at
-// once.
+// Visible returns when reads see the commit and all commits before it. In a store that is not
+// replicated, reads see a commit immediately.
 func (c Commit) Visible() error {
 	if c.proposal == nil {
 		return nil

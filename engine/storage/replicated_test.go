@@ -11,7 +11,6 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// paper is a log that keeps what is proposed.
 type paper struct{ entries [][]byte }
 
 type written struct{}
@@ -33,7 +32,7 @@ func openReplicated(t *testing.T, fs vfs.FS) *Store {
 	return s
 }
 
-// entriesOf returns the entries that put a task each, as a tenure decides them, with its first entry.
+// entriesOf returns the first entry of a tenure, followed by one entry for each task that it puts.
 func entriesOf(t *testing.T, s *Store, tenure Tenure, seqs ...uint64) [][]byte {
 	t.Helper()
 	p := &paper{entries: [][]byte{tenure.Begin()}}
@@ -57,7 +56,7 @@ func TestEntriesAreAppliedInTheirLead(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
 	first, second := entriesOf(t, s, Tenure{Term: 2, ID: 7}, 1, 2, 3), entriesOf(t, s, Tenure{Term: 2, ID: 8}, 4, 5)
-	require.False(t, has(t, s, 1), "what is proposed is not applied by itself")
+	require.False(t, has(t, s, 1), "a proposal alone applies nothing")
 	tests := []struct {
 		what  string
 		entry []byte
@@ -65,7 +64,7 @@ func TestEntriesAreAppliedInTheirLead(t *testing.T) {
 		seq   uint64 // of the task
 		skip  bool
 	}{
-		{"before its tenure began", first[1], 2, 1, true},
+		{"before its tenure begins", first[1], 2, 1, true},
 		{"the tenure begins", first[0], 2, 0, false},
 		{"the next one", first[1], 2, 1, false},
 		{"a gap", first[3], 2, 3, true},
@@ -75,14 +74,14 @@ func TestEntriesAreAppliedInTheirLead(t *testing.T) {
 		{"of a tenure that has not begun", second[1], 2, 4, true},
 		{"another tenure begins, in another term", second[0], 4, 0, true},
 		{"another tenure begins", second[0], 2, 0, false},
-		{"of a tenure that is over", first[3], 2, 3, true},
+		{"of a tenure that has ended", first[3], 2, 3, true},
 		{"of the new one", second[1], 2, 4, false},
 	}
 	for i, test := range tests {
 		out, err := s.Apply([]LogEntry{{Index: uint64(10 + i), Term: test.term, Data: test.entry}})
 		require.NoError(t, err, test.what)
 		assert.Equal(t, []bool{test.skip}, out.Skipped, test.what)
-		assert.Equal(t, uint64(10+i), s.Position().Index, "skipped or not: it is behind us")
+		assert.Equal(t, uint64(10+i), s.Position().Index, "the position advances for skipped entries, too")
 		if !test.skip && test.seq > 0 {
 			assert.True(t, has(t, s, test.seq), test.what)
 		}
@@ -105,7 +104,7 @@ func TestEntriesAreAppliedOnce(t *testing.T) {
 	before := s.db.Metrics().Keys
 	out, err := s.Apply(all[:2])
 	require.NoError(t, err)
-	assert.Equal(t, []bool{false, false}, out.Skipped, "who proposed it is told that it is applied")
+	assert.Equal(t, []bool{false, false}, out.Skipped, "the proposer learns that it is applied")
 	assert.Equal(t, before, s.db.Metrics().Keys)
 	_, err = s.Apply(all)
 	require.NoError(t, err)
@@ -113,7 +112,8 @@ func TestEntriesAreAppliedOnce(t *testing.T) {
 	assert.Equal(t, Position{Index: 3, Term: 1, Tenure: 7, Seq: 2}, s.Position())
 }
 
-// What a crash takes of a store without a log is the end of what was applied, with the position that goes with it.
+// A crash of a store without a log loses the last applied entries, together with the position that
+// covers them.
 func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openReplicated(t, fs)
@@ -147,7 +147,7 @@ func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
 
 	s = openReplicated(t, crashed)
 	defer func() { require.NoError(t, s.Close()) }()
-	assert.Equal(t, uint64(4), s.Position().Index, "an orderly end leaves nothing to apply again")
+	assert.Equal(t, uint64(4), s.Position().Index, "after an orderly close there is nothing to apply again")
 }
 
 func TestEntryOfSystemRecordsSaysSo(t *testing.T) {
@@ -173,7 +173,7 @@ func TestEntryOfSystemRecordsSaysSo(t *testing.T) {
 	assert.Equal(t, []bool{false, false, true, false}, got)
 }
 
-// A key that is on its way is found, and one that is applied too.
+// A key in a proposal under way is found, and so is one in an applied entry.
 func TestKeysOnTheirWayAreFound(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
@@ -201,7 +201,7 @@ func TestBadEntryIsRefused(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
 	_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: []byte{1, 2}}})
-	require.EqualError(t, err, "log entry 1: it has 2 bytes, and its head alone 26")
+	require.EqualError(t, err, "log entry 1: it has 2 bytes, expected at least 26")
 	newer := Tenure{Term: 1, ID: 7}.Begin()
 	newer[0] = 9
 	_, err = s.Apply([]LogEntry{{Index: 1, Term: 1, Data: newer}})
@@ -218,7 +218,7 @@ func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
 		batch := rapid.SliceOf(rapid.Byte()).Draw(t, "batch")
 		got, err := parseEntry(h.append(batch))
 		if n := len(batch); n > 0 && n < 12 {
-			require.ErrorContains(t, err, "the head of that alone 12")
+			require.ErrorContains(t, err, "expected at least 12")
 			return
 		}
 		require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
 		assert.Equal(t, p, back)
 		if floor.Index == p.Index {
 			floor = p
-			assert.Len(t, p.encode(floor), 33, "as a program without young records writes it")
+			assert.Len(t, p.encode(floor), 33, "the format of a program without young records")
 		}
 		assert.Equal(t, floor, floorBack)
 	})
@@ -251,7 +251,8 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// Recover finds the same leases whether ended ones were skipped or not, and those that begin later.
+// Recover finds the same leases whether ended ones were skipped or not, and also those that begin
+// later.
 func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
@@ -280,7 +281,7 @@ func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
 	requireLeases := func(first uint64, want ...uint64) {
 		t.Helper()
 		require.NoError(t, s.SkipEndedLeases())
-		require.Equal(t, first, s.firstLease.Load(), "where the next look begins")
+		require.Equal(t, first, s.firstLease.Load(), "the first lease batch to read")
 		got, err := s.Recover()
 		require.NoError(t, err)
 		var ids []uint64
@@ -308,14 +309,14 @@ func TestSkippedLeasesAreThoseThatEnded(t *testing.T) {
 	b.DropLease(3)
 	b.DropLease(5)
 	apply()
-	requireLeases(3) // none is stored: the next one may have any later number
+	requireLeases(3) // none is stored; the next one may have any later number
 	lease(6)
 	lease(7)
 	apply()
 	requireLeases(6, 6, 7)
 	b.ReplaceLease(7, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 7}, Attempt: 1, LeaseMs: 5, ExpiresAtMs: 100}})
 	apply()
-	requireLeases(6, 6, 7) // the first is in the log only, the other one is stored
+	requireLeases(6, 6, 7) // the first is in the log only, the other is stored
 	require.NoError(t, s.StoreYoung(index))
 	lease(8)
 	apply()

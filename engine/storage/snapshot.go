@@ -9,29 +9,29 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Snapshot is one consistent view of a store, record by record. Package fsck reads it; the server's own reads are methods
-// of Store. The store must stay open until Close. It is safe for concurrent use.
+// Snapshot is a consistent view of a store's records. Package fsck uses it; the server's reads are
+// methods of Store. The store must stay open until Close. It is safe for concurrent use.
 type Snapshot struct{ r frozen }
 
-// Snapshot returns a view of what was submitted before the call.
+// Snapshot returns a view of all commits submitted before the call.
 func (s *Store) Snapshot() Snapshot { return Snapshot{s.frozen(span{})} }
 
 // Close releases the view.
 func (s Snapshot) Close() error { return s.r.Close() }
 
-// Get returns a copy of a key's value, or false.
+// Get returns a copy of a key's value. found is false if the key does not exist.
 func (s Snapshot) Get(key []byte) (value []byte, found bool, err error) { return get(s.r, key) }
 
 // Exists reports whether the view has a key.
 func (s Snapshot) Exists(key []byte) (bool, error) { return exists(s.r, key) }
 
-// Scan calls visit for the keys with a prefix in their order, until visit returns false. The slices are valid during the
-// call only.
+// Scan calls visit for the keys with a prefix, in order, until visit returns false. The slices are
+// valid only during the call.
 func (s Snapshot) Scan(prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	return scan(s.r, prefix, prefix, visit)
 }
 
-// Iterate returns an iterator over the keys that begin with a byte. The caller closes it.
+// Iterate returns an iterator over the keys that begin with the byte prefix. The caller closes it.
 func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
 	it, err := s.r.stored().NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -43,7 +43,7 @@ func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
 // Queues returns the records of all queues.
 func (s Snapshot) Queues() ([]queue.Record, error) { return readQueues(s.r) }
 
-// Leases calls visit for each lease batch, until visit returns false. Refs that were settled have no attempt.
+// Leases calls visit for each lease batch until visit returns false. Settled refs have attempt 0.
 func (s Snapshot) Leases(visit func(queue.RecoveredLease) (bool, error)) (err error) {
 	look, err := newSettledRefs(s.r, new(atomic.Uint64))
 	if err != nil {

@@ -28,16 +28,17 @@ func (s *Store) Files() *disk.Files { return s.files }
 // compactionsMax bounds the compactions of one call of Reclaim.
 const compactionsMax = 100
 
-// Reclaim implements disk.SpaceUser. It flushes the memtables, so that Pebble removes their log, and compacts tables that hold
-// deletions, one after the other. It skips a compaction that needs more than half of the room, because Pebble may compact at
-// the same time. It does nothing if nothing was committed since the last call, or without room: a flush would find the disk full and use
-// up the ballast, which the next start needs.
+// Reclaim implements disk.SpaceUser. It flushes the memtables, so that Pebble removes their log,
+// and compacts the tables that contain deletions one after the other. It skips a compaction that
+// needs more than half of the room, because Pebble may compact at the same time. It does nothing if
+// nothing was committed since the last call. It also does nothing without room: a flush would find
+// the disk full and use up the ballast, which the next start needs.
 func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	committed := s.flushes.Committed()
 	if s.readOnly || room == 0 || committed == s.reclaimed && s.Young().Records == 0 {
 		return nil
 	}
-	release, err := s.storeYoungIn(room) // or their logs would be kept
+	release, err := s.storeYoungIn(room) // otherwise their logs would be retained
 	if err != nil {
 		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
 	}
@@ -65,7 +66,8 @@ func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	return nil
 }
 
-// storeYoungIn stores the young records, if the room suffices to write them twice: to the log, and to a table.
+// storeYoungIn stores the young records if the room suffices to write them twice: to the log and to
+// a table.
 func (s *Store) storeYoungIn(room uint64) (release func(), err error) {
 	if 2*uint64(s.Young().Bytes) > room {
 		return func() {}, nil
@@ -73,7 +75,8 @@ func (s *Store) storeYoungIn(room uint64) (release func(), err error) {
 	return s.storeYoung()
 }
 
-// compactDeletions compacts a part of the uppermost table that holds deletions. It returns false if no table holds deletions.
+// compactDeletions compacts a part of the uppermost table that contains deletions. It returns false
+// if no table contains any.
 func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[uint64]bool) (more bool, err error) {
 	levels, err := s.db.SSTables(pebble.WithProperties())
 	if err != nil {
@@ -100,8 +103,9 @@ func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[u
 	return false, nil
 }
 
-// endOfSlice returns the end of the part of a table that one compaction takes: at most the end of the first overlapping table of
-// the lowest level, which the compaction reaches. The rest of the table is then in smaller tables of the next level.
+// endOfSlice returns the end of the part of a table that one compaction takes. It is at most the
+// end of the first overlapping table in the lowest level, which the compaction reaches. The rest of
+// the table is then in smaller tables of the next level.
 func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
 	for depth := len(below) - 1; depth >= 0; depth-- {
 		for i := range below[depth] {
@@ -116,8 +120,8 @@ func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
 	return to
 }
 
-// overlap returns the size of the tables that a compaction of the whole table rewrites. These are the overlapping tables of the
-// next level that is not empty.
+// overlap returns the size of the tables that a compaction of a whole table rewrites: the
+// overlapping tables of the next level that is not empty.
 func overlap(below [][]pebble.SSTableInfo, with *pebble.SSTableInfo) (size uint64) {
 	for _, level := range below {
 		for i := range level {

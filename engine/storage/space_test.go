@@ -33,7 +33,7 @@ func quotaStore(t *testing.T, replicated bool) (*quotafstest.FS, *disk.Space, *S
 	return fs, space, s
 }
 
-// put stores tasks of 64 KiB that can't be compressed to nothing, and drops those before keep.
+// put stores tasks of 64 KiB that are hard to compress, and drops those before dropTo.
 func put(t *testing.T, s *Store, from, to, dropTo uint64) {
 	t.Helper()
 	b := s.NewBatch()
@@ -55,8 +55,8 @@ func put(t *testing.T, s *Store, from, to, dropTo uint64) {
 	require.NoError(t, c.Wait())
 }
 
-// putWithDeletions stores n tasks, compacts them, and drops those before gone. The deletions stand in one table, which Pebble
-// leaves alone by itself: they are too few to be worth a compaction.
+// putWithDeletions stores n tasks, compacts them, and drops those before gone. The deletions are in
+// one table, which Pebble does not compact in the background, because they are too few.
 func putWithDeletions(t *testing.T, s *Store, n, gone uint64) {
 	t.Helper()
 	for seq := uint64(0); seq < n; seq += 16 {
@@ -71,12 +71,13 @@ func putWithDeletions(t *testing.T, s *Store, n, gone uint64) {
 
 func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
 	fs, _, s := quotaStore(t, false)
-	const n, gone = 800, 100 // 50 MiB in all, 6 MiB of them removed
+	const n, gone = 800, 100 // 50 MiB in total, of which 6 MiB are dropped
 	putWithDeletions(t, s, n, gone)
 	before := fs.Used()
 	require.NoError(t, s.Reclaim(t.Context(), 100*mib))
 	require.Zero(t, tablesWithDeletions(t, s))
-	require.Eventually(t, func() bool { return fs.Used()+5*mib < before }, waitMost, time.Millisecond) // files go in the background
+	// Files are removed in the background.
+	require.Eventually(t, func() bool { return fs.Used()+5*mib < before }, waitMost, time.Millisecond)
 	for seq := uint64(0); seq <= n; seq++ {
 		_, found, err := s.Task(seqRef(seq))
 		require.NoError(t, err)
@@ -98,7 +99,7 @@ func tablesWithDeletions(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-// A compaction that needs more room than there is would fill the disk.
+// A compaction that needs more than the available room would fill the disk.
 func TestReclaimNeedsRoom(t *testing.T) {
 	_, _, s := quotaStore(t, false)
 	putWithDeletions(t, s, 800, 100)
@@ -116,17 +117,19 @@ func TestReclaimOnAFullDiskWritesNothing(t *testing.T) {
 	unflushed := s.Unflushed()
 	require.Greater(t, unflushed, uint64(mib))
 	fs.LeaveFree(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a flush would wait for room until then
+	// A flush would wait for room that long.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	require.NoError(t, s.Reclaim(ctx, 0))
-	require.Zero(t, fs.Refused(), "no write found the disk full")
+	require.Zero(t, fs.Refused(), "no write was refused for lack of space")
 	require.Equal(t, unflushed, s.Unflushed())
 	fs.LeaveFree(100 * mib)
-	require.NoError(t, s.Reclaim(t.Context(), 100*mib), "there is room again")
+	require.NoError(t, s.Reclaim(t.Context(), 100*mib), "after room was freed")
 	require.Zero(t, s.Unflushed())
 }
 
-// A store whose memtables were all full when the server was killed opens on a full disk with the room of the ballast.
+// If all memtables of a store were full when the server was killed, the store opens on a full disk
+// with the room of the ballast.
 func TestAStoreOpensOnAFullDiskWithFullMemtables(t *testing.T) {
 	const memtable, ballast = 4 * mib, 4*4*mib + 8*mib
 	var held atomic.Bool
@@ -148,7 +151,7 @@ func TestAStoreOpensOnAFullDiskWithFullMemtables(t *testing.T) {
 		put(t, s, seq, seq+4, 0)
 		seq += 4
 	}
-	for seq < 400 { // memtables grow to their full size
+	for seq < 400 { // memtables grow to their maximum size
 		next()
 	}
 	require.NoError(t, s.Flush())
@@ -186,7 +189,8 @@ func TestUnflushedIsWhatIsInMemoryOnly(t *testing.T) {
 	require.Zero(t, s.Unflushed())
 }
 
-// A store that finds the disk full waits for room, with nothing acknowledged meanwhile, and goes on.
+// A store that finds the disk full waits for room, without acknowledging anything, and then
+// continues.
 func TestACommitToAFullDiskWaits(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafstest.FS) { fs.LeaveFree(0) }) })
@@ -194,7 +198,7 @@ func TestACommitToAFullDiskWaits(t *testing.T) {
 	}
 }
 
-// commitToAFullDisk commits after fill has left no room.
+// commitToAFullDisk commits after fill has used up the disk.
 func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 	t.Helper()
 	fs := quotafstest.New(vfs.NewMem(), 100*mib)
@@ -214,7 +218,7 @@ func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 	require.ErrorContains(t, space.Changes(), "the file system of the data folder is full")
 	select {
 	case <-done:
-		t.Fatal("it was acknowledged without room")
+		t.Fatal("a commit was acknowledged on a full disk")
 	default:
 	}
 	fs.Occupy(0)
@@ -230,7 +234,7 @@ func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 	space.Close()
 }
 
-// The stores of a replicated shard have no log: what they hold is written when a memtable is.
+// The store of a replicated shard has no log. Its data reaches the disk when a memtable is flushed.
 func TestReplicatedStoresCountWhatTheyHold(t *testing.T) {
 	_, _, s := quotaStore(t, true)
 	tenure := Tenure{Term: 1, ID: 1}

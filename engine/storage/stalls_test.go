@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// heldFiles is a file system on which the making of files of a kind waits while they are held. The name of a log may go on after its
-// suffix.
+// heldFiles is a file system that blocks the creation of files of a kind while held is set. It
+// matches the suffix anywhere in the name, because a log's name may continue after it.
 type heldFiles struct {
 	vfs.FS
 	suffix  string
@@ -45,7 +45,8 @@ func (fs *heldFiles) letGo() {
 	close(fs.gate)
 }
 
-// largest commits large tasks until one has a part, and returns its parts.
+// largest commits large tasks until the selected part of a commit is at least heldAtLeast, and
+// returns the parts of that commit.
 func largest(t *testing.T, s *Store, of func(stalls.Parts) time.Duration) stalls.Parts {
 	t.Helper()
 	b := s.NewBatch()
@@ -63,10 +64,11 @@ func largest(t *testing.T, s *Store, of func(stalls.Parts) time.Duration) stalls
 	return stalls.Parts{}
 }
 
-// heldAtLeast is how long a test holds up the disk. The parts are at least that, however slow the host.
+// heldAtLeast is how long a test blocks the disk. The parts are at least that long, regardless of
+// the speed of the host.
 const heldAtLeast = 2 * time.Millisecond
 
-// release lets the files go a while after one was held.
+// release unblocks the files heldAtLeast after one was blocked.
 func (fs *heldFiles) release(s *Store, stalled bool) {
 	<-fs.entered
 	for stalled && s.PebbleMetrics().StallSeconds < heldAtLeast.Seconds() {
@@ -86,7 +88,8 @@ func TestACommitThatRotatesTheLogSaysSo(t *testing.T) {
 	assert.GreaterOrEqual(t, parts.Rotation, heldAtLeast)
 }
 
-// Commits wait for a flush when as many memtables wait as there may be. The record has the flush.
+// Commits wait for a flush when the maximum number of memtables wait. The stall log records the
+// flush.
 func TestACommitThatWaitsForAFlushSaysSo(t *testing.T) {
 	fs := newHeldFiles(".sst")
 	log := stalls.New()
@@ -97,7 +100,7 @@ func TestACommitThatWaitsForAFlushSaysSo(t *testing.T) {
 	parts := largest(t, s, func(p stalls.Parts) time.Duration { return p.MemTables })
 	assert.GreaterOrEqual(t, parts.MemTables, heldAtLeast)
 	var flush stalls.Span
-	require.Eventually(t, func() bool { // the flush ends a moment after it let the commit go on
+	require.Eventually(t, func() bool { // the flush ends shortly after the commit resumes
 		spans := log.Record().Spans
 		i := slices.IndexFunc(spans, func(s stalls.Span) bool { return s.Kind == stalls.FlushWork })
 		if i >= 0 {

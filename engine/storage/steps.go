@@ -5,45 +5,49 @@ import "sync/atomic"
 // Step is the kind of command that caused an operation on the store.
 type Step uint8
 
-// The steps of a task's cycle, and what belongs to none of them.
+// The steps of a task's cycle, and StepOther.
 const (
-	// StepOther is everything else: look-ups, administration, recovery, and the end of leases and of times to live.
+	// StepOther covers everything else: look-ups, administration, recovery, and the expiry of
+	// leases and of times to live.
 	StepOther Step = iota
-	// StepEnqueue is the enqueue of tasks, with the look-up of their idempotency keys.
+	// StepEnqueue is the enqueue of tasks, including the look-up of their idempotency keys.
 	StepEnqueue
-	// StepClaim is the lease of ready tasks, with the reading of tasks that are not in memory.
+	// StepClaim is the lease of ready tasks, including the reads of tasks that are not in memory.
 	StepClaim
 	// StepSettle is the end of leases by their workers.
 	StepSettle
-	// StepCommit is what the commands of a commit share: the records of the shard and of the queues, extensions of leases, and tasks and
-	// leases of earlier commits that are stored because their log is to go.
+	// StepCommit covers the work that the commands of a commit share: the records of the shard and
+	// of the queues, extensions of leases, and the storing of earlier tasks and leases whose log is
+	// due for removal.
 	StepCommit
 	stepCount
 )
 
 var stepNames = [stepCount]string{"other", "enqueue", "claim", "settle", "commit"}
 
-// String returns the step's name, as it is exported.
+// String returns the step's name in metrics.
 func (s Step) String() string { return stepNames[s] }
 
-// Steps returns the steps.
+// Steps returns all steps, with StepOther last.
 func Steps() []Step { return []Step{StepEnqueue, StepClaim, StepSettle, StepCommit, StepOther} }
 
-// Operations are operations on a store's keyspace and on its records. A record that is in the log only is encoded and not set.
+// Operations counts operations on a store's keyspace and records. A record that is in the log only
+// counts as encoded but not as set.
 type Operations struct {
 	Sets     uint64
-	SetBytes uint64 // of the keys and values that were set
+	SetBytes uint64 // bytes of the keys and values that were set
 	Deletes  uint64
 	Gets     uint64
-	// Scanned counts the keys that scans stepped over, including deleted keys and older versions of keys.
+	// Scanned counts the keys that scans stepped over, including deleted keys and old versions of
+	// keys.
 	Scanned uint64
-	// Encodes counts the records that were encoded, and EncodedBytes their bytes, without their keys.
+	// Encodes counts the encoded records, and EncodedBytes their bytes without keys.
 	Encodes, EncodedBytes uint64
-	// Decodes counts the records that were decoded, except by lists, recovery and snapshots.
+	// Decodes counts the decoded records, except those decoded by lists, recovery and snapshots.
 	Decodes uint64
 }
 
-// Plus returns the sums.
+// Plus returns the field-wise sum.
 func (o Operations) Plus(p Operations) Operations {
 	return Operations{
 		Sets: o.Sets + p.Sets, SetBytes: o.SetBytes + p.SetBytes, Deletes: o.Deletes + p.Deletes,
@@ -52,12 +56,12 @@ func (o Operations) Plus(p Operations) Operations {
 	}
 }
 
-// stepCounters are the operations of one step.
 type stepCounters struct {
 	sets, setBytes, deletes, gets, scanned, encodes, encodedBytes, decodes atomic.Uint64
 }
 
-// written adds what a batch wrote. Most commits have no operation of some steps.
+// written adds the operations of a batch. It skips the counters that do not change, because most
+// commits have no operations in some steps.
 func (c *stepCounters) written(o *Operations) {
 	if o.Encodes > 0 {
 		c.encodes.Add(o.Encodes)
@@ -79,16 +83,15 @@ func (c *stepCounters) load() Operations {
 	}
 }
 
-// by returns the counters of a step.
 func (s *Store) by(step Step) *stepCounters { return &s.count.steps[step] }
 
-// Begin says that the step causes what is written to the batch from now on. It returns the step before.
+// Begin attributes later writes to the step. It returns the previous step.
 func (b *Batch) Begin(step Step) (before Step) {
 	before, b.step = b.step, step
 	return before
 }
 
-// encoded counts the record that was encoded last, and returns the counts of the step.
+// encoded counts the last encoded record and returns the counts of the step.
 func (b *Batch) encoded() *Operations {
 	o := &b.written[b.step]
 	o.Encodes++

@@ -20,7 +20,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// Durability is when a commit counts as done.
+// Durability determines when a commit counts as done.
 type Durability = disk.Durability
 
 // The durability modes.
@@ -30,97 +30,107 @@ const (
 	None     = disk.None
 )
 
-// ParseDurability reads the name of a mode.
+// ParseDurability returns the mode with the given name.
 func ParseDurability(name string) (Durability, error) { return disk.ParseDurability(name) }
 
-// Options say how a store is opened.
+// Options configure Open.
 type Options struct {
 	Durability   Durability
-	SyncInterval time.Duration // with Interval; 0 means DefaultSyncInterval
-	FS           vfs.FS        // nil: the operating system's
+	SyncInterval time.Duration // for Interval; 0 means DefaultSyncInterval
+	FS           vfs.FS        // nil means the operating system's
 	Log          *slog.Logger
-	// Replicated opens a store without a write-ahead log: Apply writes the entries of the log that the nodes share.
-	// Durability then is that log's.
+	// Replicated opens a store without a write-ahead log. Apply writes the entries of the log that
+	// the nodes share, and that log determines the durability.
 	Replicated bool
-	// Entries calls visit for the entries of the log from one index to another, until visit fails. It returns an error if one is missing.
-	// Open calls it for a replicated store if some tasks and leases are in the log only. visit keeps the entries' bytes.
+	// Entries calls visit for the log entries with indexes from through to, until visit fails. It
+	// returns an error if one is missing. Open calls it for a replicated store if some tasks and
+	// leases are in the log only. visit retains the entries' bytes.
 	Entries func(from, to uint64, visit func(LogEntry) error) error
-	// SyncLog, if not nil, returns when the log of a replicated store survives a loss of power, up to what was applied. Pebble calls it
-	// before it says that effects of the log are on the disk.
+	// SyncLog, if not nil, returns when the log of a replicated store survives a power loss up to
+	// the applied position. It is called before Pebble records that effects of the log are on the
+	// disk.
 	SyncLog func() error
-	// ReadOnly opens an existing store for reading. Open reads its log into memory, and writes the lock file only. NewBatch
-	// must not be called.
+	// ReadOnly opens an existing store for reading. Open reads its log into memory and writes
+	// nothing but the lock file. NewBatch must not be called.
 	ReadOnly bool
-	// Fatal is called with the problem when a write or fsync of the log fails. In a server it must not return; nil means:
-	// log the problem and exit with status 1.
+	// Fatal is called with the problem when a write or fsync of the log fails. In a server it must
+	// not return; nil means log the problem and exit with status 1.
 	Fatal func(problem string)
-	// Cache keeps blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
+	// Cache holds blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
 	Cache *Cache
-	// KeyFilters bounds the memory of the filter of idempotency keys; nil means DefaultKeyFilterBytes for this store alone.
+	// KeyFilters bounds the memory of the filter of idempotency keys; nil means
+	// DefaultKeyFilterBytes for this store alone.
 	KeyFilters *KeyFilters
-	// Space, if not nil, asks the store how much space it needs, and makes its writes wait while the disk is full.
+	// Space, if not nil, asks the store how much space it needs and makes its writes wait while the
+	// disk is full.
 	Space *Space
-	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
+	// MemTableBytes is the size of a memtable; 0 means DefaultMemTableBytes. A store has up to four
+	// memtables.
 	MemTableBytes uint64
-	// YoungBytes bounds the memory of tasks and leases that are in the log only; 0 means DefaultYoungBytes.
+	// YoungBytes bounds the memory of tasks and leases that are in the log only; 0 means
+	// DefaultYoungBytes.
 	YoungBytes int64
-	// YoungLogBytes is after how many bytes of commits the store has Pebble begin a new log; 0 means the size of a memtable.
+	// YoungLogBytes is the number of bytes of commits after which the store makes Pebble begin a
+	// new log; 0 means the size of a memtable.
 	YoungLogBytes int64
-	// OpenTablesMax bounds the tables that are open at a time; 0 means 1,000. A store opens fewer than 20 other files.
+	// OpenTablesMax bounds the number of open tables; 0 means 1,000. A store opens fewer than 20
+	// other files.
 	OpenTablesMax int
 	// Stalls, if not nil, records flushes, compactions and long fsyncs.
 	Stalls *stalls.Log
-	// Unsynced follows what the fsyncs of the log cover, if a commit does not wait for its fsync. It is not for a replicated store, whose
-	// log has it.
+	// Unsynced tracks which commits the fsyncs of the log cover, if commits do not wait for their
+	// fsync. A replicated store does not use it; its log does.
 	Unsynced unsynced.Windows
 }
 
-// Cache is a block cache that stores share. Close it when all of them are open: each store keeps it until the store closes.
+// Cache is a block cache that stores share. Close it once all of them are open; each store holds a
+// reference until it closes.
 type Cache struct{ c *pebble.Cache }
 
-// NewCache returns a cache of blocks for a number of stores with memtables of a size, where 0 means DefaultMemTableBytes. disk.NewCache says
-// what bytes bounds.
+// NewCache returns a block cache for the given number of stores and size of their memtables; 0
+// means DefaultMemTableBytes. disk.NewCache defines what bytes bounds.
 func NewCache(bytes int64, memTableBytes uint64, stores int) *Cache {
 	return &Cache{disk.NewCache(bytes, cmp.Or(memTableBytes, DefaultMemTableBytes), stores)}
 }
 
-// Close gives up the caller's hold on the cache.
+// Close releases the caller's reference to the cache.
 func (c *Cache) Close() { c.c.Unref() }
 
-// DefaultSyncInterval is how often the log is fsynced under Interval.
+// DefaultSyncInterval is the default interval between fsyncs of the log under Interval.
 const DefaultSyncInterval = disk.DefaultSyncInterval
 
 const (
-	// DefaultMemTableBytes is large: a task's set and its single delete then meet in memory, so that most tasks that are
-	// completed quickly never reach a table.
+	// DefaultMemTableBytes is large, so that a task's set and its single delete meet in memory.
+	// Most tasks that are completed quickly then never reach a table.
 	DefaultMemTableBytes = 64 << 20
-	// DefaultCacheBytes is how many bytes of blocks a store's own cache keeps.
+	// DefaultCacheBytes is the size of the block cache of a store without a shared cache.
 	DefaultCacheBytes = 32 << 20
 
 	memTablesStop = 4
-	// walBytesPerSync bounds the bytes of the log that the operating system has not begun to write.
+	// walBytesPerSync bounds the bytes of the log that await write-back by the operating system.
 	walBytesPerSync = 1 << 20
 )
 
-// Store is one shard's keyspace. It is safe for concurrent use; each Batch is not.
+// Store is the keyspace of one shard. It is safe for concurrent use; a Batch is not.
 type Store struct {
 	db         *pebble.DB
-	fs         vfs.FS // without the deferral of fsyncs that Durability brings
+	fs         vfs.FS // without the deferral of fsyncs under Durability
 	dir        string
 	lock       *pebble.Lock
 	readOnly   bool
 	replicated bool
 	durability Durability
-	files      *disk.Files // on fs
+	files      *disk.Files // the guarded files, on top of fs
 	count      counters
 	stalls     writeStalls
 	position   atomic.Pointer[Position]
-	firstLease atomic.Uint64 // no lease batch before it is stored, now or later: see SkipEndedLeases
-	filter     *keyFilter    // of idempotency keys; nil in a store that is read only
+	// firstLease is a number below which no lease batch exists, now or later. See SkipEndedLeases.
+	firstLease atomic.Uint64
+	filter     *keyFilter // filter of idempotency keys; nil in a read-only store
 	space      *Space
 	flushes    disk.Flushes
 	young      *youngRecords
-	reclaimed  uint64 // bytes committed when space was last reclaimed; Reclaim's
+	reclaimed  uint64 // Flushes.Committed at the last Reclaim; only Reclaim uses it
 }
 
 type counters struct {
@@ -129,22 +139,26 @@ type counters struct {
 	keysNew, keysFound, keysInVain atomic.Uint64
 }
 
-// Counters are operations on the keyspace since it was opened.
+// Counters has the operations on the keyspace since it was opened.
 type Counters struct {
-	// Operations are the sums over all steps.
+	// Operations is the sum over all steps.
 	Operations
-	// Steps are the operations by Step.
+	// Steps has the operations by Step.
 	Steps [stepCount]Operations
-	// TaskBytes counts the bytes of tasks that were read, and PayloadBytes the bytes of payloads that were copied from them.
+	// TaskBytes counts the bytes of the tasks that were read, and PayloadBytes the payload bytes
+	// that were copied from them.
 	TaskBytes, PayloadBytes uint64
 	Fsyncs                  uint64 // of all files
 	LogFsyncs               uint64 // of the write-ahead log, among Fsyncs
-	// FsyncTime is the time of all fsyncs together. Some are in the background.
+	// FsyncTime is the total duration of all fsyncs, including those in the background.
 	FsyncTime time.Duration
-	// KeysNew counts the look-ups of idempotency keys that the filter in memory answered: the key is new. KeysFound counts those that found
-	// the key, and KeysInVain those that read the store and found none: the filter was mistaken, full, or had no memory for that part.
+	// KeysNew counts the look-ups of idempotency keys that the filter in memory answered: the key
+	// is new. KeysFound counts those that found the key. KeysInVain counts those that read the
+	// store without finding the key, because the filter had a false positive, was full or had no
+	// memory for the section.
 	KeysNew, KeysFound, KeysInVain uint64
-	// KeyFilterBytes is the memory of the filter. KeyFilterKeys is how many keys it took since the opening.
+	// KeyFilterBytes is the memory of the filter. KeyFilterKeys is the number of keys added since
+	// the store was opened that it still holds.
 	KeyFilterBytes, KeyFilterKeys uint64
 }
 
@@ -162,7 +176,8 @@ func (s *Store) Counters() Counters {
 	return c
 }
 
-// Open opens the store in a folder, and makes the folder if it does not exist. One process at a time may hold a store.
+// Open opens the store in a folder and creates the folder if it does not exist. Only one process at
+// a time may hold a store.
 func Open(dir string, o Options) (*Store, error) {
 	fs := o.FS
 	if fs == nil {
@@ -204,7 +219,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	lock, err := disk.Lock(dir, s.files)
 	if o.ReadOnly && errors.Is(err, os.ErrNotExist) {
-		err = nil // Pebble says that there is no store
+		err = nil // Pebble reports that the store does not exist
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
@@ -240,7 +255,8 @@ func Open(dir string, o Options) (*Store, error) {
 	s.files.OnLongSync(work.Fsync)
 	db, err := disk.Open(dir, &pebble.Options{
 		FS: s.files,
-		// Not FormatWALSyncChunks, with which Pebble records how far the log was synced: disk/synced.go says why.
+		// Do not use FormatWALSyncChunks, Pebble's record of the synced part of the log:
+		// disk/synced.go gives the reasons.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache.c,
 		Levels:                      tableFilter.levels(),
@@ -248,7 +264,7 @@ func Open(dir string, o Options) (*Store, error) {
 		MaxOpenFiles:                o.OpenTablesMax,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
-		Logger:                      logger, // what the event listener's defaults log to
+		Logger:                      logger, // the event listener's defaults log to it
 		LoggerAndTracer:             logger,
 		EventListener:               listener,
 		ReadOnly:                    o.ReadOnly,
@@ -276,7 +292,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	if !o.ReadOnly {
 		if err := s.openKeyFilter(o.KeyFilters); err != nil {
-			logger.Errorf("new idempotency keys are looked up in the tables of %s: %v", dir, err)
+			logger.Errorf("every new idempotency key reads the tables of %s: %v", dir, err)
 		}
 	}
 	s.space.Join(s)
@@ -291,9 +307,9 @@ func (s *Store) NewBatch() *Batch {
 	return &Batch{store: s, b: s.db.NewBatch()}
 }
 
-// Checkpoint writes a consistent copy of the store into a folder that must not exist. The copy has all commits from before
-// the call. Checkpoint reads the whole copy: if a file of the store is damaged, the error is a *disk.DamagedError, and the
-// copy must not be used.
+// Checkpoint writes a consistent copy of the store to a folder that must not exist. The copy
+// includes all commits from before the call. Checkpoint reads the whole copy: if a file of the
+// store is damaged, it returns a *disk.DamagedError, and the copy must not be used.
 func (s *Store) Checkpoint(dir string) error {
 	synced := s.files.SyncedLog()
 	err := s.checkpoint(dir)
@@ -312,14 +328,15 @@ func (s *Store) Checkpoint(dir string) error {
 	return nil
 }
 
-// checkpoint writes a copy without young records: Pebble copies only the logs that it needs itself.
+// checkpoint writes a copy without young records, because Pebble copies only the logs that Pebble
+// needs.
 func (s *Store) checkpoint(dir string) error {
 	release, err := s.storeYoung()
 	if err != nil {
 		return err
 	}
 	defer release()
-	if s.replicated { // without a log, a checkpoint has the tables only
+	if s.replicated { // without a log, a checkpoint includes only the tables
 		if err := s.Flush(); err != nil {
 			return err
 		}
@@ -332,7 +349,7 @@ func (s *Store) Close() error {
 	s.space.Leave(s)
 	s.filter.close()
 	_, err := s.storeYoung()
-	if err == nil && s.replicated && !s.readOnly { // the next start has few entries to apply again
+	if err == nil && s.replicated && !s.readOnly { // so that the next start replays few entries
 		err = s.Flush()
 	}
 	err = errors.Join(err, s.db.Close())
@@ -346,7 +363,6 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// unlock gives up the store's lock, if the store has it.
 func (s *Store) unlock() error {
 	if s.lock == nil {
 		return nil
@@ -354,7 +370,6 @@ func (s *Store) unlock() error {
 	return s.lock.Close()
 }
 
-// get returns a copy of a key's value, or false.
 func (s *Store) get(key []byte) ([]byte, bool, error) {
 	s.by(StepOther).gets.Add(1)
 	return get(s.live(), key)
@@ -368,8 +383,11 @@ func get(r reader, key []byte) (value []byte, found bool, err error) {
 	return value, found, err
 }
 
-// view calls visit with the value of a key, if the key exists. The value is valid during the call only.
+// view calls visit with the value of a key if the key exists. The value is valid only during the
+// call.
 func view(r reader, key []byte, visit func(v []byte) error) (found bool, err error) {
+	// Read the young records first: a record that is stored between the two reads is then found
+	// under its key.
 	if v, found := r.young(key); found {
 		return true, visit(v)
 	}
@@ -384,7 +402,6 @@ func view(r reader, key []byte, visit func(v []byte) error) (found bool, err err
 	return true, visit(v)
 }
 
-// exists reports whether a key exists.
 func exists(r reader, key []byte) (bool, error) {
 	return view(r, key, func([]byte) error { return nil })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// open opens a store in "shard" on a file system; the test closes it.
+// open opens the store "shard" on a file system. The test must close it.
 func open(t *testing.T, fs vfs.FS, o Options) *Store {
 	t.Helper()
 	o.FS = fs
@@ -33,7 +33,6 @@ func closeStore(t *testing.T, s *Store) {
 	require.NoError(t, s.Close())
 }
 
-// commit stores what write does and waits until it is durable.
 func commit(t *testing.T, s *Store, write func(b *Batch)) {
 	t.Helper()
 	b := s.NewBatch()
@@ -41,7 +40,7 @@ func commit(t *testing.T, s *Store, write func(b *Batch)) {
 	c, err := b.Submit()
 	require.NoError(t, err)
 	require.NoError(t, c.Wait())
-	assert.True(t, b.Empty(), "a submitted batch starts over")
+	assert.True(t, b.Empty(), "a submitted batch is empty again")
 }
 
 func TestRecordsAreReadBackAndGoAway(t *testing.T) {
@@ -203,7 +202,7 @@ func TestRecoverVoidsWhatWasSettledSinceTheLeaseWasWritten(t *testing.T) {
 	for i := range refs {
 		refs[i] = queue.LeaseRef{Ref: queue.Ref{Queue: 1, Priority: 2, Seq: uint64(i)}, Attempt: 1, MaxAttempts: 3, LeaseMs: 5, ExpiresAtMs: 100}
 	}
-	refs[5].Attempt = 0 // was settled before the record was written anew
+	refs[5].Attempt = 0 // was settled before the record was rewritten
 	commit(t, s, func(b *Batch) {
 		b.PutMeta(meta)
 		b.PutQueue(&record)
@@ -214,9 +213,10 @@ func TestRecoverVoidsWhatWasSettledSinceTheLeaseWasWritten(t *testing.T) {
 				b.PutTask(refs[i].Ref, queue.Task{})
 			}
 		}
-		b.PutProgress(refs[2].Ref, queue.Progress{Token: queue.Token(batch, 2)})     // this lease was settled
-		b.PutProgress(refs[3].Ref, queue.Progress{Token: queue.Token(batch, 3) + 1}) // a later one was
-		b.PutProgress(refs[4].Ref, queue.Progress{Token: queue.Token(batch, 4) - 1}) // an earlier one was
+		// Task 2's lease was settled, a later lease of task 3 was, and an earlier one of task 4.
+		b.PutProgress(refs[2].Ref, queue.Progress{Token: queue.Token(batch, 2)})
+		b.PutProgress(refs[3].Ref, queue.Progress{Token: queue.Token(batch, 3) + 1})
+		b.PutProgress(refs[4].Ref, queue.Progress{Token: queue.Token(batch, 4) - 1})
 	})
 	commit(t, s, func(b *Batch) { b.DropLease(batch - 1) })
 	closeStore(t, s)
@@ -243,7 +243,7 @@ func TestRecoverOfAnEmptyStoreIsEmpty(t *testing.T) {
 	assert.Equal(t, queue.Recovered{NextExpiryMs: math.MaxInt64}, got)
 }
 
-// A record that can't be read is named: its kind and its place.
+// An error about an unreadable record names its kind and its place.
 func TestUnreadableRecordsAreNamed(t *testing.T) {
 	ref := queue.Ref{Queue: 1, Priority: 2, Seq: 3}
 	for name, c := range map[string]struct {
@@ -269,8 +269,8 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 			func(s *Store) error { _, err := s.Recover(); return err },
 			"lease 0000000000000101",
 		},
-		"lease key": {[]byte{record.PrefixLease, 1}, func(s *Store) error { _, err := s.Recover(); return err }, "has 2 bytes, not 9"},
-		"queue key": {[]byte{record.PrefixQueue, 1}, func(s *Store) error { _, err := s.Audit(1_000); return err }, "has 2 bytes, not 5"},
+		"lease key": {[]byte{record.PrefixLease, 1}, func(s *Store) error { _, err := s.Recover(); return err }, "has 2 bytes, expected 9"},
+		"queue key": {[]byte{record.PrefixQueue, 1}, func(s *Store) error { _, err := s.Audit(1_000); return err }, "has 2 bytes, expected 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, vfs.NewMem(), Options{})
@@ -298,8 +298,8 @@ func TestAuditCountsWhatIsReallyStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 3)
 	assert.Equal(t, "a", got[0].Name)
-	assert.Equal(t, uint64(4), got[0].Counts.Fresh, "the counters as stored")
-	assert.Equal(t, uint64(3), got[0].Stored, "and the tasks that are there")
+	assert.Equal(t, uint64(4), got[0].Counts.Fresh, "the stored counters")
+	assert.Equal(t, uint64(3), got[0].Stored, "the number of stored tasks")
 	assert.Equal(t, uint64(0), got[1].Stored)
 	assert.Equal(t, uint64(1), got[2].Stored)
 }
@@ -328,7 +328,8 @@ func TestUnknownDurabilityIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, `durability "often" is not one of`)
 }
 
-// A key that was put and is not committed yet is found: two tasks of one commit may have the same one.
+// A key that was put but not committed yet is found, because two tasks of one commit may have the
+// same key.
 func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	defer closeStore(t, s)
@@ -348,18 +349,18 @@ func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
 	}
 	b = s.NewBatch()
 	_, found := b.FindKey(1, "k", []int64{1_000})
-	assert.False(t, found, "it was not committed")
+	assert.False(t, found, "the key was not committed")
 	b.PutKey(1, "k", 1_000, put)
 	c, err := b.Submit()
 	require.NoError(t, err)
 	require.NoError(t, c.Wait())
 	_, found = b.FindKey(1, "k", nil)
-	assert.False(t, found, "it is where its bucket is")
+	assert.False(t, found, "the key is found only in its bucket")
 	_, found = b.FindKey(1, "k", []int64{1_000})
 	assert.True(t, found)
 }
 
-// What can't be read of a key fails the commit: the task must not be enqueued a second time.
+// An unreadable key fails the commit: the task must not be enqueued twice.
 func TestUnreadableKeyFailsTheCommit(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{KeyFilters: NewKeyFilters(0)})
 	defer closeStore(t, s)

@@ -7,15 +7,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 )
 
-// tableFilter makes the Bloom filters of tables, of 10 bits for each key: one look-up in a hundred reads a table in vain.
+// tableFilter creates the Bloom filters of tables, with 10 bits per key. About one look-up in a
+// hundred reads a table unnecessarily.
 var tableFilter = tableFilterPolicy{bloom.FilterPolicy(10)}
 
-// yieldKeys is how many keys a flush or a compaction writes, in some 0.1 ms, until other goroutines run.
+// yieldKeys is the number of keys that a flush or compaction writes, in about 0.1 ms, before it
+// lets other goroutines run.
 const yieldKeys = 128
 
-// tableFilterPolicy is a Bloom filter whose writers yield the processor. Flushes and compactions use a processor for up to seconds, and the runtime
-// takes it from them only after 10 ms. With one processor a task waits that long at each of its hops between goroutines. The writer of a
-// filter is the only code of ours that Pebble calls for each key that it writes to a table.
+// tableFilterPolicy is a Bloom filter policy whose writers yield the processor. Flushes and
+// compactions use a processor for up to seconds, and the runtime preempts them only after 10 ms.
+// With one processor, a task would wait that long each time it passes from one goroutine to
+// another. The filter writer is the only code outside of Pebble that Pebble calls for each key that
+// it writes to a table.
 type tableFilterPolicy struct{ bloom.FilterPolicy }
 
 // NewWriter implements pebble.FilterPolicy.
@@ -23,10 +27,10 @@ func (p tableFilterPolicy) NewWriter(t pebble.FilterType) pebble.FilterWriter {
 	return &tableFilterWriter{FilterWriter: p.FilterPolicy.NewWriter(t)}
 }
 
-// levels returns the options of levels whose tables have the filter.
+// levels returns level options whose tables have the filter.
 func (p tableFilterPolicy) levels() [7]pebble.LevelOptions {
 	var o pebble.Options
-	o.Levels[0].FilterPolicy = p // the other levels take it over
+	o.Levels[0].FilterPolicy = p // the other levels inherit it
 	return o.Levels
 }
 

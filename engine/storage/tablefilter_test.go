@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Keys that do not exist, between keys that do, are ruled out by the filters of tables: of a new one, and of the last level.
+// The filters of tables, both of a new table and of the last level, rule out keys that do not exist
+// but lie between existing ones.
 func TestAbsentKeysAreRuledOutByTheFiltersOfTables(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{KeyFilters: NewKeyFilters(0)})
 	defer closeStore(t, s)
@@ -64,7 +65,7 @@ func TestAbsentKeysAreRuledOutByTheFiltersOfTables(t *testing.T) {
 	assert.Equal(t, uint64(2*n), gets)
 }
 
-// While a table is written, other goroutines run.
+// Other goroutines run while a table is written.
 func TestWritingATableYieldsTheProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	w := tableFilter.NewWriter(pebble.TableFilter)

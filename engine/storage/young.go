@@ -13,28 +13,34 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// Most tasks and leases live for milliseconds. A store writes their records to Pebble's log only, as LogData of the batch that puts them,
-// and holds them in memory: they take no room in a memtable, are not flushed, and leave no deletions in tables. Their end is LogData too.
+// Most tasks and leases live for milliseconds. A store writes their records to Pebble's log only,
+// as LogData of the batch that puts them, and holds them in memory. So they use no room in a
+// memtable, are not flushed, and leave no deletions in tables. Their removal is LogData, too.
 //
-// Pebble removes a log once its memtable is flushed. So the log of a record is kept (disk.KeptLogs) until the record has ended, or was
-// stored under its key as other records are:
+// Pebble removes a log once its memtable is flushed. So the log of a record is retained
+// (disk.KeptLogs) until the record has ended or was stored under its key like other records:
 //
-//  1. Pebble begins a new log: because a memtable is full, or because the store has it do so after Options.YoungLogBytes.
-//  2. The next commits store the records that are left in the logs before, the oldest first, a piece in each commit.
-//  3. The commit that stores the last of them sets the record PrefixFloor, which says that they are stored.
-//  4. When the log with that commit is whole on the disk, and Pebble begins another one, the logs of step 1 may go.
+//  1. Pebble begins a new log, because a memtable is full or because the store requests it after
+//     Options.YoungLogBytes.
+//  2. The next commits store the records that are left in the earlier logs: oldest first, a piece
+//     in each commit.
+//  3. The commit that stores the last of them sets the record PrefixFloor, which states that they
+//     are stored.
+//  4. When the log with that commit is complete on the disk and Pebble begins another one, the logs
+//     of step 1 may be removed.
 //
-// Records are numbered by their commits. PrefixFloor has the number up to which none is young any more, and says whether later ones may be.
-// youngrecover.go says what happens after a crash, and youngapply.go what is different in a replicated store.
+// Records have the numbers of their commits. PrefixFloor has a number: records of that commit and
+// of earlier ones are not young. It also states whether later ones may be. youngrecover.go
+// describes the recovery after a crash, and youngapply.go the differences in a replicated store.
 type youngRecords struct {
 	mu sync.Mutex // held during a commit
 	*young.Records
-	bytesMax int64 // of Records
-	direct   int   // how many callers want all records to be stored at once
+	bytesMax int64 // bound on the memory of Records
+	direct   int   // number of callers that require all records to be stored immediately
 	drops    young.Drops
-	floor    record.Floor // as PrefixFloor has it
-	begun    uint64       // logs that Pebble had begun at the last commit
-	logBytes int64        // committed since then
+	floor    record.Floor // the content of PrefixFloor
+	begun    uint64       // number of logs that Pebble had begun at the last commit
+	logBytes int64        // committed since the current log began
 	logMax   int64
 	applied  appliedLog // of a replicated store
 
@@ -43,28 +49,28 @@ type youngRecords struct {
 }
 
 const (
-	// DefaultYoungBytes bounds the memory of records that are in the log only. The oldest ones are stored to make room.
+	// DefaultYoungBytes bounds the memory of records that are in the log only. To make room, the
+	// oldest ones are stored.
 	DefaultYoungBytes = 32 << 20
-	// storeBytes is about how many bytes of young records a commit stores at least, if their log is to go.
+	// storeBytes is the approximate minimum number of bytes of young records that a commit stores
+	// when their log is due for removal.
 	storeBytes = 64 << 10
-	// storeAtOnceBytes is about how many bytes of young records one batch has, when all are stored.
+	// storeAtOnceBytes is the approximate size of one batch when all young records are stored.
 	storeAtOnceBytes = 1 << 20
-	// storeAhead is how many times as many bytes of young records a commit stores as it puts, if their log is to go.
+	// storeAhead is the ratio of young bytes that a commit stores to those that it puts, when their
+	// log is due for removal.
 	storeAhead = 4
 )
 
 // youngPrefixes are the prefixes of keys whose records may be young.
 var youngPrefixes = [...]byte{record.PrefixTask, record.PrefixLease}
 
-// taskKey returns the key of a task among the young records.
 func taskKey(ref queue.Ref) young.Key {
 	return young.Key{Prefix: record.PrefixTask, Queue: ref.Queue, Priority: ref.Priority, Seq: ref.Seq}
 }
 
-// leaseKey returns the key of a lease batch among the young records.
 func leaseKey(batch uint64) young.Key { return young.Key{Prefix: record.PrefixLease, Seq: batch} }
 
-// appendStoredKey appends the key under which a young record is stored.
 func appendStoredKey(b []byte, k young.Key) []byte {
 	b = append(b, k.Prefix)
 	if k.Prefix == record.PrefixTask {
@@ -73,7 +79,8 @@ func appendStoredKey(b []byte, k young.Key) []byte {
 	return binary.BigEndian.AppendUint64(b, k.Seq)
 }
 
-// youngKey returns the key among the young records of a stored key, if records with such keys may be young.
+// youngKey converts a stored key to the key in the young records. ok is false if records with such
+// keys are never young.
 func youngKey(key []byte) (k young.Key, ok bool) {
 	switch {
 	case len(key) == record.RefKeyLen && key[0] == record.PrefixTask:
@@ -85,8 +92,8 @@ func youngKey(key []byte) (k young.Key, ok bool) {
 	return k, false
 }
 
-// settleLocked writes the young records that the batch puts and drops to the batch. It stores older ones if their log is to go, or to
-// make room.
+// settleLocked writes the young records that the batch puts and drops to the batch. It also stores
+// older ones if their log is due for removal, or to make room.
 func (y *youngRecords) settleLocked(b *Batch) {
 	own := int64(b.puts.Bytes())
 	piece := max(storeBytes, storeAhead*own)
@@ -120,12 +127,14 @@ func (y *youngRecords) settleLocked(b *Batch) {
 	if cut := b.store.files.Logs().Cut(); cut > y.floor.Commit {
 		y.retireLocked(b, cut, piece)
 	}
-	if b.b.Count() == 0 && !b.b.Empty() { // Pebble skips batches without a key when it reads its log
+	// When Pebble reads its log, it skips batches without a key.
+	if b.b.Count() == 0 && !b.b.Empty() {
 		y.setFloorLocked(b)
 	}
 }
 
-// putLocked puts the records of a batch: as young ones, if there is room.
+// putLocked puts the new records of a batch. They become young if there is room; otherwise it
+// stores them.
 func (y *youngRecords) putLocked(b *Batch) {
 	if b.puts.Len() == 0 {
 		return
@@ -143,7 +152,8 @@ func (y *youngRecords) putLocked(b *Batch) {
 	b.puts.Reset()
 }
 
-// storeLocked stores the records of commits up to a number, and at most about so many bytes.
+// storeLocked stores the records of commits up to upTo, oldest first, but only about the given
+// number of bytes.
 func (y *youngRecords) storeLocked(b *Batch, upTo uint64, bytes int64) {
 	y.Retire(upTo, bytes, func(k young.Key, value []byte) {
 		y.stored.Add(1)
@@ -151,7 +161,8 @@ func (y *youngRecords) storeLocked(b *Batch, upTo uint64, bytes int64) {
 	})
 }
 
-// retireLocked stores the records of commits up to a number, and at most about so many bytes. It sets the floor when all are stored.
+// retireLocked stores the records of commits up to upTo, but only about the given number of bytes.
+// It sets the floor when all of them are stored.
 func (y *youngRecords) retireLocked(b *Batch, upTo uint64, bytes int64) {
 	y.storeLocked(b, upTo, bytes)
 	if y.Floor() >= upTo {
@@ -165,19 +176,18 @@ func (y *youngRecords) setFloorLocked(b *Batch) {
 	b.note(b.b.Set([]byte{record.PrefixFloor}, record.EncodeFloor(y.floor), nil))
 }
 
-// noteLocked notes the state after a commit.
+// noteLocked publishes the state after a commit.
 func (y *youngRecords) noteLocked() {
 	y.live.Store(int64(y.Len()))
 	y.bytes.Store(y.Bytes())
 }
 
-// youngDrop is a record that a step of this commit removes.
 type youngDrop struct {
 	young.Key
 	step Step
 }
 
-// stepOfPut returns the step that puts new records with such a key.
+// stepOfPut returns the step that puts new records with this kind of key.
 func stepOfPut(k young.Key) Step {
 	if k.Prefix == record.PrefixTask {
 		return StepEnqueue
@@ -185,7 +195,6 @@ func stepOfPut(k young.Key) Step {
 	return StepClaim
 }
 
-// setYoung stores a record under its key.
 func (b *Batch) setYoung(step Step, k young.Key, value []byte) {
 	b.stored = appendStoredKey(b.stored[:0], k)
 	o := &b.written[step]
@@ -194,7 +203,7 @@ func (b *Batch) setYoung(step Step, k young.Key, value []byte) {
 	b.note(b.b.Set(b.stored, value, nil))
 }
 
-// commitYoung applies a batch together with the young records that it puts and drops.
+// commitYoung applies a batch, including the young records that it puts and drops.
 func (s *Store) commitYoung(b *Batch) error {
 	rotate, err := s.young.commit(b)
 	if err == nil && rotate {
@@ -203,7 +212,7 @@ func (s *Store) commitYoung(b *Batch) error {
 	return err
 }
 
-// commit applies a batch. rotate reports whether Pebble is to begin a new log.
+// commit applies a batch. rotate reports whether Pebble should begin a new log.
 func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	s := b.store
 	y.mu.Lock()
@@ -213,6 +222,9 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	if b.err != nil {
 		return false, b.err
 	}
+	// Pebble may begin a new log while it applies the batch. Committing comes first, so that the
+	// bound of a closed log covers this commit wherever it is. Stored comes last, because a log may
+	// state the floor only if it has the commit that set it.
 	s.files.Logs().Committing(y.Number())
 	s.flushes.Commit(b.b.Len())
 	if err := s.apply(b.b); err != nil {
@@ -220,7 +232,7 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	}
 	s.files.Logs().Stored(y.floor.Commit)
 	y.noteLocked()
-	if begun := s.files.Logs().Begun(); begun != y.begun { // Pebble begins one when a memtable is full, too
+	if begun := s.files.Logs().Begun(); begun != y.begun { // also when a memtable was full
 		y.begun, y.logBytes = begun, 0
 	}
 	y.logBytes += int64(b.b.Len())
@@ -232,7 +244,7 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	return true, nil
 }
 
-// storeYoung stores all young records. Until release is called no record is young.
+// storeYoung stores all young records. No record becomes young until the caller calls release.
 func (s *Store) storeYoung() (release func(), err error) {
 	y := s.young
 	if s.readOnly {
@@ -259,8 +271,9 @@ func (s *Store) storeYoung() (release func(), err error) {
 	return release, nil
 }
 
-// storePiece stores the oldest young records. The caller has raised direct, so that no new ones are added. more reports whether the
-// caller must call it again: it returns false once no record is young and the stored floor says so.
+// storePiece stores the oldest young records. The caller must have incremented direct, so that none
+// are added. more reports whether the caller must call it again: it is false once no record is
+// young and the stored floor states so.
 func (s *Store) storePiece() (more bool, err error) {
 	y := s.young
 	y.mu.Lock()
@@ -291,16 +304,17 @@ func (s *Store) storePiece() (more bool, err error) {
 	return true, err
 }
 
-// Young are the records of tasks and leases that are in the log only.
+// Young describes the records of tasks and leases that are in the log only.
 type Young struct {
-	Records, Bytes int64  // now
-	Put            uint64 // since the store was opened, as are the others
-	Stored         uint64 // still existed when their log was to go, or when there was no room
-	Retirements    uint64 // how often all records of the logs that were to go were stored
-	LogsKept       int    // logs that are there for these records only
+	Records, Bytes int64  // current numbers
+	Put            uint64 // since the store was opened, like the totals below
+	Stored         uint64 // because their log was due for removal, or for lack of room
+	Retirements    uint64 // number of times that all records of logs due for removal were stored
+	LogsKept       int    // logs that are retained only for these records
 }
 
-// Young returns the records that are in the log only.
+// Young returns the current numbers and totals of young records. They are zero in a read-only
+// store.
 func (s *Store) Young() Young {
 	y := s.young
 	if s.readOnly {

@@ -18,13 +18,11 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// youngState is the tasks and leases after a commit.
 type youngState struct {
 	tasks  map[uint64]string // payloads by seq
 	leases map[uint64]uint32 // attempts by batch
 }
 
-// require requires that a store has exactly these tasks and leases.
 func (want youngState) require(t *testing.T, s *Store, what string) {
 	t.Helper()
 	got := youngState{map[uint64]string{}, map[uint64]uint32{}}
@@ -46,14 +44,14 @@ func (want youngState) require(t *testing.T, s *Store, what string) {
 	}
 }
 
-// moment is what a disk holds at some moment, and which commits it must have.
+// moment is the content of a disk at some moment, with the bounds on the commits that it must have.
 type moment struct {
 	fs          *vfs.MemFS
 	least, most int // commits
 	kill        bool
 }
 
-// youngModel commits to a store, and knows what the store has after each commit.
+// youngModel commits to a store and knows the expected content after each commit.
 type youngModel struct {
 	durability Durability
 	rnd        *rand.Rand
@@ -63,10 +61,10 @@ type youngModel struct {
 
 	mu      sync.Mutex
 	disk    *vfs.MemFS
-	sure    int // commits that survive a loss of power
-	killed  int // commits that survive a kill of the process
+	sure    int // number of commits that survive a power loss
+	killed  int // number of commits that survive a kill of the process
 	moments []moment
-	per     int // of how many write operations about one is followed by a crash; 0 means none
+	per     int // about one in this many write operations is followed by a crash; 0 means none
 }
 
 func newYoungModel(d Durability, seed uint64) *youngModel {
@@ -77,7 +75,7 @@ func newYoungModel(d Durability, seed uint64) *youngModel {
 
 func (m *youngModel) committed() int { return len(m.states) - 1 }
 
-// files returns the files of a disk, which remembers some moments.
+// files returns a file system on a disk that records some moments.
 func (m *youngModel) files(disk *vfs.MemFS) vfs.FS {
 	m.disk = disk
 	return beforeWrites(disk, func(op errorfs.Op) {
@@ -103,7 +101,7 @@ func beforeWrites(fs vfs.FS, do func(errorfs.Op)) vfs.FS {
 	}))
 }
 
-// crashLocked remembers what the disk holds after a kill of the process, or a loss of power.
+// crashLocked records the content of the disk after a kill of the process or a power loss.
 func (m *youngModel) crashLocked() {
 	at := moment{kill: m.rnd.IntN(2) == 0, least: m.sure, most: len(m.states)}
 	percent := []int{0, 50, 90}[m.rnd.IntN(3)]
@@ -133,7 +131,6 @@ func (m *youngModel) options(fs vfs.FS) Options {
 	}
 }
 
-// commit makes one random commit.
 func (m *youngModel) commit(t *testing.T, b *Batch) {
 	m.mu.Lock()
 	was := m.states[len(m.states)-1]
@@ -187,7 +184,7 @@ func (m *youngModel) commit(t *testing.T, b *Batch) {
 	}
 }
 
-// found returns how many commits a store has, and requires that it has exactly what they left.
+// found returns how many commits a store has, and requires exactly the content after that commit.
 func (m *youngModel) found(t *testing.T, s *Store, what string) int {
 	from, err := s.Recover()
 	require.NoError(t, err, what)
@@ -205,11 +202,12 @@ func (m *youngModel) found(t *testing.T, s *Store, what string) int {
 	return n
 }
 
-// recover opens what a disk held at a moment, first for reading. The process is killed, or the power lost, once more in the middle of that.
+// recover opens the content of a disk at a moment, first for reading. The process is killed or the
+// power lost again during that.
 func (m *youngModel) recover(t *testing.T, at moment, what string, crashes int) {
 	before, err := at.fs.List("shard")
 	if at.least == 0 && (err != nil || !strings.Contains(strings.Join(before, " "), "marker.manifest")) {
-		return // the store was not made yet
+		return // the store was not created yet
 	}
 	viewer, err := Open("shard", Options{FS: at.fs, Durability: Sync, ReadOnly: true, Fatal: func(problem string) { panic(problem) }})
 	require.NoError(t, err, what)
@@ -234,7 +232,8 @@ func (m *youngModel) recover(t *testing.T, at moment, what string, crashes int) 
 	inOpen := again.moments
 	again.moments = nil
 	again.mu.Unlock()
-	if crashes > 0 { // a kill after the store was opened loses nothing, and a loss of power neither with sync
+	// A kill after the store was opened loses nothing. Under Sync neither does a power loss.
+	if crashes > 0 {
 		again.mu.Lock()
 		again.killed = n
 		if m.durability == Sync {
@@ -253,10 +252,11 @@ func (m *youngModel) recover(t *testing.T, at moment, what string, crashes int) 
 	}
 }
 
-// TestYoungRecordsSurviveCrashes commits with small bounds, so that logs are begun often and records are stored while others come, and
-// crashes at random moments: while commits are under way, while the store is closed and opened, and again while it recovers. What a disk
-// then holds is exactly what some commit left: with sync the last one that was acknowledged or a later one, after a kill also in the
-// other modes. A copy and a reader that changes nothing see the same.
+// TestYoungRecordsSurviveCrashes commits with small bounds, so that logs begin often and records
+// are stored while others are added. It crashes at random moments: while commits are under way,
+// while the store is opened and closed, and again during recovery. The disk must then have exactly
+// the content after some commit: under Sync, the last acknowledged commit or a later one; after a
+// kill, so in the other modes, too. A copy and a read-only store have the same content.
 func TestYoungRecordsSurviveCrashes(t *testing.T) {
 	seeds := uint64(1)
 	if longtest.Asked(t) {
@@ -323,15 +323,16 @@ func TestYoungRecordsSurviveCrashes(t *testing.T) {
 				moments += len(m.moments)
 			}
 			require.Greater(t, moments, 10*int(seeds))
-			require.Greater(t, retired, 5*seeds) // how many depends on how soon Pebble flushes
+			require.Greater(t, retired, 5*seeds) // the number depends on how soon Pebble flushes
 			require.Greater(t, stored, 20*seeds)
 			t.Logf("in all: %d moments, %d retirements, %d records stored", moments, retired, stored)
 		})
 	}
 }
 
-// TestPowerLossAfterAKillLosesNothing kills a process whose newest log has stored the records of the log before. The newest log is not on
-// the disk yet: a loss of power at any moment of the next start must not lose what the log before has.
+// TestPowerLossAfterAKillLosesNothing kills a process whose newest log has stored the records of
+// the previous log. The newest log is not on the disk yet, so a power loss at any moment of the
+// next start must not lose the content of the previous log.
 func TestPowerLossAfterAKillLosesNothing(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{Durability: None, YoungLogBytes: 4 << 10})

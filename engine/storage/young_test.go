@@ -37,7 +37,7 @@ func dropTasks(t *testing.T, s *Store, seqs ...uint64) {
 	})
 }
 
-// A task that ends before its log is to go is neither set in Pebble nor deleted from it.
+// A task that ends before its log is due for removal is neither set in Pebble nor deleted from it.
 func TestATaskThatEndsSoonIsNeverStored(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	putFresh(t, s, 1, 2, 3)
@@ -52,7 +52,7 @@ func TestATaskThatEndsSoonIsNeverStored(t *testing.T) {
 	closeStore(t, s)
 }
 
-// Tasks that outlive their log are stored by later commits, and the log goes.
+// Tasks that outlive their log are stored by later commits, and the log is removed.
 func TestTasksThatOutliveTheirLogAreStored(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{YoungLogBytes: 1 << 10})
@@ -75,7 +75,8 @@ func TestTasksThatOutliveTheirLogAreStored(t *testing.T) {
 	}
 }
 
-// A log that Pebble begins because a memtable is full counts: the store does not have it begin another one soon after.
+// A log that Pebble begins because a memtable is full counts: the store does not request another
+// one soon after.
 func TestTheStoreBeginsALogOnlyIfPebbleDidNot(t *testing.T) {
 	begun := func(logBytes int64) uint64 {
 		s := open(t, vfs.NewMem(), Options{Durability: None, MemTableBytes: 64 << 10, YoungLogBytes: logBytes})
@@ -89,7 +90,7 @@ func TestTheStoreBeginsALogOnlyIfPebbleDidNot(t *testing.T) {
 	require.Greater(t, begun(8<<10), begun(1<<40))
 }
 
-// Without room the oldest records are stored, and new ones are still in the log only.
+// To make room, the oldest records are stored, and new ones are still in the log only.
 func TestTheOldestRecordsMakeRoom(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{YoungBytes: 2 << 10})
 	for seq := uint64(1); seq < 100; seq++ {
@@ -102,7 +103,8 @@ func TestTheOldestRecordsMakeRoom(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A second process that opens a store must leave its young records alone: it would say that the logs were read.
+// A second process that opens a store must not touch its young records: it would record that the
+// logs were read.
 func TestAStoreInUseIsNotRecovered(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{})
@@ -118,7 +120,8 @@ func TestAStoreInUseIsNotRecovered(t *testing.T) {
 	closeStore(t, s)
 }
 
-// keptStore is a store whose process was killed while a closed log has young records that nothing else has.
+// keptStore returns the files of a store whose process was killed while only a closed log had some
+// of the young records.
 func keptStore(t *testing.T) (killed *vfs.MemFS, logs []string, content string) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -140,7 +143,8 @@ func keptStore(t *testing.T) (killed *vfs.MemFS, logs []string, content string) 
 	return killed, logs, content
 }
 
-// Damage of a kept log, and of the file YOUNG, is an error that names the file, as is damage of Pebble's own files.
+// Damage of a retained log or of the file YOUNG is an error that names the file, like damage of
+// Pebble's files.
 func TestDamageOfAKeptLogIsFoundAndNamed(t *testing.T) {
 	killed, logs, content := keptStore(t)
 	for _, name := range []string{logs[0], youngName} {
@@ -157,11 +161,12 @@ func TestDamageOfAKeptLogIsFoundAndNamed(t *testing.T) {
 			require.ErrorContains(t, err, name)
 			require.ErrorContains(t, err, "restore a backup")
 		}
-		require.Greater(t, found, size-20, name) // the last chunk of a log is a mark whose own bytes hardly matter
+		// The last chunk is a mark; most of its bytes do not matter.
+		require.Greater(t, found, size-20, name)
 	}
 }
 
-// A kept log that lost its end is damaged, also if the rest of it is whole.
+// A retained log that lost its end is damaged, even if the rest of it is whole.
 func TestAKeptLogThatIsCutIsDamaged(t *testing.T) {
 	killed, logs, content := keptStore(t)
 	path := killed.PathJoin("shard", logs[0])
@@ -170,7 +175,7 @@ func TestAKeptLogThatIsCutIsDamaged(t *testing.T) {
 		copied := cloned(killed)
 		f, err := copied.Create(path, vfs.WriteCategoryUnspecified)
 		require.NoError(t, err)
-		_, err = f.Write(slices.Clone(all[:n])) // a MemFS of a race build overwrites what it wrote
+		_, err = f.Write(slices.Clone(all[:n])) // a MemFS of a race build overwrites its argument
 		require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
 		got, err := readAll(copied)
 		if err == nil {
@@ -182,7 +187,7 @@ func TestAKeptLogThatIsCutIsDamaged(t *testing.T) {
 	}
 }
 
-// The end of the newest log is cut off, as a crash may do.
+// The newest log may lose its end, as in a crash.
 func TestATornEndOfTheNewestLogIsCut(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{Durability: None})
@@ -198,7 +203,7 @@ func TestATornEndOfTheNewestLogIsCut(t *testing.T) {
 		copied := cloned(killed)
 		f, err := copied.Create(log, vfs.WriteCategoryUnspecified)
 		require.NoError(t, err)
-		_, err = f.Write(slices.Clone(all[:n])) // a MemFS of a race build overwrites what it wrote
+		_, err = f.Write(slices.Clone(all[:n])) // a MemFS of a race build overwrites its argument
 		require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
 		if n%2 == 0 { // a later log begins after the torn one
 			s := open(t, copied, Options{Durability: None})
@@ -220,7 +225,7 @@ func TestAMissingFileOfYoungRecordsIsFound(t *testing.T) {
 	}
 }
 
-// olderStore is a store of a program without young records: it opens Pebble itself.
+// olderStore opens a Pebble database like a program without young records.
 func olderStore(t *testing.T, fs vfs.FS) *pebble.DB {
 	t.Helper()
 	files, err := disk.Guard(fs, "shard", disk.Sync, 0, disk.NewLog(nil, nil))
@@ -231,7 +236,8 @@ func olderStore(t *testing.T, fs vfs.FS) *pebble.DB {
 	return db
 }
 
-// A store of an older program opens, also if that program was killed twice: then a log that is no longer needed may have a torn end.
+// A store of an older program opens, even if that program was killed twice, so that a log that is
+// no longer needed may have a torn end.
 func TestAStoreOfAnOlderProgramOpens(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	require.NoError(t, fs.MkdirAll("shard", 0o700))
@@ -252,7 +258,7 @@ func TestAStoreOfAnOlderProgramOpens(t *testing.T) {
 	require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
 	set(olderStore(t, killed), 2)
 	again := cloned(killed)
-	if len(logsOf(t, again)) == 1 { // Pebble removed it already
+	if len(logsOf(t, again)) == 1 { // Pebble already removed it
 		f, err := again.Create("shard/"+torn, vfs.WriteCategoryUnspecified)
 		require.NoError(t, err)
 		_, err = f.Write(append(slices.Clone(all), 1, 2, 3))
@@ -260,7 +266,7 @@ func TestAStoreOfAnOlderProgramOpens(t *testing.T) {
 	}
 	require.Equal(t, []bool{false, true, true}, present(t, cloned(again), 3))
 
-	// The older program refuses the store once it may have young records.
+	// The older program rejects the store once it may have young records.
 	s := open(t, again, Options{})
 	putFresh(t, s, 3)
 	v, found, err := s.get(record.QueueKey(1))
@@ -284,7 +290,8 @@ func logsOf(t *testing.T, fs vfs.FS) (out []string) {
 	return out
 }
 
-// What a replicated store does is agreed on: its records keep the format that all nodes read.
+// All nodes must agree on the records of a replicated store, so these keep the format that all
+// nodes can read.
 func TestRecordsOfAReplicatedStoreHaveTheFormatBefore(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{Replicated: true})
 	defer closeStore(t, s)
@@ -294,7 +301,7 @@ func TestRecordsOfAReplicatedStoreHaveTheFormatBefore(t *testing.T) {
 	require.Zero(t, s.Young())
 }
 
-// A reader that changes nothing sees young records, and so does a snapshot.
+// A read-only store and a snapshot include young records.
 func TestYoungRecordsAreInSnapshots(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{})
@@ -321,7 +328,7 @@ func TestYoungRecordsAreInSnapshots(t *testing.T) {
 	require.NoError(t, viewer.Close())
 }
 
-// Reclaim stores young records and removes their logs, if there is room for that.
+// Reclaim stores young records and removes their logs if there is room for that.
 func TestReclaimStoresYoungRecordsIfThereIsRoom(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})

@@ -13,44 +13,51 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// A replicated store has young records, too. Its log is that of the nodes, which has each task and each lease in the entry that puts it:
-// Apply does not insert them into Pebble's memtable, but holds them in memory as parts of these entries. The entries are the same with and
-// without young records. Which records are young is each node's own affair: its tables differ from those of other nodes, its contents do not.
+// A replicated store has young records, too. Its log is the one that the nodes share, which has
+// each task and lease in the entry that puts it. Apply does not insert these into Pebble's memtable
+// but holds them in memory as parts of their entries. Entries are the same with and without young
+// records. Each node decides independently which records are young: the tables of nodes differ, but
+// their contents do not.
 //
-// Two positions in the log say what a restart needs. The record PrefixPosition has both, and is set in each batch for Pebble:
+// A restart needs two positions in the log. The record PrefixPosition has both and is set in each
+// batch for Pebble:
 //
-//	… removed …  │ entries that are kept                      │ entries that Raft applies again
+//	… removed …  │ retained entries                           │ entries that Raft applies again
 //	             F: the records of earlier entries            P: the position. The tables have the effects of all earlier
 //	                are in tables, or have ended                 entries, except for young records
 //
-// This is how they are used:
+// Their use:
 //
-//  1. The log is cut only up to an F that is on the disk (Kept). StoreYoung stores the records of old entries, so that F advances.
-//  2. Open, before Raft starts, reads the entries after F up to P. It holds the tasks and leases that they put, and drops those that they
-//     delete, without a write.
-//  3. Records that the tables have, because they were stored since, are dropped as well. The others are those that were young at P.
+//  1. The log is cut only up to an F that is on the disk (Kept). StoreYoung stores the records of
+//     old entries, so that F advances.
+//  2. Before Raft starts, Open reads the entries after F up to P. It holds the tasks and leases that
+//     they put, and drops those that they delete, without a write.
+//  3. It also drops the records that are in the tables, because they were stored since. The others
+//     are those that were young at P.
 //
-// P may be on the disk only when the log is, up to P: Options.SyncLog is called before Pebble writes that a memtable is in tables.
+// P may reach the disk only after the log did, up to P. Therefore Options.SyncLog is called before
+// Pebble records that a memtable is in tables.
 //
-// Copies of the store, and a store that was closed, have no young records: they need no log.
+// Copies of the store, and a store that was closed, have no young records and need no log.
 //
-// F is among the positions of marks, since a restart needs to know the tenure at F to skip what Apply skipped. If no record is young, F is P,
-// and the record PrefixPosition is as a program without young records writes it.
+// F is one of the positions in marks: a restart needs the tenure at F to skip the entries that
+// Apply skipped. If no record is young, F equals P, and the record PrefixPosition has the format of
+// programs without young records.
 type appliedLog struct {
-	marks   []Position // ascending; the first is F, unless no record is young
+	marks   []Position // ascending; the first is F as of the last batch
 	since   int64      // bytes of entries since the last mark
-	written uint64     // F as the last batch has it
-	durable uint64     // F as the disk has it
+	written uint64     // F in the last batch
+	durable uint64     // F on the disk
 }
 
 const (
-	// markBytes is how many bytes of entries come between two marks.
+	// markBytes is the number of bytes of entries between two marks.
 	markBytes = 64 << 10
-	// appliedPieceBytes is about how many bytes of young records are stored between two calls of Apply.
+	// appliedPieceBytes is the approximate number of bytes of young records that are stored between
+	// two calls of Apply.
 	appliedPieceBytes = 64 << 10
 )
 
-// eachSet visits the records that an entry sets, for young.Records.
 func eachSet(entry []byte, visit func(k young.Key, at, n int)) error {
 	for rest := batchrepr.Read(entry[entryHeadLen:]); ; {
 		kind, key, value, ok, err := rest.Next()
@@ -66,7 +73,8 @@ func eachSet(entry []byte, visit func(k young.Key, at, n int)) error {
 	}
 }
 
-// applyLocked holds the tasks and leases of an entry, and adds the other effects of the entry to a batch.
+// applyLocked holds the tasks and leases of an entry in memory and adds the entry's other effects
+// to a batch.
 func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 	y.Begin(e.Index, e.Data)
 	room := y.direct == 0 && y.Bytes()+int64(len(e.Data)) <= y.bytesMax
@@ -96,7 +104,7 @@ func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 			}
 		case pebble.InternalKeyKindRangeDelete:
 			if mayBeYoung(key, value) {
-				return fmt.Errorf("it deletes the tasks or leases from %x to %x, which no program does", key, value)
+				return fmt.Errorf("it deletes the range of tasks or leases from %x to %x, which no program writes", key, value)
 			}
 			err = to.DeleteRange(key, value, nil)
 		default:
@@ -108,7 +116,7 @@ func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 	}
 }
 
-// makeRoomLocked stores the oldest records, if the entries that come do not fit.
+// makeRoomLocked stores the oldest records if the new entries do not fit.
 func (y *youngRecords) makeRoomLocked(entries []LogEntry, to *pebble.Batch) error {
 	var own int64
 	for _, e := range entries {
@@ -120,7 +128,8 @@ func (y *youngRecords) makeRoomLocked(entries []LogEntry, to *pebble.Batch) erro
 	return y.storeToLocked(to, math.MaxUint64, max(storeBytes, storeAhead*own))
 }
 
-// storeToLocked stores the records of entries up to an index, and at most about so many bytes.
+// storeToLocked stores the records of entries up to the index upTo, but only about the given number
+// of bytes.
 func (y *youngRecords) storeToLocked(to *pebble.Batch, upTo uint64, bytes int64) (err error) {
 	var key []byte
 	y.Retire(upTo, bytes, func(k young.Key, value []byte) {
@@ -131,14 +140,13 @@ func (y *youngRecords) storeToLocked(to *pebble.Batch, upTo uint64, bytes int64)
 	return err
 }
 
-// markLocked notes that an entry was applied.
 func (a *appliedLog) markLocked(at Position, bytes int) {
 	if a.since += int64(bytes); a.since >= markBytes {
 		a.since, a.marks = 0, append(a.marks, at)
 	}
 }
 
-// setPositionLocked has a batch state how far the log is applied.
+// setPositionLocked adds the position of the log to a batch.
 func (y *youngRecords) setPositionLocked(at Position, to *pebble.Batch) error {
 	a := &y.applied
 	if y.Len() == 0 {
@@ -149,13 +157,14 @@ func (y *youngRecords) setPositionLocked(at Position, to *pebble.Batch) error {
 	}
 	a.written = a.marks[0].Index
 	if err := to.Set([]byte{record.PrefixPosition}, at.encode(a.marks[0]), nil); err != nil {
-		return fmt.Errorf("note the position: %w", err)
+		return fmt.Errorf("set the position: %w", err)
 	}
 	return nil
 }
 
-// StoreYoung stores the tasks and leases that are in the log only and were put by entries up to an index. It does so in pieces, between
-// calls of Apply. Kept returns at least about the index after the next Flush.
+// StoreYoung stores the tasks and leases that are in the log only and were put by entries up to
+// index upTo. It does so in pieces, between calls of Apply. After the next Flush, Kept returns
+// approximately upTo or more.
 func (s *Store) StoreYoung(upTo uint64) error {
 	for more := true; more; {
 		var err error
@@ -166,7 +175,8 @@ func (s *Store) StoreYoung(upTo uint64) error {
 	return nil
 }
 
-// storeApplied stores a piece of the young records of entries up to an index. more reports whether some may be left.
+// storeApplied stores a piece of the young records of entries up to index upTo. more reports
+// whether some may be left.
 func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
 	y := s.young
 	y.mu.Lock()
@@ -192,18 +202,19 @@ func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
 	return true, s.db.Apply(b, pebble.NoSync)
 }
 
-// Kept returns an index of a replicated store's log: a restart needs the entries after it.
+// Kept returns an index of a replicated store's log. A restart needs the entries after it.
 func (s *Store) Kept() uint64 {
 	s.young.mu.Lock()
 	defer s.young.mu.Unlock()
 	return s.young.applied.durable
 }
 
-// syncBefore has the log be on the disk before Pebble writes that a memtable is in tables. It returns what a flush begins with. Compactions
-// change nothing that depends on the log.
+// syncBefore makes Pebble wait for syncLog before it records that a memtable is in tables. It
+// returns the handler for the beginning of a flush. Compactions do not need the wait, because their
+// output does not depend on the log.
 func (s *Store) syncBefore(syncLog func() error) (flushBegin func(pebble.FlushInfo)) {
-	var flushes atomic.Bool               // since the log was on the disk
-	s.files.BeforeManifest(func() error { // Pebble calls it for one write at a time
+	var flushes atomic.Bool               // a flush began since the log was last synced
+	s.files.BeforeManifest(func() error { // Pebble calls this for one write at a time
 		if !flushes.Swap(false) {
 			return nil
 		}

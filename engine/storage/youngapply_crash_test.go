@@ -17,27 +17,27 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// sharedLog is a log of the nodes, as one node has it.
+// sharedLog is one node's copy of the log that the nodes share.
 type sharedLog struct {
-	first, last uint64 // the entries that the node has
-	synced      uint64 // what survives a loss of power
+	first, last uint64 // indexes of the entries that the node has
+	synced      uint64 // index of the last entry that survives a power loss
 }
 
-// logModel applies a log to a store, and knows what the store has after each entry.
+// logModel applies a log to a store and knows the expected content after each entry.
 type logModel struct {
 	rnd     *rand.Rand
-	entries []LogEntry   // all of the log, from index 1 on; never changed
+	entries []LogEntry   // the whole log, from index 1 on; never changed
 	states  []youngState // by index; the first is the empty store
 
 	mu      sync.Mutex
 	log     sharedLog
-	flushed uint64 // the position that the disk has at least
+	flushed uint64 // lower bound of the position on the disk
 	disk    *vfs.MemFS
 	moments []logMoment
-	per     int // of how many write operations about one is followed by a crash; 0 means none
+	per     int // about one in this many write operations is followed by a crash; 0 means none
 }
 
-// logMoment is what a node's disk holds at some moment.
+// logMoment is the content of a node's disk at some moment.
 type logMoment struct {
 	fs      *vfs.MemFS
 	log     sharedLog
@@ -45,7 +45,8 @@ type logMoment struct {
 	kill    bool
 }
 
-// newLogModel writes a log of random entries, of several tenures. Entries of earlier tenures come later, and take no effect.
+// newLogModel writes a log of random entries of several tenures. Some entries of earlier tenures
+// come late and take no effect.
 func newLogModel(t *testing.T, seed uint64, entries int) *logModel {
 	m := &logModel{rnd: rand.New(rand.NewPCG(seed, 13)), states: []youngState{{map[uint64]string{}, map[uint64]uint32{}}}}
 	s, err := Open("writer", Options{FS: vfs.NewMem(), Durability: None, Replicated: true})
@@ -64,7 +65,7 @@ type logWriter struct {
 	paper               *paper
 	term                uint64
 	batch               *Batch
-	stale               *Batch // of the tenure before
+	stale               *Batch // of the previous tenure
 	nextTask, nextLease uint64
 }
 
@@ -79,7 +80,6 @@ func (w *logWriter) propose(t *testing.T, b *Batch) []byte {
 	return w.paper.entries[len(w.paper.entries)-1]
 }
 
-// write adds an entry to the log.
 func (w *logWriter) write(t *testing.T, s *Store) {
 	was := w.states[len(w.states)-1]
 	if w.batch == nil || w.rnd.IntN(15) == 0 {
@@ -89,7 +89,8 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 		w.add(tenure.Begin(), was)
 		return
 	}
-	if w.stale != nil && w.rnd.IntN(10) == 0 { // a skipped entry would lose tasks, and put some that another entry puts later
+	// If this entry took effect, it would lose tasks, and put some that another entry puts later.
+	if w.stale != nil && w.rnd.IntN(10) == 0 {
 		for seq := range was.tasks {
 			w.stale.DropTask(seqRef(seq))
 		}
@@ -132,7 +133,7 @@ func (w *logWriter) write(t *testing.T, s *Store) {
 	w.add(w.propose(t, w.batch), now)
 }
 
-// files returns the files of a disk, which remembers some moments.
+// files returns a file system on a disk that records some moments.
 func (m *logModel) files(disk *vfs.MemFS) vfs.FS {
 	m.disk = disk
 	return beforeWrites(disk, func(errorfs.Op) {
@@ -144,7 +145,8 @@ func (m *logModel) files(disk *vfs.MemFS) vfs.FS {
 	})
 }
 
-// crashLocked remembers what the disk holds after a kill of the process, which has memtables in its memory, or a loss of power.
+// crashLocked records the content of the disk after a power loss or a kill of the process. A kill
+// loses the memtables.
 func (m *logModel) crashLocked() {
 	at := logMoment{kill: m.rnd.IntN(2) == 0, log: m.log, flushed: m.flushed}
 	percent := 100
@@ -167,7 +169,7 @@ func (m *logModel) entriesOf(log *sharedLog) func(from, to uint64, visit func(Lo
 	return func(from, to uint64, visit func(LogEntry) error) error {
 		for i := from; i <= to; i++ {
 			if i < log.first || i > log.last {
-				return fmt.Errorf("entry %d is missing of %d to %d: the log has %d to %d", i, from, to, log.first, log.last)
+				return fmt.Errorf("entry %d of %d to %d is missing: the log has %d to %d", i, from, to, log.first, log.last)
 			}
 			if err := visit(m.entries[i-1]); err != nil {
 				return err
@@ -190,14 +192,14 @@ func (m *logModel) options(fs vfs.FS) Options {
 	}
 }
 
-// applied requires that a store has exactly what the entries up to its position left.
+// applied requires that a store has exactly the content after the entries up to its position.
 func (m *logModel) applied(t *testing.T, s *Store, what string) uint64 {
 	n := s.Position().Index
 	m.states[n].require(t, s, fmt.Sprintf("%s: entry %d", what, n))
 	return n
 }
 
-// apply applies some entries, which the log has then.
+// apply applies some entries, and adds them to the node's log.
 func (m *logModel) apply(t *testing.T, s *Store, most int) {
 	at := int(s.Position().Index)
 	to := min(len(m.entries), at+1+m.intN(most))
@@ -208,7 +210,7 @@ func (m *logModel) apply(t *testing.T, s *Store, most int) {
 	require.NoError(t, err)
 }
 
-// cut has the log lack all entries that the store says are not needed.
+// cut removes all entries from the log that the store no longer needs.
 func (m *logModel) cut(t *testing.T, s *Store) {
 	m.mu.Lock()
 	at := s.Position().Index
@@ -221,7 +223,7 @@ func (m *logModel) cut(t *testing.T, s *Store) {
 	m.log.synced = max(m.log.synced, m.log.first-1)
 }
 
-// copied opens a copy of a store, without a log, and applies more of the log to it.
+// copied opens a copy of a store without a log, and applies later entries to it.
 func (m *logModel) copied(t *testing.T, s *Store, mem *vfs.MemFS) {
 	require.NoError(t, mem.RemoveAll("copy"))
 	m.mu.Lock()
@@ -245,7 +247,8 @@ func (m *logModel) copied(t *testing.T, s *Store, mem *vfs.MemFS) {
 	m.mu.Unlock()
 }
 
-// recover opens what a disk held at a moment, and goes on with the log. It crashes again meanwhile.
+// recover opens the content of a disk at a moment and applies later entries. It crashes again
+// during that.
 func (m *logModel) recover(t *testing.T, at logMoment, what string, crashes int) {
 	again := &logModel{rnd: rand.New(rand.NewPCG(uint64(m.intN(1<<30)), 17)), entries: m.entries, states: m.states, log: at.log, flushed: at.flushed}
 	if crashes > 0 {
@@ -276,10 +279,11 @@ func (m *logModel) recover(t *testing.T, at logMoment, what string, crashes int)
 	}
 }
 
-// TestYoungRecordsOfAReplicatedStoreSurviveCrashes applies a log, with memtables and bounds that are full often, cuts the log as far as the
-// store allows, and crashes at random moments: also while records are stored, while a copy is made, while the store is opened and closed, and
-// again in what follows. A loss of power takes the end of the log, unless the store asked for it to be on the disk. What a disk then holds is
-// exactly what the entries up to its position left.
+// TestYoungRecordsOfAReplicatedStoreSurviveCrashes applies a log with small memtables and bounds,
+// and cuts the log up to the entries that the store needs. It crashes at random moments, including
+// while records are stored, while a copy is made, while the store is opened and closed, and again
+// during recovery. A power loss removes the end of the log, unless the store requested its fsync.
+// The disk must then have exactly the content after the entries up to its position.
 func TestYoungRecordsOfAReplicatedStoreSurviveCrashes(t *testing.T) {
 	seeds := uint64(3)
 	if longtest.Asked(t) {
@@ -326,7 +330,7 @@ func TestYoungRecordsOfAReplicatedStoreSurviveCrashes(t *testing.T) {
 		m.mu.Unlock()
 		for i, at := range m.moments {
 			if names, err := at.fs.List("shard"); at.flushed == 0 && (err != nil || !strings.Contains(strings.Join(names, " "), "marker.manifest")) {
-				continue // the store was not made yet
+				continue // the store was not created yet
 			}
 			if floor, position := floorOf(t, at.fs); floor < position {
 				replayed++
@@ -341,7 +345,7 @@ func TestYoungRecordsOfAReplicatedStoreSurviveCrashes(t *testing.T) {
 	t.Logf("in all: %d moments, %d with records in the log only, %d records stored", moments, replayed, stored)
 }
 
-// floorOf returns the floor and the position of a store that a crash left.
+// floorOf returns the floor and the position of a store after a crash.
 func floorOf(t *testing.T, fs *vfs.MemFS) (floor, position uint64) {
 	m := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 	s, err := Open("shard", Options{FS: m, Durability: None, Replicated: true, Entries: func(from, to uint64, _ func(LogEntry) error) error {

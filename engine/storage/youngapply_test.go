@@ -14,7 +14,7 @@ import (
 
 var errStop = errors.New("stop")
 
-// youngLog is a log that a test writes, of one tenure.
+// youngLog is a log of one tenure that a test writes.
 type youngLog struct {
 	paper   paper
 	batch   *Batch
@@ -33,7 +33,6 @@ func (l *youngLog) add(entry []byte) {
 	l.entries = append(l.entries, LogEntry{Index: uint64(len(l.entries) + 1), Term: 1, Data: entry})
 }
 
-// write writes an entry, and applies it to a store.
 func (l *youngLog) write(t *testing.T, s *Store, write func(b *Batch)) {
 	t.Helper()
 	write(l.batch)
@@ -71,7 +70,8 @@ func (l *youngLog) read(from, to uint64, visit func(LogEntry) error) error {
 	return nil
 }
 
-// killed returns the files of a store whose process was killed after a flush. Tasks 1 and 3 are in the log only.
+// killed returns the files of a store whose process was killed after a flush. Tasks 1 and 3 are in
+// the log only.
 func killed(t *testing.T) (vfs.FS, *youngLog) {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -85,7 +85,8 @@ func killed(t *testing.T) (vfs.FS, *youngLog) {
 	return left, l
 }
 
-// A task of a replicated store that ends soon is neither set in Pebble nor deleted from it, and the entries of the others are kept.
+// A task of a replicated store that ends soon is neither set in Pebble nor deleted from it. The log
+// must retain the entries of the other tasks.
 func TestATaskOfAReplicatedStoreThatEndsSoonIsNeverStored(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	l := newYoungLog(s)
@@ -98,7 +99,7 @@ func TestATaskOfAReplicatedStoreThatEndsSoonIsNeverStored(t *testing.T) {
 		assert.False(t, stored)
 	}
 	require.NoError(t, s.Flush())
-	assert.Zero(t, s.Kept(), "the entry that puts the tasks is needed")
+	assert.Zero(t, s.Kept(), "a restart needs the entry that puts the tasks")
 	l.drop(t, s, 1, 2, 3)
 	assert.Equal(t, Young{Put: 3}, s.Young())
 	require.NoError(t, s.Flush())
@@ -106,7 +107,8 @@ func TestATaskOfAReplicatedStoreThatEndsSoonIsNeverStored(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// What a start finds in the log is as it was: the position is written in a form that an older server refuses.
+// A start finds the tasks in the log unchanged. The position has a format that an older server
+// rejects.
 func TestTasksThatAreInTheLogOnlyAreThereAfterAKill(t *testing.T) {
 	fs, l := killed(t)
 	s, err := Open("shard", Options{FS: fs, Durability: None, Replicated: true, Entries: l.read})
@@ -122,15 +124,15 @@ func TestTasksThatAreInTheLogOnlyAreThereAfterAKill(t *testing.T) {
 	require.NoError(t, s.StoreYoung(2))
 	v, _, err = get(s.live(), []byte{record.PrefixPosition})
 	require.NoError(t, err)
-	assert.Len(t, v, 33, "an older server reads a store whose records are all in tables")
+	assert.Len(t, v, 33, "an older server can read a store whose records are all in tables")
 	assert.EqualValues(t, record.Format, v[0])
-	assert.Zero(t, s.Kept(), "it is not on the disk yet")
+	assert.Zero(t, s.Kept(), "the records are not on the disk yet")
 	require.NoError(t, s.Flush())
 	assert.EqualValues(t, 3, s.Kept())
 	require.NoError(t, s.Close())
 }
 
-// A log that is not the one that was applied, or of which a part is missing, is refused.
+// A start rejects a log that differs from the applied one, or that is incomplete.
 func TestALogThatIsNotTheStoresIsRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(l *youngLog)
@@ -151,14 +153,15 @@ func TestALogThatIsNotTheStoresIsRefused(t *testing.T) {
 		}})
 		require.ErrorContains(t, err, c.says, what)
 	}
-	for _, readOnly := range []bool{false, true} { // by a single server, and by a reader of files
+	for _, readOnly := range []bool{false, true} { // by a single server, and by a read-only store
 		fs, _ := killed(t)
 		_, err := Open("shard", Options{FS: fs, Durability: Sync, ReadOnly: readOnly})
-		require.ErrorContains(t, err, "tasks and leases of the log entries 1 to 3 are in the node's Raft log only: start the node, and stop it in order")
+		require.ErrorContains(t, err, "tasks and leases of the log entries 1 to 3 are in the node's Raft log only: start the node and stop it cleanly")
 	}
 }
 
-// A lease that a start finds in tables, and an entry replaces, stays there: otherwise its end would leave the old one.
+// A lease that a start finds in tables must stay there when an entry replaces it. Otherwise its end
+// would leave the old lease in the tables.
 func TestAReplacedLeaseIsNotYoung(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openReplicated(t, fs)
@@ -180,7 +183,7 @@ func TestAReplacedLeaseIsNotYoung(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// The log is on the disk before tables with its effects are.
+// The log reaches the disk before tables with its effects do.
 func TestTheLogIsOnTheDiskBeforeTheTables(t *testing.T) {
 	synced := 0
 	s, err := Open("shard", Options{FS: vfs.NewMem(), Durability: None, Replicated: true, SyncLog: func() error { synced++; return nil }})
@@ -197,7 +200,8 @@ func TestTheLogIsOnTheDiskBeforeTheTables(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A single server that was killed has tasks in Pebble's log only. When its store begins to be replicated, they are there.
+// A single server that was killed has tasks in Pebble's log only. They still exist when its store
+// becomes replicated.
 func TestAStoreOfASingleServerThatWasKilledIsReplicated(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{})
@@ -215,7 +219,7 @@ func TestAStoreOfASingleServerThatWasKilledIsReplicated(t *testing.T) {
 	require.ErrorContains(t, err, youngName+" is damaged: it is missing: restore a backup")
 }
 
-// runningSingle returns the files of a single server that runs, with a task in Pebble's log only.
+// runningSingle returns the files of a running single server with a task in Pebble's log only.
 func runningSingle(t *testing.T) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewCrashableMem()
@@ -226,7 +230,8 @@ func runningSingle(t *testing.T) *vfs.MemFS {
 	return fs
 }
 
-// An entry that alone is larger than the memory allows is stored, and so are all entries while a copy is made.
+// An entry that exceeds the memory bound on its own is stored, and so are all entries while a copy
+// is made.
 func TestEntriesWithoutRoomAreStored(t *testing.T) {
 	s, err := Open("shard", Options{FS: vfs.NewMem(), Durability: None, Replicated: true, YoungBytes: 1 << 10})
 	require.NoError(t, err)

@@ -18,18 +18,22 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// A store that was not closed in order may have young records in its logs. Open recovers them in these steps, while it holds the store's
-// lock, and a crash during any of them is followed by the same steps:
+// A store that was not closed cleanly may have young records in its logs. Open recovers them in the
+// following steps while it holds the store's lock. After a crash during any step, the next Open
+// repeats them:
 //
-//  1. It reads the file YOUNG, and then the logs that are newer than those the file is about.
-//  2. It fsyncs these logs, and writes the records to the file YOUNG. From then on Pebble may remove the logs, or begin new ones after a
-//     log whose end a crash cut off: logs up to the newest one are not read again.
+//  1. It reads the file YOUNG, and then the logs that are newer than those that the file covers.
+//  2. It fsyncs these logs and writes the records to the file YOUNG. From then on Pebble may remove
+//     the logs, or begin new ones after a log whose end a crash cut off: logs up to the newest one
+//     are not read again.
 //  3. After Pebble is open, it stores the records that are neither below the floor nor stored.
-//  4. Once these are on the disk, it replaces the file by one without records. The file still says which logs are not read again.
+//  4. Once these are on the disk, it replaces the file with one without records, which still states
+//     which logs are not read again.
 //
-// The file exists while the store is open, and Close removes it when no record is young. So a store without the file was closed in
-// order, or written by a program without young records: its logs are not read, and the file is made after step 3. PrefixFloor says if
-// the file must be there.
+// The file exists while the store is open. Close removes it when no record is young. So a store
+// without the file was closed cleanly, or was written by a program without young records: its logs
+// are not read, and the file is created after step 3. PrefixFloor states whether the file must
+// exist.
 type recovered struct {
 	young.Saved
 	found bool // the file YOUNG exists
@@ -38,7 +42,7 @@ type recovered struct {
 
 const youngName = "YOUNG"
 
-// recoverYoung reads the young records of a store. The caller holds the store's lock.
+// recoverYoung reads the young records of a store. The caller must hold the store's lock.
 func recoverYoung(files *disk.Files, dir string) (*recovered, error) {
 	r := &recovered{}
 	if err := r.readFile(files, files.PathJoin(dir, youngName)); err != nil {
@@ -46,7 +50,7 @@ func recoverYoung(files *disk.Files, dir string) (*recovered, error) {
 	}
 	logs, err := wal.Scan(wal.Dir{FS: files, Dirname: dir})
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("look for logs: %w", err)
+		return nil, fmt.Errorf("list the logs: %w", err)
 	}
 	for i, l := range logs {
 		if number := uint64(l.Num); number > r.Newest {
@@ -61,14 +65,14 @@ func recoverYoung(files *disk.Files, dir string) (*recovered, error) {
 	return r, nil
 }
 
-// readLog reads a log as Pebble does. Only the end of the newest log may be cut off.
+// readLog reads a log like Pebble does. Only the newest log may have its end cut off.
 func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (err error) {
 	_, path := l.SegmentLocation(0)
 	r.read = append(r.read, path)
 	from := l.OpenForRead()
 	defer closeAfter(from, &err)
 	damaged := func(err error) error {
-		return errors.Join(&disk.DamagedError{File: path, Problem: "not all of it is what was written: restore a backup"}, err)
+		return errors.Join(&disk.DamagedError{File: path, Problem: "a part of it has changed since it was written: restore a backup"}, err)
 	}
 	var batch bytes.Buffer
 	for {
@@ -82,7 +86,7 @@ func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (e
 			if err := r.readBatch(batch.Bytes()); err != nil {
 				return fmt.Errorf("read %s: %w", path, err)
 			}
-		case errors.Is(err, io.EOF) && closed: // which may be a cut, too
+		case errors.Is(err, io.EOF) && closed: // a cut may look like this, too
 			whole, err := files.HasEnd(path, uint64(l.Num))
 			if err == nil && !whole {
 				err = damaged(nil)
@@ -96,8 +100,8 @@ func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (e
 	}
 }
 
-// readBatch applies a batch of the log to the recovered records: it adds the young records that the batch puts, and then removes those
-// that the batch drops or stores under their keys.
+// readBatch applies a batch of the log to the recovered records. It first adds the young records
+// that the batch puts, and then removes those that the batch drops or stores under their keys.
 func (r *recovered) readBatch(batch []byte) error {
 	var ends []young.Key
 	for in := batchrepr.Read(batch); ; {
@@ -142,7 +146,7 @@ func (r *recovered) readFile(fs vfs.FS, path string) (err error) {
 	r.found = true
 	err = r.Decode(b)
 	if errors.Is(err, young.ErrDamaged) {
-		return &disk.DamagedError{File: path, Problem: "it is not what was written: restore a backup"}
+		return &disk.DamagedError{File: path, Problem: "it has changed since it was written: restore a backup"}
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
@@ -150,7 +154,6 @@ func (r *recovered) readFile(fs vfs.FS, path string) (err error) {
 	return nil
 }
 
-// save writes the records to the file YOUNG.
 func (r *recovered) save(s *Store) error {
 	if err := disk.SyncLogs(s.fs, s.dir, r.read); err != nil {
 		return err
@@ -159,7 +162,6 @@ func (r *recovered) save(s *Store) error {
 	return disk.WriteIn(s.fs, s.dir, youngName, string(r.Encode()))
 }
 
-// restore makes the recovered records a part of the open store.
 func (s *Store) restore(r *recovered) error {
 	floor, err := s.youngFloor()
 	if err != nil {
@@ -173,7 +175,7 @@ func (s *Store) restore(r *recovered) error {
 	if s.readOnly {
 		return s.showYoung(r)
 	}
-	if !r.found { // now that it is known not to be missing
+	if !r.found { // the floor shows that the file is not missing
 		return r.save(s)
 	}
 	if err := s.storeRecovered(r); err != nil {
@@ -196,7 +198,7 @@ func (s *Store) left(r *recovered, visit func(k young.Key, value []byte) error) 
 	})
 }
 
-// showYoung has a store that is only read show the recovered records.
+// showYoung makes the recovered records visible in a read-only store.
 func (s *Store) showYoung(r *recovered) error {
 	var puts young.Puts
 	err := s.left(r, func(k young.Key, value []byte) error {
@@ -209,7 +211,8 @@ func (s *Store) showYoung(r *recovered) error {
 	return err
 }
 
-// storeRecovered stores the recovered records, and then replaces the file YOUNG by one without records.
+// storeRecovered stores the recovered records and then replaces the file YOUNG with one without
+// records.
 func (s *Store) storeRecovered(r *recovered) error {
 	if r.Len() == 0 && s.young.floor.Commit >= s.young.Number() {
 		return nil
@@ -249,19 +252,19 @@ func (s *Store) storeRecovered(r *recovered) error {
 	return r.save(s)
 }
 
-// youngFloor returns the floor that the store has.
 func (s *Store) youngFloor() (floor record.Floor, err error) {
 	v, found, err := get(s.live(), []byte{record.PrefixFloor})
 	if err != nil || !found {
 		return floor, err
 	}
 	if floor, err = record.DecodeFloor(v); err != nil {
-		return floor, fmt.Errorf("which records are in the log only: %w", err)
+		return floor, fmt.Errorf("the floor of records that are in the log only: %w", err)
 	}
 	return floor, nil
 }
 
-// endYoung removes the file YOUNG of a store that is closed, and the logs that were kept: no record is young.
+// endYoung removes the file YOUNG and the retained logs of a store that is being closed. No record
+// is young by then.
 func (s *Store) endYoung() error {
 	if s.replicated || s.readOnly {
 		return nil
@@ -270,7 +273,7 @@ func (s *Store) endYoung() error {
 		return err
 	}
 	if err := s.files.Logs().Finish(); err != nil {
-		return fmt.Errorf("remove the logs that were kept: %w", err)
+		return fmt.Errorf("remove the retained logs: %w", err)
 	}
 	if err := s.fs.Remove(s.fs.PathJoin(s.dir, youngName)); err != nil {
 		return fmt.Errorf("remove the file of recovered records: %w", err)
@@ -278,14 +281,15 @@ func (s *Store) endYoung() error {
 	return disk.SyncDir(s.fs, s.dir)
 }
 
-// endSingle closes the store of a single server in order, before it begins to be replicated: Pebble's logs may have young records.
+// endSingle opens and closes the store of a single server before it becomes replicated, because
+// Pebble's logs may have young records.
 func endSingle(fs vfs.FS, dir string, o Options) error {
 	_, err := fs.Stat(fs.PathJoin(dir, youngName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for records of a single server: %w", err)
+		return fmt.Errorf("check for the young records of a single server: %w", err)
 	}
 	o.Replicated, o.Durability, o.Stalls = false, Sync, nil
 	s, err := Open(dir, o)
@@ -295,7 +299,8 @@ func endSingle(fs vfs.FS, dir string, o Options) error {
 	return s.Close()
 }
 
-// singleEnded returns an error if a replicated store lacks the young records of a single server.
+// singleEnded returns an error if a replicated store is missing the young records of a single
+// server.
 func (s *Store) singleEnded() error {
 	floor, err := s.youngFloor()
 	if err == nil && floor.More {

@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A file system may bring a removed log back after a loss of power, and not the log after it, which says that the records have ended. The
-// floor says that they have.
+// After a power loss a file system may bring back a removed log, but not the log after it, which
+// ended the records. The floor states that they have ended.
 func TestALogThatComesBackIsIgnored(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Options{YoungLogBytes: 1 << 10})
@@ -43,7 +43,8 @@ func TestALogThatComesBackIsIgnored(t *testing.T) {
 	require.Equal(t, []bool{false, false, false, true, true}, present(t, killed, 5))
 }
 
-// A start that is killed while it stores records stores none a second time: a task that is set twice would come back after its end.
+// A start that is killed while it stores records does not store them again at the next start: a
+// task that was set twice would reappear after its end.
 func TestAKilledStartStoresNoRecordTwice(t *testing.T) {
 	const tasks = 12
 	fs := vfs.NewCrashableMem()
@@ -67,7 +68,7 @@ func TestAKilledStartStoresNoRecordTwice(t *testing.T) {
 			moments = append(moments, cloned(killed))
 		}
 		return nil
-	})), Options{MemTableBytes: 64 << 10}) // each piece fills one
+	})), Options{MemTableBytes: 64 << 10}) // each piece fills a memtable
 	mu.Lock()
 	inOpen := moments
 	mu.Unlock()

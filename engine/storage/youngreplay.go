@@ -12,19 +12,21 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// replay makes those records young that were young at the position: youngapply.go says how. Its memory is bounded by the length of the log.
+// replay restores the records that were young at the position; youngapply.go describes the steps.
+// Its memory is bounded by the length of the log.
 type replay struct {
 	young *youngRecords
-	// stored has the records that are in tables, since Apply did not hold them: replaced leases.
+	// stored has the records that must be in tables because Apply did not hold them, such as
+	// replaced leases.
 	stored map[young.Key]bool
 }
 
 const joinAgain = "remove this node's data folder, and let it join again"
 
-// replay reads the entries after the floor.
+// replay reads the entries after the floor, up to the position.
 func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(LogEntry) error) error) error {
 	y, at := s.young, s.Position()
-	y.mu.Lock() // for the functions that require it: the store is not shared yet
+	y.mu.Lock() // required by the functions called below; the store is not shared yet
 	defer y.mu.Unlock()
 	y.Records = young.NewIn(floor.Index, eachSet)
 	y.applied = appliedLog{marks: []Position{floor}, written: floor.Index, durable: floor.Index}
@@ -32,7 +34,7 @@ func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(
 		return s.passLeasesLocked()
 	}
 	if entries == nil {
-		return fmt.Errorf("tasks and leases of the log entries %d to %d are in the node's Raft log only: start the node, and stop it in order", floor.Index+1, at.Index)
+		return fmt.Errorf("tasks and leases of the log entries %d to %d are in the node's Raft log only: start the node and stop it cleanly", floor.Index+1, at.Index)
 	}
 	r, now := replay{y, map[young.Key]bool{}}, floor
 	err := entries(floor.Index+1, at.Index, func(e LogEntry) error {
@@ -59,7 +61,7 @@ func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(
 	return s.passLeasesLocked()
 }
 
-// entryLocked does with the tasks and leases of an entry what applyLocked did.
+// entryLocked repeats the effect of applyLocked on the tasks and leases of an entry.
 func (r *replay) entryLocked(e LogEntry, batch []byte) error {
 	y := r.young
 	y.Begin(e.Index, e.Data)
@@ -85,7 +87,8 @@ func (r *replay) entryLocked(e LogEntry, batch []byte) error {
 	}
 }
 
-// settleLocked drops the records that the tables have. The tables must have those that Apply did not hold.
+// settleLocked drops the records that the tables have. It returns an error if the tables lack a
+// record that Apply did not hold.
 func (r *replay) settleLocked(s *Store) error {
 	for _, held := range r.young.Range(young.Key{}, young.Key{Prefix: math.MaxUint8}) {
 		stored, err := inTables(s.db, held.Key)
@@ -102,13 +105,12 @@ func (r *replay) settleLocked(s *Store) error {
 			return err
 		}
 		if !stored {
-			return fmt.Errorf("the log has the record %x, and the tables do not: %s", appendStoredKey(nil, k), joinAgain)
+			return fmt.Errorf("the log has the record %x, but the tables lack it: %s", appendStoredKey(nil, k), joinAgain)
 		}
 	}
 	return nil
 }
 
-// inTables reports whether Pebble has a record under its key.
 func inTables(db *pebble.DB, k young.Key) (bool, error) {
 	_, closer, err := db.Get(appendStoredKey(nil, k))
 	switch {
@@ -117,15 +119,16 @@ func inTables(db *pebble.DB, k young.Key) (bool, error) {
 	case errors.Is(err, pebble.ErrNotFound):
 		return false, nil
 	default:
-		return false, fmt.Errorf("look for a record of the log in tables: %w", err)
+		return false, fmt.Errorf("look up a record of the log in the tables: %w", err)
 	}
 }
 
-// passLeasesLocked notes the leases that are in tables: an entry that replaces one must not make it young.
+// passLeasesLocked marks the leases in tables as passed: an entry that replaces one of them must
+// not make it young.
 func (s *Store) passLeasesLocked() (err error) {
 	it, err := iterate(s.db, []byte{record.PrefixLease}, []byte{record.PrefixLease + 1})
 	if err != nil {
-		return fmt.Errorf("look for leases: %w", err)
+		return fmt.Errorf("find the last lease: %w", err)
 	}
 	defer closeAfter(it, &err)
 	if it.Last() && len(it.Key()) >= record.IDKeyLen {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// BenchmarkReceive decodes frames of 64 tasks of 128 bytes, without bounds and within them.
+// BenchmarkReceive decodes frames of 64 tasks of 128 bytes, with and without bounds.
 func BenchmarkReceive(b *testing.B) {
 	in := &queuepb.ProduceRequest{Frame: 7}
 	for i := range 64 {

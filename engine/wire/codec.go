@@ -8,21 +8,24 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// codec encodes and decodes the hot messages itself and leaves the others to gRPC's own codec.
+// codec encodes and decodes the hot messages and delegates the others to gRPC's codec.
 type codec struct{ encoding.CodecV2 }
 
-// Codec returns the codec, for grpc.ForceServerCodecV2 and grpc.ForceCodecV2. It is safe for concurrent use.
+// Codec returns the codec, for grpc.ForceServerCodecV2 and grpc.ForceCodecV2. It is safe for
+// concurrent use.
 //
-// A decoded message belongs to the receiver, with two exceptions. Decoding into a message again may reuse the elements of its lists, except
-// for the tasks of a WorkResponse. And the tasks of one message share memory in small groups: keeping one task keeps up to 8 KiB of its
-// neighbours, and keeping the payload of a ProduceRequest up to 512 bytes.
+// A decoded message belongs to the receiver, with two exceptions. Decoding into the same message
+// again may reuse the elements of its lists, except for the tasks of a WorkResponse. And the tasks
+// of one message share memory in small groups: retaining one task retains up to 8 KiB of its
+// neighbours, and retaining the payload of a ProduceRequest retains up to 512 bytes.
 //
 // A message that is received into an Incoming is decoded within bounds.
 //
-// The codec does not check that the texts of a response are UTF-8: the server sends no others.
+// The codec does not check that the strings of a response are UTF-8, because the server sends no
+// others.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
-// Marshal implements the interface.
+// Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch m := v.(type) {
 	case *Frame:
@@ -52,7 +55,7 @@ func marshal(m Message) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(b, pool)}, nil
 }
 
-// Unmarshal implements the interface.
+// Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if in, ok := v.(*Incoming); ok {
 		return c.receive(data, in)
@@ -65,7 +68,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if decodeHot(buffer.ReadOnlyData(), v) {
 		return nil
 	}
-	// A field is unknown, malformed or of another type: gRPC's codec decodes the message or refuses it.
+	// A field is unknown, malformed or of another type. gRPC's codec decodes or rejects the
+	// message.
 	return c.CodecV2.Unmarshal(data, v)
 }
 
@@ -77,7 +81,8 @@ func isHot(v any) bool {
 	return false
 }
 
-// decodeHot decodes a hot message. It returns false for any other message, and for a hot message with unusual fields.
+// decodeHot decodes a hot message. It returns false for any other message, and for a hot message
+// with unusual fields.
 func decodeHot(b []byte, v any) bool {
 	switch m := v.(type) {
 	case *queuepb.ProduceRequest:

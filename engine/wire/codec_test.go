@@ -31,11 +31,12 @@ func newLike(m proto.Message) proto.Message { return m.ProtoReflect().New().Inte
 func equal(t require.TestingT, want, got proto.Message) {
 	if !proto.Equal(want, got) {
 		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
-		require.Fail(t, "the messages differ in what is not printed")
+		require.Fail(t, "the messages differ in fields that are not printed")
 	}
 }
 
-// TestAnyPeerUnderstandsTheCodec encodes here and decodes by protobuf's own package, and the other way round.
+// TestAnyPeerUnderstandsTheCodec encodes with this codec and decodes with protobuf's package, and
+// vice versa.
 func TestAnyPeerUnderstandsTheCodec(t *testing.T) {
 	for _, kind := range allMessages() {
 		t.Run(string(kind.ProtoReflect().Descriptor().Name()), func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestAnyPeerUnderstandsTheCodec(t *testing.T) {
 				data, overwrite := encoded(b, rapid.IntRange(1, 4).Draw(r, "pieces"))
 				ours := newLike(kind)
 				require.NoError(r, Codec().Unmarshal(data, ours))
-				require.NoError(r, Codec().Unmarshal(data, used), "into a message that was used")
+				require.NoError(r, Codec().Unmarshal(data, used), "into a reused message")
 				overwrite()
 				equal(r, want, ours)
 				equal(r, want, used)
@@ -72,13 +73,13 @@ func TestOtherServicesMessagesGoTheGeneralWay(t *testing.T) {
 	got := &healthpb.HealthCheckRequest{}
 	require.NoError(t, Codec().Unmarshal(out, got))
 	equal(t, want, got)
-	assert.Equal(t, "proto", Codec().Name(), "the name is part of what is sent")
+	assert.Equal(t, "proto", Codec().Name(), "the name is sent to the peer")
 	_, err = Codec().Marshal("no message")
 	require.Error(t, err)
 	require.Error(t, Codec().Unmarshal(out, "no message"))
 }
 
-// TestUnknownFieldsAreKept as protobuf's own package does, at each level of the message.
+// TestUnknownFieldsAreKept compares with protobuf's package at each level of the message.
 func TestUnknownFieldsAreKept(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		kind := rapid.SampledFrom(messages()).Draw(r, "kind")
@@ -101,7 +102,7 @@ func TestUnknownFieldsAreKept(t *testing.T) {
 		require.NoError(r, decode(b, got))
 		equal(r, m, got)
 
-		// and are not left in a message that is used again
+		// They do not remain in a message that is reused.
 		plain, err := proto.Marshal(newLike(kind))
 		require.NoError(r, err)
 		require.NoError(r, decode(plain, got))
@@ -125,7 +126,7 @@ func walk(m protoreflect.Message, visit func(protoreflect.Message)) {
 	})
 }
 
-// same decodes b by the codec and by protobuf's own package.
+// same decodes b with the codec and with protobuf's package, and requires the same result.
 func same(t require.TestingT, b []byte, kind proto.Message) {
 	want, got := newLike(kind), newLike(kind)
 	theirs, ours := proto.Unmarshal(b, want), decode(b, got)
@@ -137,7 +138,7 @@ func same(t require.TestingT, b []byte, kind proto.Message) {
 	equal(t, want, got)
 }
 
-// TestDamagedMessagesAreJudgedTheSame cuts messages short and changes bytes in them.
+// TestDamagedMessagesAreJudgedTheSame truncates messages and changes bytes in them.
 func TestDamagedMessagesAreJudgedTheSame(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		kind := rapid.SampledFrom(messages()).Draw(r, "kind")
@@ -190,7 +191,7 @@ func TestATextThatIsNotUTF8IsRefused(t *testing.T) {
 	} {
 		vt, ok := m.(interface{ MarshalVT() ([]byte, error) })
 		require.True(t, ok)
-		b, err := vt.MarshalVT() // protobuf's own package would refuse
+		b, err := vt.MarshalVT() // protobuf's package would refuse
 		require.NoError(t, err)
 		require.Error(t, decode(b, newLike(m)), "%v", m)
 	}
@@ -226,7 +227,8 @@ func TestElementsDoNotShareWhatCanBeChanged(t *testing.T) {
 	equal(t, out, &gotOut)
 }
 
-// TestTasksSurviveTheNextMessage: a worker keeps the tasks of a message that is received into again.
+// TestTasksSurviveTheNextMessage: a worker retains the tasks of a message while the next message is
+// decoded into it.
 func TestTasksSurviveTheNextMessage(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var in queuepb.WorkResponse
@@ -245,7 +247,8 @@ func TestTasksSurviveTheNextMessage(t *testing.T) {
 	})
 }
 
-// TestWhatIsKeptOfARecycledRequestSurvives: the server keeps payloads and names of messages it gives back.
+// TestWhatIsKeptOfARecycledRequestSurvives: the server retains payloads and names of messages that
+// it returns to the pool.
 func TestWhatIsKeptOfARecycledRequestSurvives(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		type kept struct {

@@ -8,21 +8,23 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The functions below, and those in the files of the messages, decode the messages that a peer of this version sends: known fields up to
-// number 15, whose tag is one byte, that are integers or have a length. They return false for anything else, and leave the message half
-// filled. Then gRPC's codec decodes it.
+// The functions below, and those in the files of the messages, decode messages from a peer of this
+// version. Such messages have only known fields with numbers up to 15, whose tag is one byte, and
+// these are integers or length-delimited. For anything else the functions return false and leave
+// the message partially filled; gRPC's codec then decodes it.
 
-// The low bits of a tag: the field's type.
+// The low bits of a tag are the field's type.
 const (
 	integerType = byte(protowire.VarintType)
 	bytesType   = byte(protowire.BytesType)
 	typeBits    = 7
 )
 
-// merge decodes the rare messages inside of hot ones.
+// merge decodes the rare messages that are nested in hot ones.
 var merge = proto.UnmarshalOptions{Merge: true}
 
-// varint returns the integer at b[i:] and where it ends, or a negative place.
+// varint returns the integer at b[i:] and the offset of its end. next is negative if there is no
+// valid integer.
 func varint(b []byte, i int) (v uint64, next int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -41,13 +43,14 @@ func longVarint(b []byte, i int) (v uint64, next int) {
 	return v, i + n
 }
 
-// text returns b as a string that shares its memory, and whether it is UTF-8.
+// text returns a string that shares the memory of b, and reports whether it is UTF-8.
 func text(b []byte) (string, bool) {
 	return unsafe.String(unsafe.SliceData(b), len(b)), utf8.Valid(b)
 }
 
-// read reads the field at b[i:]. It returns the tag, which is the encoded number and type; the value of an integer, or the length of
-// another field, whose bytes end at next; and next, the place of the next field, which is negative if the field can't be read.
+// read reads the field at b[i:]. tag is the encoded number and type. v is the value of an integer,
+// or the length of any other field, whose bytes end at next. next is the offset of the next field;
+// it is negative if the field is invalid.
 func read(b []byte, i int) (tag byte, v uint64, next int) {
 	tag = b[i]
 	if i+1 < len(b) && b[i+1] < 0x80 {
@@ -66,7 +69,8 @@ func read(b []byte, i int) (tag byte, v uint64, next int) {
 	return tag, 0, -1
 }
 
-// count returns how many fields of a message have the given tag, and whether all fields can be read.
+// count returns the number of fields of a message with the given tag. ok is false if a field is
+// invalid.
 func count(b []byte, tag byte) (n int, ok bool) {
 	for i := 0; i < len(b); {
 		t, _, next := read(b, i)
@@ -81,14 +85,15 @@ func count(b []byte, tag byte) (n int, ok bool) {
 	return n, true
 }
 
-// group copies elements of a message into memory of their own, several at once: as many as fit into bytesMax, and at least one.
+// group copies elements of a message into separate memory, several per allocation: as many as fit
+// into bytesMax, and at least one.
 type group struct {
 	bytesMax int
 	copied   []byte
-	from     int // where in the message copied starts
+	from     int // offset of copied in the message
 }
 
-// element returns the copy of the element b[start:end], given that all of b's fields can be read.
+// element returns the copy of the element b[start:end]. All fields of b must be valid.
 func (g *group) element(b []byte, start, end int) []byte {
 	if end > g.from+len(g.copied) || start < g.from {
 		to := end

@@ -14,12 +14,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// messages are those that the codec decodes itself.
+// messages returns the messages that the codec decodes.
 func messages() []proto.Message {
 	return []proto.Message{&queuepb.ProduceRequest{}, &queuepb.ProduceResponse{}, &queuepb.WorkRequest{}, &queuepb.WorkResponse{}}
 }
 
-// allMessages are all of the service's.
 func allMessages() (all []proto.Message) {
 	list := queuepb.File_prony_queue_v1_queue_proto.Messages()
 	for i := range list.Len() {
@@ -28,7 +27,6 @@ func allMessages() (all []proto.Message) {
 	return all
 }
 
-// draw fills a message with anything.
 func draw(t *rapid.T, m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -73,7 +71,8 @@ func drawValue(t *rapid.T, field protoreflect.FieldDescriptor) protoreflect.Valu
 	}
 }
 
-// encoded is what a connection hands to the codec: a message in pieces, in buffers that are used again afterwards.
+// encoded returns a message as a connection passes it to the codec: in pieces, in buffers that are
+// reused afterwards. The function overwrites them.
 func encoded(b []byte, pieces int) (mem.BufferSlice, func()) {
 	b = append([]byte(nil), b...)
 	var out mem.BufferSlice
@@ -87,7 +86,7 @@ func encoded(b []byte, pieces int) (mem.BufferSlice, func()) {
 	}
 }
 
-// decode decodes with the codec, and overwrites what it was decoded from.
+// decode decodes with the codec and then overwrites the encoded bytes.
 func decode(b []byte, into proto.Message) error {
 	data, overwrite := encoded(b, 1)
 	defer overwrite()

@@ -9,20 +9,22 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// Message is a message of the queue service with generated code to encode itself.
+// Message is a message of the queue service with generated encoding methods.
 type Message interface {
 	SizeVT() int
 	MarshalToSizedBufferVT(into []byte) (int, error)
 }
 
-// Frame is a message that its sender encodes field by field, without building the message in memory. Send it with SendMsg on a stream with
-// this package's codec: sending takes the encoded bytes and leaves the frame empty for the next message. The zero value is an empty
-// frame. A Frame is not safe for concurrent use.
+// Frame is a message that its sender encodes field by field, without building the message in
+// memory. Send it with SendMsg on a stream with this package's codec. Sending takes the encoded
+// bytes and leaves the frame empty for the next message. The zero value is an empty frame. A Frame
+// is not safe for concurrent use.
 type Frame struct {
-	// Refused are the errors of the items that the message refuses. They are not sent: whoever counts refusals reads them.
+	// Refused has the errors of the items that the message refuses. They are not sent; code that
+	// counts refusals reads them.
 	Refused []*queuepb.ItemError
 
-	handle *[]byte // from the pool; nil while the frame is empty
+	handle *[]byte // from the pool; nil for an empty frame
 	bytes  []byte  // the encoded fields, in *handle or in a larger slice
 }
 
@@ -48,7 +50,8 @@ func (f *Frame) Text(field protowire.Number, s string) {
 	f.bytes = protowire.AppendString(f.bytes, s)
 }
 
-// Message adds a field that is a message, or one more element of such a field. Its texts must be UTF-8.
+// Message adds a message field, or one element of a repeated message field. Its strings must be
+// UTF-8.
 func (f *Frame) Message(field protowire.Number, m Message) error {
 	n := m.SizeVT()
 	f.bytes = protowire.AppendTag(f.bytes, field, protowire.BytesType)
@@ -59,22 +62,23 @@ func (f *Frame) Message(field protowire.Number, m Message) error {
 	return err
 }
 
-// Open adds the head of a field that is a message of size bytes, whose fields the caller adds next.
+// Open adds the head of a message field of size bytes. The caller then adds its fields.
 func (f *Frame) Open(field protowire.Number, size int) {
 	f.bytes = protowire.AppendTag(f.bytes, field, protowire.BytesType)
 	f.bytes = protowire.AppendVarint(f.bytes, uint64(size))
 }
 
-// Bytes adds a field of bytes.
+// Bytes adds a bytes field.
 func (f *Frame) Bytes(field protowire.Number, b []byte) {
 	f.bytes = protowire.AppendTag(f.bytes, field, protowire.BytesType)
 	f.bytes = protowire.AppendBytes(f.bytes, b)
 }
 
-// Encoded adds fields that are encoded already.
+// Encoded adds fields that are already encoded.
 func (f *Frame) Encoded(fields []byte) { f.bytes = append(f.bytes, fields...) }
 
-// Settlement adds a settlement to a WorkRequest, given the task's id, which must be UTF-8, the token, and the encoded fields of the rest.
+// Settlement adds a settlement to a WorkRequest. id must be UTF-8. rest has the encoded remaining
+// fields.
 func (f *Frame) Settlement(id string, token uint64, rest []byte) {
 	size := len(rest)
 	if id != "" {
@@ -93,10 +97,9 @@ func (f *Frame) Settlement(id string, token uint64, rest []byte) {
 	f.Encoded(rest)
 }
 
-// Len returns the number of encoded bytes so far.
+// Len returns the number of bytes encoded so far.
 func (f *Frame) Len() int { return len(f.bytes) }
 
-// take returns the encoded bytes, and leaves the frame empty.
 func (f *Frame) take() mem.BufferSlice {
 	handle := f.handle
 	if handle == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// TestAFrameIsTheMessageItStandsFor and is empty once it was sent.
+// TestAFrameIsTheMessageItStandsFor compares a frame with the message, and requires that the frame
+// is empty after it was sent.
 func TestAFrameIsTheMessageItStandsFor(t *testing.T) {
 	var f Frame
 	rapid.Check(t, func(r *rapid.T) {
@@ -42,7 +43,7 @@ func TestAFrameIsTheMessageItStandsFor(t *testing.T) {
 	assert.Zero(t, out.Len())
 }
 
-// TestASettlementIsTheMessageItStandsFor, byte for byte.
+// TestASettlementIsTheMessageItStandsFor compares the encodings byte for byte.
 func TestASettlementIsTheMessageItStandsFor(t *testing.T) {
 	var f Frame
 	rapid.Check(t, func(r *rapid.T) {
@@ -73,7 +74,7 @@ func TestBuffersHaveTheLengthThatWasAskedFor(t *testing.T) {
 		b := Buffers().Get(n)
 		require.Len(r, *b, n)
 		if n <= 1<<bufferBitsMax {
-			require.LessOrEqual(r, cap(*b), max(1<<bufferBitsMin, 2*n), "no more than twice what was asked for")
+			require.LessOrEqual(r, cap(*b), max(1<<bufferBitsMin, 2*n), "at most twice the requested length")
 		}
 		*b = (*b)[:rapid.IntRange(0, n).Draw(r, "used")]
 		Buffers().Put(b)
@@ -81,6 +82,6 @@ func TestBuffersHaveTheLengthThatWasAskedFor(t *testing.T) {
 	odd := make([]byte, 3_000)
 	Buffers().Put(&odd)
 	for range 10 {
-		require.NotEqual(t, 3_000, cap(*Buffers().Get(3_000)), "a buffer that is none of the pool's sizes is not kept")
+		require.NotEqual(t, 3_000, cap(*Buffers().Get(3_000)), "a buffer of another size is not retained")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// fill sets every field of a message.
 func fill(m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -53,7 +52,7 @@ func fill(m protoreflect.Message) {
 	}
 }
 
-// full returns the messages that the codec decodes itself, with every field set.
+// full returns the messages that the codec decodes, with every field set.
 func full() (all []proto.Message) {
 	for _, m := range messages() {
 		fill(m.ProtoReflect())
@@ -62,7 +61,8 @@ func full() (all []proto.Message) {
 	return all
 }
 
-// TestEveryFieldIsDecodedWithoutHelp: a field that the schema has and the decoders do not would work, slowly.
+// TestEveryFieldIsDecodedWithoutHelp: a field of the schema that the decoders do not know would
+// work, but slowly.
 func TestEveryFieldIsDecodedWithoutHelp(t *testing.T) {
 	for _, want := range full() {
 		b, err := proto.Marshal(want)
@@ -84,7 +84,7 @@ func TestEveryFieldIsDecodedWithoutHelp(t *testing.T) {
 	}
 }
 
-// TestNumbersInListsMayStandAlone: an old encoder does not pack them.
+// TestNumbersInListsMayStandAlone: an old encoder does not pack the numbers of a list.
 func TestNumbersInListsMayStandAlone(t *testing.T) {
 	var answer []byte
 	for _, place := range []uint64{3, 1 << 31} {
@@ -97,7 +97,8 @@ func TestNumbersInListsMayStandAlone(t *testing.T) {
 	assert.Equal(t, []uint32{3, 1 << 31}, m.GetAnswers()[0].GetDuplicates())
 }
 
-// TestAFieldSetTwiceHasItsLastValue and messages set twice are merged, as the encoding's rules say.
+// TestAFieldSetTwiceHasItsLastValue also checks that messages set twice are merged, as the encoding
+// requires.
 func TestAFieldSetTwiceHasItsLastValue(t *testing.T) {
 	for _, m := range full() {
 		once, err := proto.Marshal(m)
@@ -118,7 +119,7 @@ func TestAFieldSetTwiceHasItsLastValue(t *testing.T) {
 	equal(t, &queuepb.NewTask{Queue: "b", Priority: 1, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 3}}, m.GetTasks()[0])
 }
 
-// TestFieldNumbers are the schema's.
+// TestFieldNumbers compares the constants with the schema.
 func TestFieldNumbers(t *testing.T) {
 	for name, number := range map[protoreflect.FullName]protowire.Number{
 		"prony.queue.v1.ProduceRequest.tenant":   ProduceRequestTenant,
@@ -133,7 +134,7 @@ func TestFieldNumbers(t *testing.T) {
 	}
 }
 
-// TestMemoryIsSharedInSmallGroups: what is kept of a message must not keep all of it.
+// TestMemoryIsSharedInSmallGroups: retaining a part of a message must not retain all of it.
 func TestMemoryIsSharedInSmallGroups(t *testing.T) {
 	elements := make([]byte, 0, 1<<16)
 	var ends []int
@@ -156,5 +157,5 @@ func TestMemoryIsSharedInSmallGroups(t *testing.T) {
 		}
 		i = next
 	}
-	assert.Less(t, seen, len(ends)*9/10, "neighbours share")
+	assert.Less(t, seen, len(ends)*9/10, "neighbours share memory")
 }

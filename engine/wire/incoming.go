@@ -7,38 +7,40 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Incoming receives one message within bounds. A server passes a pointer to it where gRPC takes the message to decode
-// into: the codec then checks the bounds before it allocates anything for the message. One Incoming may be used for
-// the messages of a stream, one after the other. It is not safe for concurrent use.
+// Incoming receives one message within bounds. A server passes a pointer to it to gRPC instead of
+// the message. The codec then checks the bounds before it allocates anything for the message. One
+// Incoming may receive the messages of a stream successively. It is not safe for concurrent use.
 type Incoming struct {
 	Message any // to decode into
-	// ItemsMax is how many elements each list of the message may have. The elements of a list in a nested message are
-	// counted over all occurrences of that message.
+	// ItemsMax bounds the number of elements in each list of the message. The elements of a list in
+	// a nested message are counted over all occurrences of that message.
 	ItemsMax int
-	// Reserve, if not nil, is called with the encoded size in bytes before the message is decoded. An error refuses the message.
+	// Reserve, if not nil, is called with the encoded size in bytes before the message is decoded.
+	// If it returns an error, the message is rejected.
 	Reserve func(bytes int) error
-	// Err is why the last message was refused: a *TooManyError, a *MalformedError, or the error that Reserve returned. It is nil if the
-	// message was decoded. The codec's own error is nil when Err is not: gRPC answers a call by itself, as an internal error, when the codec
-	// fails.
+	// Err is the reason why the last message was rejected: a *TooManyError, a *MalformedError, or
+	// the error that Reserve returned. It is nil if the message was decoded. The codec returns nil
+	// when Err is set, because gRPC would answer the call with an internal error if the codec
+	// failed.
 	Err error
 }
 
-// TooManyError says that a list of a message has more elements than it may have.
+// TooManyError reports a list with too many elements.
 type TooManyError struct {
-	Field    string // as the schema names it, with the fields that lead to it: "open.queues"
+	// Field is the path to the list in the schema, such as "open.queues".
+	Field    string
 	Items    int
 	ItemsMax int
 }
 
-// Error implements the interface.
+// Error returns the path and the problem.
 func (e *TooManyError) Error() string { return e.Field + " " + e.Problem() }
 
-// Problem is what is wrong with the field.
+// Problem describes what is wrong with the field.
 func (e *TooManyError) Problem() string {
 	return fmt.Sprintf("has %d items: send at most %d in one call", e.Items, e.ItemsMax)
 }
 
-// receive decodes a message within the bounds of in.
 func (c codec) receive(data mem.BufferSlice, in *Incoming) error {
 	in.Err = nil
 	if in.Reserve != nil {
@@ -63,13 +65,13 @@ func (c codec) receive(data mem.BufferSlice, in *Incoming) error {
 	return nil
 }
 
-// Outgoing is a message that a server answers with. Sent is called with its encoded size once it is encoded.
+// Outgoing is a message that a server sends as an answer. The codec calls Sent with the encoded
+// size in bytes.
 type Outgoing struct {
 	Message any
 	Sent    func(bytes int)
 }
 
-// send encodes a message, and says how large it is.
 func (c codec) send(out *Outgoing) (mem.BufferSlice, error) {
 	data, err := c.Marshal(out.Message)
 	if err == nil {

@@ -8,21 +8,22 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// listShape describes which fields of a message are lists, and which are messages with lists.
+// listShape describes which fields of a message are lists and which are messages that contain
+// lists.
 type listShape struct {
-	fields []*listField // by number; nil for a field that is not a list and has none
-	lists  int          // how many lists the whole tree of the message's fields has
+	fields []*listField // by number; nil for a field that neither is nor contains a list
+	lists  int          // number of lists in the whole tree of the message's fields
 }
 
 type listField struct {
-	name   string     // with the fields that lead to it
+	name   string     // path to the field
 	list   int        // the list's number in the tree, or -1 if the field is not a list
-	fixed  int        // bytes of an element in packed form; 0 for integers of variable length
-	packed bool       // whether the list's elements may be packed into one field
-	nested *listShape // of the field's message; nil if no list is in it
+	fixed  int        // size of an element in packed form in bytes; 0 for varints
+	packed bool       // the list's elements may be packed into one field
+	nested *listShape // shape of the field's message; nil if it contains no list
 }
 
-// shapes has the shape of each message type that was received: *listShape by its descriptor.
+// shapes caches the shape of each message type that was received: descriptor to *listShape.
 var shapes sync.Map
 
 func shapeOf(d protoreflect.MessageDescriptor) *listShape {
@@ -39,7 +40,8 @@ func shapeOf(d protoreflect.MessageDescriptor) *listShape {
 	return known.(*listShape)
 }
 
-// newShape returns the shape of a message, or nil if it has no lists. It does not follow a message inside of itself.
+// newShape returns the shape of a message, or nil if it has no lists. It does not follow recursive
+// messages.
 func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above map[protoreflect.FullName]bool) *listShape {
 	if above[d.FullName()] {
 		return nil
@@ -71,7 +73,8 @@ func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above m
 	return s
 }
 
-// packable reports whether the elements of a list may be packed, and how long each is then; 0 if that varies.
+// packable reports whether the elements of a list may be packed. fixed is the size of a packed
+// element in bytes, or 0 if the size varies.
 func packable(k protoreflect.Kind) (packed bool, fixed int) {
 	switch k {
 	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
@@ -84,8 +87,8 @@ func packable(k protoreflect.Kind) (packed bool, fixed int) {
 	return true, 0
 }
 
-// checkItems returns an error if a list of an encoded message has more than itemsMax elements. It allocates nothing for
-// the elements. Malformed bytes are left for the decoder to refuse.
+// checkItems returns an error if a list of an encoded message has more than itemsMax elements. It
+// allocates nothing for the elements. It ignores malformed bytes, which the decoder rejects.
 func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	if len(b) <= itemsMax { // an element has at least one byte
 		return nil
@@ -106,8 +109,8 @@ func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	return &TooManyError{Field: over.name, Items: counts[over.list], ItemsMax: itemsMax}
 }
 
-// count adds the elements of the message's lists to counts, and returns the first list that has too many. Its count is
-// then that of all its elements in this message.
+// count adds the elements of the message's lists to counts. It returns the first list with too many
+// elements, and then counts all of that list's elements in this message.
 func (s *listShape) count(b []byte, counts []int, itemsMax int) (over *listField) {
 	for i := 0; i < len(b); {
 		number, kind, value, next := fieldAt(b, i)
@@ -138,7 +141,7 @@ func (s *listShape) count(b []byte, counts []int, itemsMax int) (over *listField
 	return over
 }
 
-// elements returns how many elements an occurrence of a list's field has.
+// elements returns the number of elements in one occurrence of a list's field.
 func (f *listField) elements(kind protowire.Type, value []byte) int {
 	if kind != protowire.BytesType || !f.packed {
 		return 1
@@ -155,10 +158,10 @@ func (f *listField) elements(kind protowire.Type, value []byte) int {
 	return n
 }
 
-// fieldAt reads the field at b[i:]: its number, its type, its value if it has a length, and where the next field starts,
-// negative if the field can't be read.
+// fieldAt reads the field at b[i:]. value is set for a length-delimited field. next is the offset
+// of the next field; it is negative if the field is invalid.
 func fieldAt(b []byte, i int) (number protowire.Number, kind protowire.Type, value []byte, next int) {
-	if tag := b[i]; tag&(typeBits|0x80) == bytesType { // up to number 15
+	if tag := b[i]; tag&(typeBits|0x80) == bytesType { // numbers up to 15
 		if n, at := varint(b, i+1); at >= 0 && n <= uint64(len(b)-at) {
 			return protowire.Number(tag >> 3), protowire.BytesType, b[at : at+int(n)], at + int(n)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// listLengths counts the elements of each list of a message that was decoded, by the path of fields to it.
+// listLengths counts the elements of each list of a decoded message, by the path to the list.
 func listLengths(m protoreflect.Message, path string, into map[string]int) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		name := path + string(f.Name())
@@ -43,7 +43,8 @@ func TestListsAreCountedAsTheyAreDecoded(t *testing.T) {
 				draw(r, want.ProtoReflect())
 				b, err := proto.Marshal(want)
 				require.NoError(r, err)
-				if rapid.Bool().Draw(r, "twice") { // singular messages are merged, and lists appended
+				// Singular messages are merged, lists are appended.
+				if rapid.Bool().Draw(r, "twice") {
 					b = append(b, b...)
 				}
 				decoded := newLike(kind)
@@ -78,7 +79,8 @@ func TestCountingSurvivesAnyBytes(t *testing.T) {
 	})
 }
 
-// bomb is an encoded message of the largest size with as many elements of one field as fit, each as small as it can be.
+// bomb returns an encoded message of the maximum size with as many minimal elements of one field as
+// fit.
 func bomb(number protowire.Number, packed bool) []byte {
 	const bytes = 16 << 20
 	if packed {

@@ -9,13 +9,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// MalformedError says why the bytes of a message could not be decoded.
+// MalformedError reports why a message could not be decoded.
 type MalformedError struct {
-	Field   string // the path to the field at fault, as in "tasks[1].queue"; "" if no field of the schema is at fault
+	// Field is the path to the invalid field, such as "tasks[1].queue". It is "" if no field of the
+	// schema is invalid.
+	Field   string
 	Problem string
 }
 
-// Error implements the interface.
+// Error returns the path and the problem.
 func (e *MalformedError) Error() string {
 	if e.Field == "" {
 		return "the message " + e.Problem
@@ -23,7 +25,8 @@ func (e *MalformedError) Error() string {
 	return e.Field + ": " + e.Problem
 }
 
-// malformedError returns why a message could not be decoded. err is what gRPC's codec says.
+// malformedError returns the reason why a message could not be decoded. err is the error of gRPC's
+// codec.
 func malformedError(b []byte, v any, err error) error {
 	if m, ok := v.(proto.Message); ok {
 		if found := malformedField(b, 0, m.ProtoReflect().Descriptor(), ""); found != nil {
@@ -33,8 +36,9 @@ func malformedError(b []byte, v any, err error) error {
 	return &MalformedError{Problem: fmt.Sprintf("can't be decoded: %v", err)}
 }
 
-// malformedField returns the first field of an encoded message that can't be decoded, or nil. b begins at an offset of the whole message,
-// and path ends with a dot unless it is empty. The schema bounds how deep messages are in each other.
+// malformedField returns the first field of an encoded message that cannot be decoded, or nil.
+// offset is the position of b in the whole message. path ends with a dot unless it is empty. The
+// schema bounds the depth of the recursion.
 func malformedField(b []byte, offset int, d protoreflect.MessageDescriptor, path string) *MalformedError {
 	elements := map[protowire.Number]int{}
 	for i := 0; i < len(b); {
@@ -78,7 +82,7 @@ func trimDot(path string) string {
 	return path
 }
 
-// notUTF8 returns the offset of the first byte that is not UTF-8, or -1.
+// notUTF8 returns the offset of the first invalid UTF-8 byte, or -1.
 func notUTF8(text []byte) int {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -90,5 +94,4 @@ func notUTF8(text []byte) int {
 	return -1
 }
 
-// clip returns the beginning of a text that an error repeats.
 func clip(text []byte) []byte { return text[:min(len(text), 64)] }

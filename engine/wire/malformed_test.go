@@ -14,7 +14,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// part encodes a field with a length.
 func part(number protowire.Number, value string) string {
 	return string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value))
 }
@@ -54,7 +53,7 @@ func TestWhyAMessageIsMalformed(t *testing.T) {
 	require.ErrorAs(t, received("", nil), &malformed)
 }
 
-// Each message that proto refuses is refused as malformed, and no other.
+// Exactly the messages that proto refuses are refused as malformed.
 func TestMalformedMessagesAreThoseOfProto(t *testing.T) {
 	whole := part(1, "t0") + part(2, part(1, "q")+part(3, "\xff\x00")+part(9, "\x08\x01")) + part(2, part(11, "key"))
 	rapid.Check(t, func(t *rapid.T) {

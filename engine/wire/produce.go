@@ -18,15 +18,16 @@ const (
 // ProduceResponseAnswers is a field of a ProduceResponse.
 const ProduceResponseAnswers protowire.Number = 1
 
-// newTaskGroupBytes is how much memory the new tasks of a frame share. The server keeps the payloads of waiting tasks: one payload must
-// not keep a whole frame.
+// newTaskGroupBytes is the amount of memory that new tasks of a frame share. The server retains the
+// payloads of waiting tasks, and one payload must not retain a whole frame.
 const newTaskGroupBytes = 512
 
-// newTasks has recycled lists of NewTask messages, with the messages.
+// newTasks has recycled lists of NewTask messages, including the messages.
 var newTasks sync.Pool // of *[]*queuepb.NewTask
 
-// RecycleProduceRequest gives the messages of the request's tasks back for other requests, and leaves it without
-// tasks. Nothing may hold on to these messages; what their fields point to is not touched.
+// RecycleProduceRequest returns the messages of the request's tasks for reuse and leaves the
+// request without tasks. The caller must not retain these messages. The memory that their fields
+// refer to is not reused.
 func RecycleProduceRequest(m *queuepb.ProduceRequest) {
 	putMessages(&newTasks, m.Tasks)
 	m.Tasks = nil
@@ -107,7 +108,7 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 	return true
 }
 
-// idGroupBytes is how much memory the ids of one answer share.
+// idGroupBytes is the amount of memory that ids of one answer share.
 const idGroupBytes = 512
 
 func decodeProduceResponse(b []byte, m *queuepb.ProduceResponse) bool {
@@ -184,7 +185,7 @@ func appendPlaces(places []uint32, b []byte) ([]uint32, bool) {
 	return places, true
 }
 
-// refill returns a list of n messages. It reuses the messages of an old list.
+// refill returns a list of n messages. It reuses the messages of the given list.
 func refill[T any](list []*T, n int) []*T {
 	if n == 0 {
 		return nil

@@ -2,13 +2,12 @@ package wire
 
 import "sync"
 
-// resetter is a generated message.
 type resetter[T any] interface {
 	*T
 	Reset()
 }
 
-// takeMessages returns n empty messages, from a pool of recycled lists as far as there are some.
+// takeMessages returns n empty messages. It takes them from a pool of recycled lists if possible.
 func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 	if n == 0 {
 		return nil
@@ -20,8 +19,9 @@ func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 	return emptied[T](list, n)
 }
 
-// emptied returns n empty messages, and reuses the messages of the list first. A list that was used for fewer messages than before has the others
-// beyond its end, up to its capacity: they stay there, and are used again.
+// emptied returns n empty messages and reuses the messages of the list first. A list that last held
+// fewer messages than before still has the others between its length and capacity. They stay there
+// and are reused.
 func emptied[T any, P resetter[T]](list []P, n int) []P {
 	list = list[:min(n, cap(list))]
 	for i, m := range list {
@@ -40,10 +40,10 @@ func emptied[T any, P resetter[T]](list []P, n int) []P {
 	return list
 }
 
-// putMessages gives a list back to its pool, with its messages.
+// putMessages returns a list with its messages to its pool.
 func putMessages[P any](recycled *sync.Pool, list []P) {
 	if len(list) > 0 {
-		kept := list // moves to the heap only if there is something to keep
+		kept := list // a variable that moves to the heap only if there is a list
 		recycled.Put(&kept)
 	}
 }

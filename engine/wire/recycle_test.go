@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// TestARecycledListKeepsItsMessages, also after it was used for fewer.
+// TestARecycledListKeepsItsMessages uses the list for fewer messages in between.
 func TestARecycledListKeepsItsMessages(t *testing.T) {
 	var list []*queuepb.Settlement
 	known := map[*queuepb.Settlement]bool{}

@@ -15,7 +15,7 @@ const (
 	WorkRequestSettlements protowire.Number = 4
 )
 
-// The fields of a Settlement that differ between the tasks of one call.
+// The fields of a Settlement that differ between the tasks of a call.
 const (
 	settlementID    protowire.Number = 1
 	settlementToken protowire.Number = 2
@@ -28,11 +28,12 @@ const (
 	WorkResponseNowMs   protowire.Number = 3
 )
 
-// settlements has recycled lists of Settlement messages, with the messages.
+// settlements has recycled lists of Settlement messages, including the messages.
 var settlements sync.Pool // of *[]*queuepb.Settlement
 
-// RecycleWorkRequest gives the messages of the request's settlements back for other requests, and leaves it
-// without settlements. Nothing may hold on to these messages; what their fields point to is not touched.
+// RecycleWorkRequest returns the messages of the request's settlements for reuse and leaves the
+// request without settlements. The caller must not retain these messages. The memory that their
+// fields refer to is not reused.
 func RecycleWorkRequest(m *queuepb.WorkRequest) {
 	putMessages(&settlements, m.Settlements)
 	m.Settlements = nil
@@ -107,7 +108,8 @@ func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
 	return true
 }
 
-// The tasks of a pushed message share memory: for texts and payloads, and for the Task messages.
+// The tasks of a pushed message share memory: one group for strings and payloads, and one for Task
+// messages.
 const (
 	taskGroupBytes = 4 << 10
 	taskGroup      = 16

@@ -86,7 +86,7 @@ func TestServeRefusesWhatIsNoDataFolder(t *testing.T) {
 	_, backup := backedUp(t)
 	unfinished := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(unfinished, "restoring"), 0o700))
-	for dir, want := range map[string]string{backup: "is a backup: make a data folder of it with 'queued restore'", unfinished: "holds a restore that did not finish"} {
+	for dir, want := range map[string]string{backup: "is a backup: restore it to a data folder with 'queued restore'", unfinished: "holds a restore that did not finish"} {
 		code, _, stderr := run(t, "serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "", "--data", dir)
 		assert.Equal(t, exitUsage, code)
 		assert.Contains(t, stderr, want)

@@ -13,21 +13,22 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Folder is the folder of a data folder that has its backups.
+// Folder is the name of the folder of backups in a data folder.
 const Folder = "backups"
 
-// partialSuffix ends the name of a backup's folder until the backup is complete. No name of a backup can have the suffix.
+// partialSuffix ends the name of a backup's folder until the backup is complete. It is not valid in
+// the name of a backup.
 const partialSuffix = ".partial"
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Make makes a backup in a data folder, in backups/NAME, and returns its path. An empty name means
-// the time m.CreatedAtMs. checkpoint writes the checkpoint of a shard into a folder that does not
-// exist. The backup appears under its name only when it is complete, and only if the folder still
-// has all files that checkpoint wrote. Make removes the folder after an error; RemoveUnfinished and
-// the next backup of the name remove it after a crash.
+// Make creates a backup of a data folder in backups/NAME and returns its path. An empty name means
+// the time m.CreatedAtMs. checkpoint must write the checkpoint of a shard to a folder that does not
+// exist. The backup gets its name only when it is complete, and only if the folder still has all
+// files that checkpoint wrote. After an error Make removes the folder. After a crash
+// RemoveUnfinished or the next backup with the same name removes it.
 //
-// One call at a time may make a backup of a name.
+// Only one call at a time may create a backup with the same name.
 func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(shard int, dir string) error) (path string, _ Manifest, err error) {
 	if name == "" {
 		name = time.UnixMilli(m.CreatedAtMs).UTC().Format("20060102T150405Z")
@@ -52,7 +53,8 @@ func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(sh
 		if err := ctx.Err(); err != nil {
 			return "", m, err
 		}
-		if err := partial.checkPresent(); err != nil { // the checkpoint would create the folder again
+		// A checkpoint would create a missing folder again.
+		if err := partial.checkPresent(); err != nil {
 			return "", m, err
 		}
 		to := storage.ShardFolder(partial.path, shard)

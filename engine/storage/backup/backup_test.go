@@ -32,7 +32,7 @@ func TestBackup(t *testing.T) {
 	verified, err := Verify(t.Context(), path)
 	require.NoError(t, err)
 	assert.Equal(t, made, verified)
-	storagetest.PutTasks(t, store, 11, 10) // the backup is of the moment that it was made
+	storagetest.PutTasks(t, store, 11, 10) // not in the backup, which exists already
 	require.NoError(t, store.Close())
 	r, err := Restore(t.Context(), path, filepath.Join(t.TempDir(), "data"), nil)
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// A backup that fails, or that a crash cut off, is no backup, and is not in the way of the next one.
+// A failed or interrupted backup is not a backup, and does not prevent the next one.
 func TestABackupIsThereWholeOrNotAtAll(t *testing.T) {
 	data := t.TempDir()
 	m := Manifest{Shards: 2}
@@ -79,5 +79,5 @@ func TestABackupIsThereWholeOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	made, err := Verify(t.Context(), path)
 	require.NoError(t, err)
-	assert.Len(t, made.Files, 2, "nothing is left of the one that was cut off")
+	assert.Len(t, made.Files, 2, "nothing of the interrupted backup remains")
 }

@@ -20,15 +20,15 @@ import (
 // lockName names a file that a server locks while it makes a backup. It is not part of the backup.
 const lockName = "LOCK"
 
-// unfinished is the folder of a backup in progress.
 type unfinished struct {
 	path   string
-	lock   io.Closer // stops RemoveUnfinished
-	handle *os.File  // compared with the folder at the path, which somebody may have replaced
-	files  []string  // what the checkpoints wrote, relative to the path, with slashes
+	lock   io.Closer // held to keep RemoveUnfinished away
+	handle *os.File  // compared with the folder at the path, which may have been replaced
+	files  []string  // files written by the checkpoints, relative to the path, with slashes
 }
 
-// begin makes the folder of a backup. It first removes what an interrupted backup of the name left.
+// begin creates the folder of a backup. It first removes the remains of an interrupted backup with
+// the same name.
 func begin(data, path string) (_ *unfinished, err error) {
 	if err := makeFolder(data); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func begin(data, path string) (_ *unfinished, err error) {
 		return nil, err
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
-		return nil, fmt.Errorf("make the backup's folder: %w", err)
+		return nil, fmt.Errorf("create the backup's folder: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -52,12 +52,12 @@ func begin(data, path string) (_ *unfinished, err error) {
 		return nil, fmt.Errorf("open the backup's folder: %w", err)
 	}
 	if err := os.Mkdir(filepath.Join(path, storage.ShardsFolder), 0o700); err != nil {
-		return nil, fmt.Errorf("make the backup's folder: %w", err)
+		return nil, fmt.Errorf("create the backup's folder: %w", err)
 	}
 	return u, nil
 }
 
-// makeFolder makes the folder of backups in a data folder unless it exists. It fails if the data
+// makeFolder creates the folder of backups in a data folder unless it exists. It fails if the data
 // folder does not exist.
 func makeFolder(data string) error {
 	folder := filepath.Join(data, Folder)
@@ -71,20 +71,19 @@ func makeFolder(data string) error {
 	info, err := os.Stat(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the folder of backups %s is a link to a folder that does not exist: mount or make that folder, or remove the link", folder)
+		return fmt.Errorf("the folder of backups %s is a link to a folder that does not exist: mount or create that folder, or remove the link", folder)
 	case err != nil:
-		return fmt.Errorf("look at the folder of backups: %w", err)
+		return fmt.Errorf("stat the folder of backups: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("%s is in the place of the folder of backups, and is no folder: remove it", folder)
+		return fmt.Errorf("%s must be the folder of backups, but is no folder: remove it", folder)
 	}
 	return nil
 }
 
-// checkPresent returns an error if the folder is not at its path any more.
 func (u *unfinished) checkPresent() error {
 	opened, err := u.handle.Stat()
 	if err != nil {
-		return fmt.Errorf("look at the backup's folder: %w", err)
+		return fmt.Errorf("stat the backup's folder: %w", err)
 	}
 	if now, err := os.Stat(u.path); err != nil || !os.SameFile(opened, now) {
 		return fmt.Errorf("the folder of backups %s was removed, replaced or unmounted while the backup was made: make another one", filepath.Dir(u.path))
@@ -92,10 +91,9 @@ func (u *unfinished) checkPresent() error {
 	return nil
 }
 
-// cause returns the cause of an error: the loss of the folder, or else the error itself.
+// cause returns the loss of the folder if it was lost, or else err.
 func (u *unfinished) cause(err error) error { return cmp.Or(u.checkPresent(), err) }
 
-// add records the files that the checkpoint of a shard wrote.
 func (u *unfinished) add(shard int) error {
 	names, err := filePaths(storage.ShardFolder(u.path, shard))
 	for _, name := range names {
@@ -121,7 +119,6 @@ func (u *unfinished) checkComplete() error {
 	return nil
 }
 
-// finish gives the complete backup its name.
 func (u *unfinished) finish(path string) error {
 	if err := u.checkPresent(); err != nil {
 		return err
@@ -145,11 +142,11 @@ func (u *unfinished) close() (err error) {
 	return err
 }
 
-// remove removes the folder, and then releases the lock.
 func (u *unfinished) remove() error { return errors.Join(os.RemoveAll(u.path), u.close()) }
 
-// removeUnfinished removes the folder of an interrupted backup. It refuses the folder of a backup in
-// progress, of this process or another one: several data folders may share a folder of backups.
+// removeUnfinished removes the folder of an interrupted backup. It refuses the folder of a backup
+// in progress, of this process or another one, because several data folders may share a folder of
+// backups.
 func removeUnfinished(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -164,8 +161,9 @@ func removeUnfinished(path string) error {
 	return nil
 }
 
-// RemoveUnfinished removes the folders of interrupted backups in a data folder, and returns their
-// paths. It keeps those of backups in progress. The error names the folders that it could not remove.
+// RemoveUnfinished removes the folders of interrupted backups in a data folder and returns their
+// paths. It leaves those of backups in progress. The error names the folders that it could not
+// remove.
 func RemoveUnfinished(data string) (removed []string, err error) {
 	folder := filepath.Join(data, Folder)
 	entries, err := os.ReadDir(folder)
@@ -173,7 +171,7 @@ func RemoveUnfinished(data string) (removed []string, err error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for unfinished backups: %w", err)
+		return nil, fmt.Errorf("list unfinished backups: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {

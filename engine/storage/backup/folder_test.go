@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writeShard writes two files as the checkpoint of a shard.
+// writeShard writes two files as if they were a shard's checkpoint.
 func writeShard(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -22,13 +22,14 @@ func writeShard(dir string) error {
 	return nil
 }
 
-// A backup whose folder or file disappears before it is complete fails with the cause, and leaves
-// nothing under its name.
+// A backup fails with the cause if its folder or a file disappears before it is complete. Nothing
+// remains under its name.
 func TestABackupFailsWithoutItsFolder(t *testing.T) {
 	type places struct{ data, folder, partial string }
 	for name, c := range map[string]struct {
-		before func(t *testing.T, p places)                        // before the backup
-		during func(t *testing.T, p places, shard int, dir string) // after the checkpoint of a shard
+		before func(t *testing.T, p places) // before the backup
+		// After the checkpoint of a shard.
+		during func(t *testing.T, p places, shard int, dir string)
 		says   string
 	}{
 		"no data folder": {
@@ -36,7 +37,7 @@ func TestABackupFailsWithoutItsFolder(t *testing.T) {
 		},
 		"a link to nothing": {
 			before: func(t *testing.T, p places) { require.NoError(t, os.Symlink(p.data+"-unmounted", p.folder)) },
-			says:   "is a link to a folder that does not exist: mount or make that folder",
+			says:   "is a link to a folder that does not exist: mount or create that folder",
 		},
 		"a file in its place": {
 			before: func(t *testing.T, p places) { require.NoError(t, os.WriteFile(p.folder, nil, 0o600)) },
@@ -91,14 +92,14 @@ func TestABackupFailsWithoutItsFolder(t *testing.T) {
 			assert.NoDirExists(t, filepath.Join(p.folder, "b"))
 			assert.NoDirExists(t, p.partial)
 			if name == "no data folder" {
-				assert.NoDirExists(t, data, "a backup makes no data folder")
+				assert.NoDirExists(t, data, "a backup creates no data folder")
 			}
 		})
 	}
 }
 
-// RemoveUnfinished removes the folders of interrupted backups, and neither backups in progress nor
-// anything else.
+// RemoveUnfinished removes the folders of interrupted backups, but neither those of backups in
+// progress nor anything else.
 func TestUnfinishedBackupsAreRemoved(t *testing.T) {
 	data := t.TempDir()
 	removed, err := RemoveUnfinished(data)
@@ -115,11 +116,11 @@ func TestUnfinishedBackupsAreRemoved(t *testing.T) {
 		assert.Equal(t, []string{in("dead" + partialSuffix)}, removed)
 		assert.ErrorContains(t, err, in("running"+partialSuffix)+" is in use")
 		_, _, err = Make(t.Context(), data, "running", Manifest{Shards: 1}, func(_ int, dir string) error { return writeShard(dir) })
-		assert.ErrorContains(t, err, "is in use", "another one of the same name")
+		assert.ErrorContains(t, err, "is in use", "a second backup with the same name")
 		return writeShard(dir)
 	})
 	require.NoError(t, err)
-	require.Len(t, m.Files, 2, "the lock is no part of it")
+	require.Len(t, m.Files, 2, "the lock is not part of the backup")
 	_, err = Verify(t.Context(), path)
 	require.NoError(t, err)
 	removed, err = RemoveUnfinished(data)

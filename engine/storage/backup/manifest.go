@@ -1,22 +1,23 @@
-// Package backup makes, verifies and restores backups of a data folder.
+// Package backup creates, verifies and restores backups of a data folder.
 //
 // A backup is a folder:
 //
-//	manifest.json      what the backup is; written last: a folder without a manifest is no backup
+//	manifest.json      describes the backup; written last: a folder without a manifest is no backup
 //	shards/0000/…      a checkpoint of each shard's store, as storage.Store.Checkpoint writes it
 //	shards/0001/…
 //
-// The manifest is JSON with the path, size and SHA-256 of every other file, and with the SHA-256 of itself while that field
-// is empty.
+// The manifest is JSON. It has the path, size and SHA-256 of every other file, and the SHA-256 of
+// the manifest with that field empty.
 //
-// Make makes a backup of a running server's stores under the data folder's folder "backups". Verify reads every file of a
-// backup and compares it with the manifest. Restore copies a backup into a new data folder, verifies the copy, and has its
-// stores issue other numbers than the server issued since the backup. CheckDataFolder refuses a folder that Restore did not
-// finish. A backup, and a restored data folder, is there whole or not at all: in both cases the last step is a rename or a
-// removal.
+// Make creates a backup of a running server's stores in the folder "backups" of the data folder.
+// Verify reads every file of a backup and compares it with the manifest. Restore copies a backup to
+// a new data folder and verifies the copy. It also makes sure that the restored stores issue other
+// numbers than the server issued since the backup. CheckDataFolder rejects a folder that Restore
+// did not finish. A backup or restored data folder is either complete or absent: the last step is a
+// rename or a removal in both cases.
 //
-// The functions are safe for concurrent use on different folders. ErrExists and *NameError say what is wrong with a name;
-// other errors name the file.
+// The functions are safe for concurrent use on different folders. ErrExists and *NameError report a
+// problem with a name; other errors name the file.
 package backup
 
 import (
@@ -42,7 +43,7 @@ import (
 // ManifestName is the name of the manifest in the folder of a backup.
 const ManifestName = "manifest.json"
 
-// manifestFormat is the newest format that this code reads, and the one it writes.
+// manifestFormat is the newest format that this code reads, and the format that it writes.
 const manifestFormat = 1
 
 // Manifest describes a backup.
@@ -63,7 +64,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Bytes returns the size of all files together.
+// Bytes returns the total size of all files.
 func (m *Manifest) Bytes() (n int64) {
 	for _, f := range m.Files {
 		n += f.Bytes
@@ -71,7 +72,6 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// encode returns the bytes of the manifest, with its sum.
 func (m Manifest) encode() ([]byte, error) {
 	m.SHA256 = ""
 	text, err := json.MarshalIndent(m, "", " ")
@@ -86,8 +86,8 @@ func (m Manifest) encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// writeManifest completes a backup: it reads every file in dir and writes the manifest atomically. The caller sets CreatedAtMs,
-// Version and Shards. It returns the manifest as written.
+// writeManifest completes a backup: it reads every file in dir and writes the manifest atomically.
+// The caller must set CreatedAtMs, Version and Shards. It returns the manifest as written.
 func writeManifest(ctx context.Context, dir string, m Manifest) (Manifest, error) {
 	m.Format, m.Files = manifestFormat, nil
 	paths, err := filePaths(dir)
@@ -115,7 +115,8 @@ func writeManifest(ctx context.Context, dir string, m Manifest) (Manifest, error
 	return m, json.Unmarshal(text, &m)
 }
 
-// manifestBytesMax bounds the bytes that are read of a manifest, which has about a hundred bytes for each file.
+// manifestBytesMax bounds the size of a manifest in bytes. A manifest has about a hundred bytes for
+// each file.
 const manifestBytesMax = 64 << 20
 
 // readManifest reads and checks the manifest of the backup in dir. It reads no other file.
@@ -140,7 +141,7 @@ func readManifest(dir string) (m Manifest, err error) {
 		return m, damaged(err.Error())
 	}
 	if same, err := m.encode(); err != nil || !bytes.Equal(same, text) {
-		return m, damaged("it is not what its sum says")
+		return m, damaged("it does not match its checksum")
 	}
 	if err := m.check(); err != nil {
 		return m, damaged(err.Error())
@@ -148,7 +149,7 @@ func readManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// check refuses a manifest that no server writes.
+// check rejects a manifest that no server writes.
 func (m *Manifest) check() error {
 	if m.Format < 1 || m.Shards < 1 || m.Shards > storage.ShardsMax {
 		return fmt.Errorf("format %d with %d shards is no backup", m.Format, m.Shards)
@@ -167,11 +168,11 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// problemsMax bounds how many problems of a backup are named.
+// problemsMax bounds the number of problems of a backup that an error names.
 const problemsMax = 20
 
-// Verify checks the manifest of the backup in dir, and every file against the manifest. The error names each file that is
-// missing, changed, or not in the manifest. Verify writes nothing.
+// Verify checks the manifest of the backup in dir, and every file against the manifest. The error
+// names each file that is missing, changed, or not in the manifest. Verify writes nothing.
 func Verify(ctx context.Context, dir string) (Manifest, error) {
 	m, err := readManifest(dir)
 	if err != nil {
@@ -180,7 +181,7 @@ func Verify(ctx context.Context, dir string) (Manifest, error) {
 	return m, m.verifyFiles(ctx, dir, func(string) io.Writer { return io.Discard })
 }
 
-// verifyFiles checks every file, and copies it to the writer that to returns for its path.
+// verifyFiles checks every file and copies it to the writer that to returns for its path.
 func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path string) io.Writer) error {
 	paths, err := filePaths(dir)
 	if err != nil {
@@ -199,7 +200,7 @@ func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path str
 	for _, path := range paths {
 		_, listed := slices.BinarySearchFunc(m.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 		if !listed && len(problems) < problemsMax {
-			note(fmt.Errorf("%s is in the backup's folder and not of the backup: remove it", filepath.Join(dir, path)))
+			note(fmt.Errorf("%s is in the backup's folder but is not part of the backup: remove it", filepath.Join(dir, path)))
 		}
 	}
 	return errors.Join(problems...)
@@ -215,20 +216,20 @@ func (*Manifest) verifyFile(ctx context.Context, dir string, f File, to io.Write
 	case err != nil:
 		return err
 	case n != f.Bytes:
-		return fmt.Errorf("%s is damaged: it has %d bytes, not %d", path, n, f.Bytes)
+		return fmt.Errorf("%s is damaged: it has %d bytes, expected %d", path, n, f.Bytes)
 	case hexSum(sum) != f.SHA256:
-		return fmt.Errorf("%s is damaged: its SHA-256 is not the one in the manifest", path)
+		return fmt.Errorf("%s is damaged: its SHA-256 differs from that in the manifest", path)
 	}
 	return nil
 }
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// filePaths returns the paths of the files in dir except the manifest and the lock, with slashes
-// and in order. dir may be a link to a folder. It refuses anything in the folder that is neither a
-// file nor a folder.
+// filePaths returns the sorted paths, with slashes, of the files in dir except the manifest and the
+// lock. dir may be a link to a folder. It returns an error if the folder contains anything that is
+// neither a file nor a folder.
 func filePaths(dir string) (paths []string, err error) {
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir follows no link
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // WalkDir does not follow links
 		return nil, fmt.Errorf("read the backup: %w", err)
 	}
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -261,7 +262,7 @@ func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err erro
 	return io.Copy(to, &contextReader{ctx, f})
 }
 
-// contextReader returns an error once its context ended.
+// contextReader returns an error once its context has ended.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

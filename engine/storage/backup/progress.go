@@ -5,14 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// Progress is how far a Restore is. The zero value is one that has not begun. A nil Progress notes nothing. Its methods are safe for
-// concurrent use.
+// Progress tracks a Restore. The zero value is a Restore that has not begun. A nil Progress records
+// nothing. Its methods are safe for concurrent use.
 type Progress struct {
 	copied, bytes   atomic.Int64
 	checked, shards atomic.Int64
 }
 
-// begin notes how many bytes and shards the backup has.
 func (p *Progress) begin(m *Manifest) {
 	if p != nil {
 		p.bytes.Store(m.Bytes())
@@ -26,14 +25,14 @@ func (p *Progress) copiedMore(n int) {
 	}
 }
 
-// checking notes that the check of a shard begins; they count from 1.
+// checking records that the check of a shard begins. Shards count from 1.
 func (p *Progress) checking(shard int) {
 	if p != nil {
 		p.checked.Store(int64(shard))
 	}
 }
 
-// String says it in words.
+// String describes the current step.
 func (p *Progress) String() string {
 	switch copied, bytes := p.copied.Load(), p.bytes.Load(); {
 	case bytes == 0:

@@ -15,25 +15,26 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// restoringFolder is the folder of a new data folder that a restore copies to. While it exists, the data folder is not complete.
+// restoringFolder is the folder, inside a new data folder, that receives the copy of a restore.
+// While it exists, the data folder is incomplete.
 const restoringFolder = "restoring"
 
 // lostAndFound is a folder that some file systems have in their root.
 const lostAndFound = "lost+found"
 
-// CheckDataFolder refuses a folder that a server must not serve from: an unfinished restore, and a backup, which serving would
-// change. It accepts a folder that does not exist.
+// CheckDataFolder rejects a folder that a server must not serve from: an unfinished restore, or a
+// backup, which serving would change. It accepts a folder that does not exist.
 func CheckDataFolder(dir string) error {
 	for name, problem := range map[string]string{
-		restoringFolder: "holds a restore that did not finish: remove what is in it, and run 'queued restore' again",
-		ManifestName:    "is a backup: make a data folder of it with 'queued restore', or name another",
+		restoringFolder: "holds a restore that did not finish: remove its content, and run 'queued restore' again",
+		ManifestName:    "is a backup: restore it to a data folder with 'queued restore', or choose another folder",
 	} {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		if err == nil {
 			return fmt.Errorf("data folder %s %s", dir, problem)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("look at the data folder: %w", err)
+			return fmt.Errorf("check the data folder: %w", err)
 		}
 	}
 	return nil
@@ -45,9 +46,11 @@ type Restored struct {
 	Holding  fsck.Holding // of all shards
 }
 
-// Restore makes a data folder of a backup, to which it never writes. It copies all files and checks their sums, verifies each
-// store of the copy, and reserves the numbers that the server may have issued since the backup. The data folder must not exist,
-// or must be empty. A server accepts it only after the last step. On an error, or when ctx ends, Restore removes the copy. at may be nil.
+// Restore creates a data folder from a backup and never writes to the backup. It copies all files
+// and checks their sums, verifies each store of the copy, and reserves the numbers that the server
+// may have issued since the backup. The data folder must not exist, or must be empty. A server
+// accepts it only after the last step. On an error, or when ctx ends, Restore removes the copy. at
+// may be nil.
 func Restore(ctx context.Context, backup, data string, at *Progress) (r Restored, err error) {
 	if r.Manifest, err = readManifest(backup); err != nil {
 		return r, err
@@ -71,10 +74,10 @@ func Restore(ctx context.Context, backup, data string, at *Progress) (r Restored
 		}
 	}()
 	if err := os.Mkdir(collected, 0o700); err != nil {
-		return r, fmt.Errorf("make the data folder: %w", err)
+		return r, fmt.Errorf("create the data folder: %w", err)
 	}
 	if err := disk.SyncFolder(data); err != nil {
-		return r, fmt.Errorf("make the data folder: %w", err)
+		return r, fmt.Errorf("create the data folder: %w", err)
 	}
 	if err := r.Manifest.copyTo(ctx, backup, collected, at); err != nil {
 		return r, err
@@ -104,8 +107,8 @@ func Restore(ctx context.Context, backup, data string, at *Progress) (r Restored
 	return r, release(collected, data)
 }
 
-// reserveNumbers reserves, in the store in a folder, the ids, tokens and queue numbers that may have been issued since its backup
-// was made, that long ago.
+// reserveNumbers reserves ids, tokens and queue numbers in the store in dir: those that may have
+// been issued in the time ago since its backup.
 func reserveNumbers(dir string, ago time.Duration) (err error) {
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync})
 	if err != nil {
@@ -126,7 +129,7 @@ func reserveNumbers(dir string, ago time.Duration) (err error) {
 		err = c.Wait()
 	}
 	if err == nil {
-		err = s.Flush() // a replicated store has no log of its own
+		err = s.Flush() // a replicated store has no log
 	}
 	if err != nil {
 		return fmt.Errorf("the store in %s: reserve numbers: %w", dir, err)
@@ -134,7 +137,7 @@ func reserveNumbers(dir string, ago time.Duration) (err error) {
 	return nil
 }
 
-// checkApart refuses a data folder inside the backup.
+// checkApart rejects a data folder inside the backup.
 func checkApart(backup, data string) error {
 	b, err := resolve(backup)
 	if err != nil {
@@ -145,12 +148,12 @@ func checkApart(backup, data string) error {
 		return fmt.Errorf("find the data folder: %w", err)
 	}
 	if relative, err := filepath.Rel(b, d); err == nil && filepath.IsLocal(relative) {
-		return fmt.Errorf("data folder %s is in the backup: name one outside of it", data)
+		return fmt.Errorf("data folder %s is in the backup: choose one outside of it", data)
 	}
 	return nil
 }
 
-// resolve returns the absolute path of a folder, and follows links. The folder need not exist.
+// resolve returns the absolute path of a folder after following links. The folder need not exist.
 func resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -164,25 +167,26 @@ func resolve(path string) (string, error) {
 	return resolved, err
 }
 
-// makeEmpty makes the folder, or checks that it is empty. It removes what an interrupted restore left.
+// makeEmpty creates the folder, or checks that it is empty. It removes the remains of an
+// interrupted restore.
 func makeEmpty(data string) (made bool, err error) {
 	err = os.Mkdir(data, 0o700)
 	if err == nil {
 		if err := disk.SyncFolder(filepath.Dir(filepath.Clean(data))); err != nil {
-			return true, fmt.Errorf("make the data folder: %w", errors.Join(err, os.Remove(data)))
+			return true, fmt.Errorf("create the data folder: %w", errors.Join(err, os.Remove(data)))
 		}
 		return true, nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
-		return false, fmt.Errorf("make the data folder: %w", err)
+		return false, fmt.Errorf("create the data folder: %w", err)
 	}
 	entries, err := os.ReadDir(data)
 	if err != nil {
-		return false, fmt.Errorf("look at the data folder: %w", err)
+		return false, fmt.Errorf("check the data folder: %w", err)
 	}
 	for _, e := range entries {
 		if e.Name() != lostAndFound && e.Name() != restoringFolder {
-			return false, fmt.Errorf("data folder %s is not empty, it has %s: name a new one", data, e.Name())
+			return false, fmt.Errorf("data folder %s is not empty, it has %s: choose a new one", data, e.Name())
 		}
 	}
 	if err := os.RemoveAll(filepath.Join(data, restoringFolder)); err != nil {
@@ -191,7 +195,6 @@ func makeEmpty(data string) (made bool, err error) {
 	return false, nil
 }
 
-// copyTo copies every file and checks its sum.
 func (m *Manifest) copyTo(ctx context.Context, from, to string, at *Progress) error {
 	for _, f := range m.Files {
 		path := filepath.Join(to, filepath.FromSlash(f.Path))
@@ -209,14 +212,13 @@ func (m *Manifest) copyTo(ctx context.Context, from, to string, at *Progress) er
 	return err
 }
 
-// fileCopies writes one file after the other. It keeps the first error.
+// fileCopies writes one file after another. It remembers the first error.
 type fileCopies struct {
 	at  *Progress
 	f   *os.File
 	err error
 }
 
-// next closes the current file and creates another.
 func (c *fileCopies) next(path string) io.Writer {
 	if c.finish() == nil {
 		c.f, c.err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -241,8 +243,8 @@ func (c *fileCopies) finish() error {
 	return c.err
 }
 
-// release moves the copied files into the data folder, and removes the folder of the restore. From then on a server accepts the
-// data folder.
+// release moves the copied files into the data folder and removes the folder of the restore. A
+// server accepts the data folder afterwards.
 func release(collected, data string) error {
 	err := filepath.WalkDir(collected, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

@@ -20,7 +20,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// newBackup makes a backup of two shards, some of it in tables and some in the log.
+// newBackup creates a backup of two shards with data in tables and in the log.
 func newBackup(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "backup")
@@ -62,10 +62,10 @@ func TestABackupIsRestored(t *testing.T) {
 			require.NoError(t, store.Close())
 		}
 	}
-	assert.Equal(t, before, storagetest.Files(t, backup), "the backup is not touched")
+	assert.Equal(t, before, storagetest.Files(t, backup), "the backup is unchanged")
 }
 
-// Whatever byte of a backup is flipped, the restore finds it, names the file and leaves nothing behind.
+// A restore detects any flipped byte of a backup, names the file and leaves nothing behind.
 func TestAFlippedByteIsFoundAndNamed(t *testing.T) {
 	backup := newBackup(t)
 	files := storagetest.Files(t, backup)
@@ -122,13 +122,12 @@ func TestFilesThatAreMissingShortOrTooMany(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), gone+" is missing")
 	assert.Contains(t, err.Error(), short+" is damaged: it has")
-	assert.Contains(t, err.Error(), filepath.Join(backup, "extra")+" is in the backup's folder and not of the backup")
+	assert.Contains(t, err.Error(), filepath.Join(backup, "extra")+" is in the backup's folder but is not part of the backup")
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(backup, "link")))
 	_, err = Verify(t.Context(), backup)
 	assert.ErrorContains(t, err, "link is no regular file")
 }
 
-// manifest writes a manifest that is what its sum says.
 func manifest(t *testing.T, m Manifest) string {
 	t.Helper()
 	text, err := m.encode()
@@ -182,8 +181,8 @@ func TestFoldersThatARestoreRefuses(t *testing.T) {
 		full:                          "is not empty, it has mine",
 		filepath.Join(backup, "data"): "is in the backup",
 		backup:                        "is in the backup",
-		filepath.Join(full, "mine"):   "look at the data folder",
-		filepath.Join(full, "a", "b"): "make the data folder",
+		filepath.Join(full, "mine"):   "check the data folder",
+		filepath.Join(full, "a", "b"): "create the data folder",
 	} {
 		_, err := Restore(t.Context(), backup, data, nil)
 		assert.ErrorContains(t, err, want, data)
@@ -191,7 +190,8 @@ func TestFoldersThatARestoreRefuses(t *testing.T) {
 	assert.FileExists(t, filepath.Join(full, "mine"))
 }
 
-// A restore that was killed leaves a folder that no server takes; the next one starts anew.
+// After a restore was killed, servers reject the remaining folder, and the next restore starts
+// over.
 func TestAnInterruptedRestore(t *testing.T) {
 	backup := newBackup(t)
 	data := t.TempDir()
@@ -213,7 +213,7 @@ func TestAnInterruptedRestore(t *testing.T) {
 	assert.NoError(t, CheckDataFolder(filepath.Join(t.TempDir(), "new")))
 }
 
-// A store whose counters are wrong is not restored, though every file is as it was backed up.
+// A store with wrong counters is not restored, even if every file matches the manifest.
 func TestCountersThatDoNotAgree(t *testing.T) {
 	store, err := storage.Open(t.TempDir(), storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestCountersThatDoNotAgree(t *testing.T) {
 	require.NoError(t, err)
 	data := filepath.Join(t.TempDir(), "data")
 	_, err = Restore(t.Context(), dir, data, nil)
-	assert.ErrorContains(t, err, "queue mail of tenant t counts 3 tasks (3 ready, 0 delayed, 0 leased, 0 dead) and has 4")
+	assert.ErrorContains(t, err, "queue mail of tenant t counts 3 tasks (3 ready, 0 delayed, 0 leased, 0 dead), but has 4")
 	assert.NoDirExists(t, data)
 }
 
@@ -247,12 +247,12 @@ func FuzzManifest(f *testing.F) {
 		}
 		again, err := m.encode()
 		require.NoError(t, err)
-		assert.Equal(t, string(text), string(again), "what is accepted is what would be written")
+		assert.Equal(t, string(text), string(again), "every accepted manifest equals its encoding")
 		require.True(t, json.Valid(text))
 	})
 }
 
-// A backup may be named by a link to its folder.
+// The path of a backup may be a link to its folder.
 func TestABackupIsRestoredThroughALink(t *testing.T) {
 	backup := newBackup(t)
 	link := filepath.Join(t.TempDir(), "link")
@@ -263,12 +263,12 @@ func TestABackupIsRestoredThroughALink(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 140, r.Holding.Tasks)
 
-	// A link does not hide that the data folder would be in the backup.
+	// A link does not hide that the data folder would be inside the backup.
 	for _, data := range []string{filepath.Join(backup, "data"), filepath.Join(link, "data"), link} {
 		_, err = Restore(t.Context(), link, data, nil)
-		require.ErrorContains(t, err, "is in the backup: name one outside of it", data)
+		require.ErrorContains(t, err, "is in the backup: choose one outside of it", data)
 		_, err = Restore(t.Context(), backup, data, nil)
-		require.ErrorContains(t, err, "is in the backup: name one outside of it", data)
+		require.ErrorContains(t, err, "is in the backup: choose one outside of it", data)
 	}
 	_, err = Verify(t.Context(), backup)
 	require.NoError(t, err)

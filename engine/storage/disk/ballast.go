@@ -10,28 +10,29 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BallastFile is a file of the data folder that only occupies space. The server removes it when the disk is full, so that it can
-// complete the writes under way and start again. An operator may remove it too.
+// BallastFile is a file in the data folder that only reserves space. The server removes it when the
+// disk is full, so that it can complete the writes under way and start again. An operator may
+// remove it too.
 const BallastFile = "BALLAST"
 
-// ballastDefault is the size of the ballast unless SpaceOptions has another.
+// ballastDefault is the size of the ballast in bytes if SpaceOptions does not set one.
 const ballastDefault = 64 << 20
 
-// tryBlock is how much ballast.try writes at once.
+// tryBlock is the size of a single write of ballast.try.
 const tryBlock = 64 << 10
 
 // ballast is the ballast file. Its methods are safe for concurrent use.
 type ballast struct {
 	fs   vfs.FS
 	path string
-	most uint64 // its size where the critical mark is above
+	most uint64 // upper bound of its size in bytes; the critical mark may lower it
 
 	mu    sync.Mutex // held for creating or removing the file
 	there bool
 }
 
-// begin makes the ballast if there is room for it, also in the place of one that may have another size. It removes the ballast if the server
-// needs that room to start.
+// begin creates the ballast if there is room for it; an existing ballast may have another size and
+// is replaced. If the server needs the room to start, begin removes the ballast.
 func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	_, err := b.fs.Stat(b.path)
 	b.mu.Lock()
@@ -39,14 +40,14 @@ func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	b.mu.Unlock()
 	if u.Total > 0 && u.Free < roomMin {
 		if b.release() {
-			log.Warn("the disk is full: the ballast was released, so that the server can start", "file", b.path)
+			log.Warn("the disk is full: removed the ballast so that the server can start", "file", b.path)
 		}
 		return
 	}
 	b.restore(log, u)
 }
 
-// restore makes the ballast again if it was removed and the state with it would be the same.
+// restore creates a removed ballast again if that leaves the state of the free space unchanged.
 func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 	if !b.fits(u) {
 		return
@@ -57,15 +58,16 @@ func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 		return
 	}
 	if err := b.create(int64(b.size(u))); err != nil {
-		log.Warn("the ballast could not be made", "file", b.path, "error", err)
+		log.Warn("could not create the ballast", "file", b.path, "error", err)
 	}
-	b.there = true // also after a failure, so that it is not tried again before the next start
+	b.there = true // also after a failure, so that it is not retried before the next start
 }
 
-// size returns the size of the ballast for a reading, 0 without a critical mark: then the server makes no ballast.
+// size returns the size of the ballast for a reading. It returns 0 without a critical mark: the
+// server then creates no ballast.
 func (b *ballast) size(u SpaceUsage) uint64 { return min(u.Critical, b.most) }
 
-// fits reports whether the state would be the same with the ballast.
+// fits reports whether the state of the free space stays the same with the ballast.
 func (b *ballast) fits(u SpaceUsage) bool {
 	size := b.size(u)
 	return size > 0 && u.Available >= u.Low+u.Low/hysteresis+size
@@ -74,12 +76,11 @@ func (b *ballast) fits(u SpaceUsage) bool {
 func (b *ballast) create(size int64) error {
 	f, err := b.fs.Create(b.path, vfs.WriteCategoryUnspecified)
 	if err != nil {
-		return fmt.Errorf("make the ballast: %w", err)
+		return fmt.Errorf("create the ballast: %w", err)
 	}
 	return errors.Join(f.Preallocate(0, size), f.Close())
 }
 
-// release removes the ballast, and returns whether there was one.
 func (b *ballast) release() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +92,7 @@ func (b *ballast) release() bool {
 	return err == nil || !errors.Is(err, os.ErrNotExist)
 }
 
-// try writes a file of a size beside the ballast, and removes it.
+// try writes a file of the given size next to the ballast and removes it.
 func (b *ballast) try(size int) error {
 	path := b.path + ".try"
 	f, err := b.fs.Create(path, vfs.WriteCategoryUnspecified)

@@ -6,8 +6,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BeforeManifest sets a function that is called before each write to the manifest, which says that a memtable is in tables: the tables
-// refer to a log that is not Pebble's, and that must be on the disk before. It is called before the Pebble is opened.
+// BeforeManifest sets a function that runs before each write to the manifest. Such a write records
+// that a memtable is in tables. The tables refer to a log that is not one of Pebble's, and before
+// must make that log durable. Call BeforeManifest before the Pebble database is opened.
 func (f *Files) BeforeManifest(before func() error) {
 	f.FS = manifestFS{f.FS, f.failStop.dir, before}
 }
@@ -28,8 +29,8 @@ func (fs manifestFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, err
 
 func (fs manifestFS) Unwrap() vfs.FS { return fs.FS }
 
-// lateManifest is a manifest that is written after something else is on the disk. Pebble writes it in the background, or when it opens a
-// store.
+// lateManifest is a manifest whose writes wait for before. Pebble writes the manifest in the
+// background, or when it opens a store.
 type lateManifest struct {
 	vfs.File
 	before func() error

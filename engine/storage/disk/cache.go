@@ -2,16 +2,19 @@ package disk
 
 import "github.com/cockroachdb/pebble/v2"
 
-// memTablesCached is how many memtables of full size a store may have before its cache keeps less than it was asked to keep: one that
-// takes writes, and one that is flushed or that Pebble keeps to use again.
+// memTablesCached is the number of full-size memtables of a store that the cache has room for: one
+// that takes writes, and one that is being flushed or that Pebble retains for reuse.
 const memTablesCached = 2
 
-// NewCache returns a cache of Pebble that keeps at least a number of bytes of blocks, as long as each of the stores that share the cache has
-// at most two memtables. A store with more has a write stall ahead, and its blocks give way.
+// NewCache returns a Pebble cache that holds at least blockBytes of blocks while each of the stores
+// that share it has at most two memtables. A store with more memtables is about to stall its
+// writes, and blocks are evicted to make room for them.
 //
-// Pebble counts memtables as a part of its cache and evicts blocks for them. A cache that is smaller than one memtable keeps nothing: each
-// look-up then reads a whole Bloom filter from its file. Blocks may take the memory of memtables that do not exist at the time, so that memtables
-// and blocks together take at most the number of bytes and two memtables of each store, or all memtables.
+// Pebble charges memtables to its cache and evicts blocks for them. A cache smaller than one
+// memtable holds no blocks, and each look-up then reads a whole Bloom filter from its file. Blocks
+// may use the room of memtables that do not exist at the time. So memtables and blocks together use
+// at most blockBytes plus two memtables for each store, or the size of all memtables if that is
+// more.
 func NewCache(blockBytes int64, memTableBytes uint64, stores int) *pebble.Cache {
 	return pebble.NewCache(blockBytes + memTablesCached*int64(memTableBytes)*int64(max(1, stores)))
 }

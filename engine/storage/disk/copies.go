@@ -14,7 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// DamagedError says that a file of a store, or of a copy of a store, differs from what was written.
+// DamagedError reports that a file of a store, or of a copy of a store, has changed since it was
+// written.
 type DamagedError struct {
 	File    string
 	Problem string
@@ -24,9 +25,9 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the file %s is damaged: %s", e.File, e.Problem)
 }
 
-// CheckCopy checks all files of a sealed copy of a store: each must match the seal, and each block of each table its checksum. It
-// reads every byte, and returns the first damage as a *DamagedError. open returns the content of a file, and a function that closes
-// it.
+// CheckCopy checks all files of a sealed copy of a store. Each file must match the seal, and each
+// block of each table must match its checksum. CheckCopy reads every byte and returns the first
+// damage as a *DamagedError. open returns the content of a file and a function that closes it.
 func CheckCopy(names []string, open func(name string) (*io.SectionReader, func() error, error)) error {
 	if !slices.Contains(names, sealName) {
 		return &DamagedError{sealName, "it is missing"}
@@ -52,7 +53,7 @@ func CheckCopy(names []string, open func(name string) (*io.SectionReader, func()
 			continue
 		}
 		if was[name] == "" {
-			return &DamagedError{name, "it is not one of the copied store's"}
+			return &DamagedError{name, "the copied store had no such file"}
 		}
 		if err := withFile(name, open, func(content *io.SectionReader) error { return checkFile(name, was[name], content) }); err != nil {
 			return err
@@ -65,7 +66,7 @@ func CheckCopy(names []string, open func(name string) (*io.SectionReader, func()
 	return nil
 }
 
-// CheckCopyIn is CheckCopy of a folder.
+// CheckCopyIn runs CheckCopy on the files of a folder.
 func CheckCopyIn(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err == nil {
@@ -101,7 +102,7 @@ func checkFile(name, was string, content *io.SectionReader) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if is != was {
-		return &DamagedError{name, "it is not what it was when the store was copied"}
+		return &DamagedError{name, "it has changed since the store was copied"}
 	}
 	switch {
 	case strings.HasSuffix(name, tableSuffix):
@@ -121,12 +122,11 @@ func checkCopiedManifest(content *io.SectionReader) error {
 		return err
 	}
 	if at, damaged := damagedRecord(all); damaged {
-		return fmt.Errorf("byte %d is not what was written", at)
+		return fmt.Errorf("the content is wrong from byte %d on", at)
 	}
 	return nil
 }
 
-// checkTable reads every block of a table.
 func checkTable(content *io.SectionReader) (err error) {
 	end, err := lastBytes(content, content.Size())
 	if err != nil {
@@ -145,7 +145,7 @@ func checkTable(content *io.SectionReader) (err error) {
 	return r.ValidateBlockChecksums()
 }
 
-// table is a table's content as sstable reads it.
+// table gives sstable access to the content of a table.
 type table struct{ content *io.SectionReader }
 
 var _ objstorage.Readable = table{}

@@ -12,34 +12,41 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// logsWaitingMax bounds the closed logs that wait for their fsync. A commit that closes one more waits for the disk.
+// logsWaitingMax bounds the closed logs that wait for their fsync. A commit that closes one more
+// waits for the disk.
 const logsWaitingMax = 8
 
-// deferredSync fsyncs the logs of a store in their order, in a goroutine of its own: no commit waits for it until logsWaitingMax logs
-// wait. The newest log is fsynced at an interval, and in syncAll; a closed log, its folder entry and that of the next log as soon as the
-// disk allows. After a failed fsync every later commit fails, because the content of the disk is not known.
+// deferredSync fsyncs the logs of a store in order, in its own goroutine. No commit waits for it
+// until logsWaitingMax closed logs wait for their fsync. It fsyncs the newest log at an interval
+// and in syncAll. It fsyncs a closed log, its folder entry and that of the next log as soon as the
+// disk allows. After a failed fsync every later commit fails, because the content of the disk is
+// unknown.
 //
-// A log that is begun while an earlier one may be incomplete on the disk has a pending name until the earlier one is complete: pending.go
-// says why. deferredSync is safe for concurrent use.
+// If an earlier log may be incomplete on the disk when a log begins, the new log has a pending name
+// until the earlier one is complete; pending.go gives the reason. deferredSync is safe for
+// concurrent use.
 type deferredSync struct {
 	fs   *failStopFS
-	wake chan struct{} // holds one; there is work besides that of the interval
+	wake chan struct{} // capacity 1; signals work other than that of the interval
 	stop chan struct{}
 	done chan struct{}
 
-	settling sync.Mutex // held while logs are renamed, fsynced and closed, in their order; no commit waits for it
+	// settling is held while logs are renamed, fsynced and closed, in order. Commits do not take
+	// it.
+	settling sync.Mutex
 
 	mu      sync.Mutex
 	changed sync.Cond  // on mu: a log left the queue, its creation ended, or an fsync failed
 	logs    []*walFile // oldest first; all but the newest are closed
-	opening bool       // a log is being created: its name says that the last of logs comes before it
-	waiting int        // closed logs
+	opening bool       // a log is being created, and its name refers to the last of logs
+	waiting int        // number of closed logs
 	err     error      // the first error
 	marks   SyncMarks  // nil unless Files.Track was called
 	marked  uint64     // the last mark
 }
 
-// newDeferredSync starts the fsyncs of the logs in a store's folder. With an interval of 0 the newest log is fsynced in syncAll only.
+// newDeferredSync starts the fsyncs of the logs in a store's folder. With an interval of 0 only
+// syncAll fsyncs the newest log.
 func newDeferredSync(fs *failStopFS, interval time.Duration) *deferredSync {
 	d := &deferredSync{fs: fs, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	d.changed.L = &d.mu
@@ -67,18 +74,19 @@ func (d *deferredSync) run(interval time.Duration) {
 	}
 }
 
-// poke has the goroutine look at the logs.
+// poke makes the goroutine look at the logs.
 func (d *deferredSync) poke() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a wake-up is pending already
 	}
 }
 
-// syncAll fsyncs everything that was written to the logs before the call.
+// syncAll fsyncs all data that was written to the logs before the call.
 func (d *deferredSync) syncAll() error { return d.settle(true) }
 
-// settle does for each log what there is to do, oldest first. It fsyncs the newest log only if newest is set.
+// settle completes the pending work on each log, oldest first. It fsyncs the newest log only if
+// newest is set.
 func (d *deferredSync) settle(newest bool) error {
 	d.settling.Lock()
 	defer d.settling.Unlock()
@@ -96,7 +104,8 @@ func (d *deferredSync) settle(newest bool) error {
 		}
 		if err = d.settleLog(f, newest); err != nil {
 			err = fmt.Errorf("fsync of the log: %w", err)
-			d.fs.failed(fmt.Sprintf("%s: %v", f.name, err)) // before a commit sees the error: Pebble panics if it begins a log then
+			// Report the error before a commit sees it: Pebble panics if it then begins a log.
+			d.fs.failed(fmt.Sprintf("%s: %v", f.name, err))
 			d.mu.Lock()
 			d.err = err
 			d.changed.Broadcast()
@@ -109,7 +118,7 @@ func (d *deferredSync) settle(newest bool) error {
 	return err
 }
 
-// settleLog does for one log what there is to do. All logs before it are complete on the disk.
+// settleLog completes the pending work on one log. All logs before it must be complete on the disk.
 func (d *deferredSync) settleLog(f *walFile, newest bool) error {
 	if err := d.enter(f); err != nil {
 		return err
@@ -122,7 +131,7 @@ func (d *deferredSync) settleLog(f *walFile, newest bool) error {
 			return err
 		}
 	}
-	// dirty is cleared first: the next fsync covers later writes.
+	// Clear dirty before the fsync, so that a write during the fsync sets it again.
 	if (closed || newest) && f.dirty.Swap(false) {
 		if err := f.File.SyncData(); err != nil {
 			return err
@@ -135,7 +144,7 @@ func (d *deferredSync) settleLog(f *walFile, newest bool) error {
 	return errors.Join(f.File.Close(), d.finish(f))
 }
 
-// enter gives a log its own name, and makes its folder entry durable.
+// enter gives a log its final name and makes its folder entry durable.
 func (d *deferredSync) enter(f *walFile) error {
 	if f.entered {
 		return nil
@@ -153,10 +162,10 @@ func (d *deferredSync) enter(f *walFile) error {
 	return nil
 }
 
-// discard removes a log that is no longer needed. If that fails, the log stays until the store is opened again, which loses nothing.
+// discard removes a log that is no longer needed. If that fails, the log stays until the next open
+// of the store, which is harmless.
 func (d *deferredSync) discard(name string) { _ = d.fs.Remove(name) }
 
-// rename gives a log its own name.
 func (d *deferredSync) rename(f *walFile) error {
 	if f.pathNow() == f.name {
 		return nil
@@ -170,8 +179,8 @@ func (d *deferredSync) rename(f *walFile) error {
 	return nil
 }
 
-// finish takes the oldest log, which is complete on the disk, off the queue. The next log has its own name before the file of the
-// oldest may be removed.
+// finish takes the oldest log, which is complete on the disk, off the queue. It first gives the
+// next log its final name, because Pebble may remove the file of the oldest log after that.
 func (d *deferredSync) finish(oldest *walFile) error {
 	for {
 		next, removed := d.take(oldest)
@@ -188,8 +197,8 @@ func (d *deferredSync) finish(oldest *walFile) error {
 	}
 }
 
-// take takes the oldest log off the queue, or returns the next log, which is to be renamed before. removed reports whether Pebble
-// removed the oldest.
+// take takes the oldest log off the queue, or returns the next log if that must be renamed first.
+// removed reports whether Pebble removed the oldest log.
 func (d *deferredSync) take(oldest *walFile) (next *walFile, removed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,8 +214,9 @@ func (d *deferredSync) take(oldest *walFile) (next *walFile, removed bool) {
 	return nil, oldest.removed
 }
 
-// begin creates the log of a name with a function that gets the log's path, and adds the log to the queue. replaces, if not empty, is
-// removed once the log is in its folder. Pebble creates one log at a time.
+// begin creates the log with the given name and adds it to the queue. create receives the path of
+// the log. If replaces is not empty, that file is removed once the log's folder entry is durable.
+// Pebble creates one log at a time.
 func (d *deferredSync) begin(name, replaces string, create func(path string) (vfs.File, error)) (vfs.File, error) {
 	d.mu.Lock()
 	path := name
@@ -231,11 +241,12 @@ func (d *deferredSync) begin(name, replaces string, create func(path string) (vf
 	return f, nil
 }
 
-// end passes a log on to the goroutine when Pebble closes it. It waits if too many logs are with the goroutine.
+// end hands a log over to the goroutine when Pebble closes it. It blocks while more than
+// logsWaitingMax logs wait.
 func (d *deferredSync) end(f *walFile) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f.closed, f.mark = true, d.markLocked() // later acknowledgements may be of the next log
+	f.closed, f.mark = true, d.markLocked() // later acknowledgements may be in the next log
 	d.waiting++
 	d.poke()
 	for d.waiting > logsWaitingMax && d.err == nil {
@@ -244,7 +255,8 @@ func (d *deferredSync) end(f *walFile) error {
 	return d.err
 }
 
-// remove has the goroutine remove a log that it still needs, and reports whether it does.
+// remove makes the goroutine remove a log that it still needs, and reports whether it needs the
+// log.
 func (d *deferredSync) remove(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -257,7 +269,6 @@ func (d *deferredSync) remove(name string) bool {
 	return false
 }
 
-// path returns where the log of a name is now.
 func (d *deferredSync) path(name string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -269,7 +280,7 @@ func (d *deferredSync) path(name string) string {
 	return name
 }
 
-// settled reports whether the log of a name is complete on the disk, or unknown.
+// settled reports whether a log is complete on the disk or unknown.
 func (d *deferredSync) settled(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -282,37 +293,39 @@ func (d *deferredSync) failed() error {
 	return d.err
 }
 
-// close ends the goroutine, and fsyncs what it left.
+// close stops the goroutine and completes its remaining work.
 func (d *deferredSync) close() error {
 	close(d.stop)
 	<-d.done
 	return d.settle(true)
 }
 
-// walFile is a log while Pebble writes to it, and until it is complete on the disk.
+// walFile is a log from its creation until it is complete on the disk.
 type walFile struct {
 	vfs.File
 	deferred *deferredSync
-	name     string // the log's own path
-	replaces string // a file to remove once this one is in its folder; may be empty
+	name     string // the log's final path
+	replaces string // a file to remove once the folder entry of this log is durable; may be empty
 
 	dirty   atomic.Bool  // the file has data that no fsync covers yet
-	writeTo atomic.Int64 // up to where the operating system is to begin to write; 0 if it is not
+	writeTo atomic.Int64 // where requested write-back should end; 0 without a request
 
-	entered bool // the log has its own name, and the folder's entry is on the disk; guarded by deferred.settling
+	// entered is set when the log has its final name and a durable folder entry. deferred.settling
+	// guards it.
+	entered bool
 
 	// Guarded by deferred.mu.
-	path    string // where the file is
+	path    string // the file's current path
 	closed  bool   // by Pebble
-	mark    uint64 // when it was closed
+	mark    uint64 // the mark at the close
 	removed bool   // by Pebble
 }
 
 func (f *walFile) Sync() error     { return f.later() }
 func (f *walFile) SyncData() error { return f.later() }
 
-// SyncTo has the goroutine ask the operating system to begin to write: the system call waits for writes that are under way.
-// Without it the fsync of a log would write the whole log.
+// SyncTo makes the goroutine ask the operating system to begin write-back, because the system call
+// waits for writes under way. Without it, the fsync of a log would write the whole log.
 func (f *walFile) SyncTo(length int64) (fullSync bool, err error) {
 	f.writeTo.Store(length)
 	f.deferred.poke()
@@ -324,7 +337,7 @@ func (f *walFile) later() error {
 	return errors.Join(f.deferred.failed(), f.deferred.fs.checkPresent())
 }
 
-// Close passes the log on to be fsynced, in every mode.
+// Close hands the log over for its fsync, under Interval and None.
 func (f *walFile) Close() error { return f.deferred.end(f) }
 
 func (f *walFile) pathNow() string {
@@ -333,7 +346,6 @@ func (f *walFile) pathNow() string {
 	return f.path
 }
 
-// logNumber returns the number of the log of a path.
 func logNumber(fs vfs.FS, path string) uint64 {
 	number, _, _ := wal.ParseLogFilename(fs.PathBase(path))
 	return uint64(number)

@@ -22,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const never = time.Hour // a sync interval that does not come round in a test
+const never = time.Hour // a sync interval that does not elapse in a test
 
-// testStore is a Pebble whose keys are the numbers of the commits that set them.
+// testStore is a Pebble database whose keys are the numbers of the commits that set them.
 type testStore struct {
 	db    *pebble.DB
 	files *Files
@@ -67,7 +67,8 @@ func (s *testStore) close(t require.TestingT) {
 	require.NoError(t, s.files.Close())
 }
 
-// present returns how many commits are there when a file system is opened; none is missing before the last one.
+// present returns the number of commits in a store that is opened from a file system. It requires
+// that no commit before the last one is missing.
 func present(t require.TestingT, fs vfs.FS) (n int) {
 	s := open(t, fs, Sync, 0)
 	defer s.close(t)
@@ -81,7 +82,7 @@ func present(t require.TestingT, fs vfs.FS) (n int) {
 	return n
 }
 
-// powerLoss is what the disk holds when the power goes now, if nothing got there unasked.
+// powerLoss returns the content of the disk after a power loss now, if no unsynced data reached it.
 func powerLoss(fs *vfs.MemFS) vfs.FS { return fs.CrashClone(vfs.CrashCloneCfg{}) }
 
 func TestDurabilityIsWhatACommitWaitsFor(t *testing.T) {
@@ -130,8 +131,8 @@ func TestSyncLogPersistsWhatWasCommitted(t *testing.T) {
 	}
 }
 
-// Of several that ask at once, each returns only when what it asks for is on the disk, also the one that finds another
-// one's fsync under way.
+// When several goroutines call SyncLog, each call returns only when its data is on the disk, even
+// if another fsync was under way when the call began.
 func TestSyncLogOfManyAtOnce(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, None, 0)
@@ -165,7 +166,8 @@ func isLogSync(op errorfs.Op) bool {
 	}
 }
 
-// After an fsync that failed, nobody is told that the log is on the disk, also when the file system says so again.
+// After a failed fsync no caller learns that the log is on the disk, even if the file system later
+// reports success.
 func TestFailedSyncLogIsNotForgotten(t *testing.T) {
 	for _, d := range []Durability{Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -190,7 +192,7 @@ func TestFailedSyncLogIsNotForgotten(t *testing.T) {
 	}
 }
 
-// heldFile is a log file whose fsync waits, and fails.
+// heldFile is a log file whose first fsync blocks until released and then fails.
 type heldFile struct {
 	vfs.File
 	syncs         atomic.Int64
@@ -199,14 +201,14 @@ type heldFile struct {
 
 func (f *heldFile) SyncData() error {
 	if f.syncs.Add(1) > 1 {
-		return nil // the system threw the pages away and says that all is well
+		return nil // the system dropped the pages and reports success
 	}
 	close(f.held)
 	<-f.release
 	return errorfs.ErrInjected
 }
 
-// Who asks while an fsync is under way waits for it, and is told that it failed.
+// A caller that arrives while an fsync is under way waits for it and gets its error.
 func TestFailedFsyncIsToldToAllWhoAsk(t *testing.T) {
 	held := &heldFile{held: make(chan struct{}), release: make(chan struct{})}
 	fs := vfs.NewMem()
@@ -219,7 +221,7 @@ func TestFailedFsyncIsToldToAllWhoAsk(t *testing.T) {
 	go func() { answers <- d.syncAll() }()
 	<-held.held
 	go func() { answers <- d.syncAll() }()
-	for range 1000 { // the second one asks by now, or it asks when the first has failed
+	for range 1000 { // the second call is waiting by now, or begins after the first has failed
 		runtime.Gosched()
 	}
 	require.Empty(t, answers)
@@ -243,7 +245,7 @@ func TestParseDurability(t *testing.T) {
 	require.ErrorContains(t, err, `durability "often" is not one of`)
 }
 
-// A second Pebble in a folder is refused with what to do.
+// Opening a second Pebble database in a folder fails with an error about the lock.
 func TestLockedFolderIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	first, err := Open(dir, &pebble.Options{FS: vfs.Default, Logger: NewLog(nil, nil)})

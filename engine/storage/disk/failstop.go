@@ -9,11 +9,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// LongSync is how long an fsync takes at least to be reported to OnLongSync.
+// LongSync is the shortest duration of an fsync that OnLongSync reports.
 const LongSync = time.Millisecond
 
-// failStopFS ends the process at the first failed write or fsync in the store's folder: see the package's comment. Pebble
-// itself repeats some failed operations, and panics at others while it holds its locks.
+// failStopFS ends the process at the first failed write or fsync in the store's folder, for the
+// reason in the package comment. Pebble alone would retry some failed operations, and panic at
+// others while it holds its locks.
 type failStopFS struct {
 	vfs.FS
 	dir    string
@@ -25,7 +26,7 @@ type failStopFS struct {
 
 	logSyncs atomic.Uint64            // fsyncs of the write-ahead log's files
 	syncs    atomic.Uint64            // fsyncs of all files
-	syncNs   atomic.Int64             // their time together
+	syncNs   atomic.Int64             // total duration of these fsyncs
 	longSync func(took time.Duration) // called after each long fsync; nil without a listener
 }
 
@@ -36,11 +37,12 @@ func newFailStopFS(fs vfs.FS, dir string, log Log) *failStopFS {
 	return f
 }
 
-// contains reports whether a path is the store's folder or a file in it. A checkpoint is written to another folder through the same
-// file system, and its files have the names of the store's.
+// contains reports whether a path is the store's folder or a file in it. A checkpoint is written to
+// another folder through the same file system, and its files have the same names as the store's.
 func (fs *failStopFS) contains(path string) bool { return path == fs.dir || fs.PathDir(path) == fs.dir }
 
-// check returns err. It ends the process if err is about a file of the store: a checkpoint may fail without that.
+// check returns err. It ends the process if err concerns a file of the store. A checkpoint may fail
+// without that.
 func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && fs.contains(name) {
 		if gone := asGone(what, name, err); gone != nil {
@@ -74,18 +76,18 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	return file, nil
 }
 
-// markerPrefix begins the names of the empty files with which Pebble names the newest manifest.
+// markerPrefix begins the names of Pebble's markers, empty files that name the newest manifest.
 const markerPrefix = "marker."
 
-// lose ends the process because the store's folder, or a file in it, is missing. No commit of a
-// store in the same data folder succeeds after that.
+// lose ends the process because the store's folder or a file in it is missing. After the call no
+// commit of any store in the data folder succeeds.
 func (fs *failStopFS) lose(reason *GoneError) {
 	fs.loss.Load().record(reason)
 	fs.gone(reason.Error())
 }
 
-// checkPresent ends the process if this store, or another one in the data folder, was lost. It is
-// called before a commit succeeds.
+// checkPresent ends the process if this store or another one in the data folder was lost. A commit
+// calls it before it succeeds.
 func (fs *failStopFS) checkPresent() error {
 	err := fs.loss.Load().err()
 	if err != nil {
@@ -94,15 +96,16 @@ func (fs *failStopFS) checkPresent() error {
 	return err
 }
 
-// Create syncs the folder before it creates a marker, so that the file that the marker names is on disk first. Pebble syncs the
-// folder only after both: on a file system that does not keep the order, a crash would leave a store that cannot be opened.
+// Create syncs the folder before it creates a marker, so that the file named by the marker is on
+// the disk first. Pebble syncs the folder only after both. On a file system that does not preserve
+// the order, a crash would then leave a store that cannot be opened.
 func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(fs.PathBase(name), markerPrefix) {
 		if err := fs.check("fsync", name, SyncDir(fs.FS, fs.PathDir(name))); err != nil {
 			return nil, err
 		}
 	}
-	fs.here.drop(name) // it may replace a file
+	fs.here.drop(name) // the call may replace a file
 	f, err := fs.FS.Create(name, c)
 	return fs.wrap("create", name, f, err)
 }
@@ -165,10 +168,10 @@ type failStopFile struct {
 	kind    syncedKind
 	number  uint64
 	noted   bool         // the file is a log or a manifest of the store
-	linked  bool         // the file system reports the links of this file: not all do
-	written atomic.Int64 // bytes from the file's beginning, of a file that is only appended to
+	linked  bool         // the file system reports the link count of this file; not all do
+	written atomic.Int64 // length in bytes of a file that is only appended to
 
-	identity fileIdentity // of a log in presence.logs
+	identity fileIdentity // set for a log in presence.logs
 }
 
 func (f *failStopFile) Write(b []byte) (int, error) {
@@ -182,7 +185,8 @@ func (f *failStopFile) WriteAt(b []byte, at int64) (int, error) {
 	return n, f.fs.check("write", f.name, err)
 }
 
-// Stat ends the process if it fails for a log: Pebble panics then, because it is about to write the log.
+// Stat ends the process if it fails for a log. Pebble would panic at the error, because it is about
+// to write the log.
 func (f *failStopFile) Stat() (vfs.FileInfo, error) {
 	info, err := f.File.Stat()
 	if f.noted && f.kind == syncedLog {
@@ -212,7 +216,7 @@ func (f *failStopFile) sync(how func() error) error {
 	return f.fs.check("write", f.fs.synced.path, f.fs.synced.note(f.kind, f.number, written))
 }
 
-// checkPresent ends the process if the file was removed, although its fsync succeeded, or if the
+// checkPresent ends the process if the file was removed although its fsync succeeded, or if the
 // store was lost.
 func (f *failStopFile) checkPresent() error {
 	if f.linked && unlinked(f.Fd()) {
@@ -234,13 +238,12 @@ func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {
 	took := time.Since(began)
 	if fullSync {
 		f.fs.synchronized(took)
-	} else { // it may wait for what the system writes
+	} else { // the call may wait for the system's write-back
 		f.fs.reportLong(took)
 	}
 	return fullSync, f.fs.check("fsync", f.name, err)
 }
 
-// synchronized counts an fsync.
 func (fs *failStopFS) synchronized(took time.Duration) {
 	fs.syncNs.Add(int64(took))
 	fs.syncs.Add(1)

@@ -9,8 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Files is the file system that a Pebble works on. A failed write or fsync in the store's folder ends the process, and a
-// commit with pebble.Sync waits as long as the durability requires. Files is safe for concurrent use.
+// Files is the file system that a Pebble database works on. A failed write or fsync in the store's
+// folder ends the process. A commit with pebble.Sync waits as long as the durability mode requires.
+// Files is safe for concurrent use.
 type Files struct {
 	vfs.FS
 	failStop *failStopFS
@@ -20,10 +21,10 @@ type Files struct {
 	logs     *KeptLogs // nil unless KeepLogs was called
 }
 
-// Guard returns the files of the store in a folder of a file system. The interval is for the mode Interval; 0 means
-// DefaultSyncInterval. Close the files after the Pebble.
+// Guard returns the files of the store in a folder. interval applies to the mode Interval; 0 means
+// DefaultSyncInterval. Close the files after the Pebble database.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
-	dir = fs.PathJoin(dir) // cleaned, as Pebble's paths are
+	dir = fs.PathJoin(dir) // cleaned, like Pebble's paths
 	failStop := newFailStopFS(fs, dir, log)
 	switch d {
 	case Sync:
@@ -42,7 +43,7 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 	return &Files{FS: wal, failStop: failStop, wal: wal, deferred: deferred}, nil
 }
 
-// View returns the files of a store that is opened for reading. It changes none of them.
+// View returns the files of a store for reading only.
 func View(fs vfs.FS, dir string, log Log) (*Files, error) {
 	dir = fs.PathJoin(dir)
 	view, err := viewPending(fs, dir)
@@ -53,8 +54,8 @@ func View(fs vfs.FS, dir string, log Log) (*Files, error) {
 	return &Files{FS: failStop, failStop: failStop, readOnly: true}, nil
 }
 
-// Lock locks the store, and gives logs that a stopped process left under pending names their own.
-// From then on Missing detects the loss of a file.
+// Lock locks the store and gives its final name to each log that a stopped process left under a
+// pending name. From then on Missing detects the loss of a file.
 func (f *Files) Lock(name string) (io.Closer, error) {
 	lock, err := f.FS.Lock(name)
 	if err != nil || f.readOnly || !f.failStop.contains(name) {
@@ -73,10 +74,11 @@ func (f *Files) Lock(name string) (io.Closer, error) {
 	return lock, nil
 }
 
-// Unwrap returns the file system below.
+// Unwrap returns the wrapped file system.
 func (f *Files) Unwrap() vfs.FS { return f.FS }
 
-// KeepLogs has the files keep logs that Pebble does not need any more: see KeptLogs. It is called before the Pebble is opened.
+// KeepLogs retains logs that Pebble no longer needs; see KeptLogs. Call it before the Pebble
+// database is opened.
 func (f *Files) KeepLogs() {
 	whole := func(string) bool { return true } // Pebble fsyncs a log when it closes it
 	if f.wal != nil {
@@ -86,14 +88,15 @@ func (f *Files) KeepLogs() {
 	f.FS = f.logs
 }
 
-// Logs returns the logs that are kept; nil unless KeepLogs was called.
+// Logs returns the retained logs, or nil unless KeepLogs was called.
 func (f *Files) Logs() *KeptLogs { return f.logs }
 
-// OnLongSync sets a function that is called after each fsync that took long. It is called before the Pebble is opened.
+// OnLongSync sets a function that is called after each fsync of at least LongSync. Call it before
+// the Pebble database is opened.
 func (f *Files) OnLongSync(report func(took time.Duration)) { f.failStop.longSync = report }
 
-// SyncLog returns when every commit with pebble.Sync from before the call survives a loss of power, in every mode. After an
-// error, which is that of a write or fsync, the content of the disk is not known.
+// SyncLog returns when every commit with pebble.Sync from before the call survives a power loss, in
+// every mode. An error is that of a failed write or fsync; the content of the disk is then unknown.
 func (f *Files) SyncLog() error {
 	if f.deferred == nil {
 		return nil // the commits waited for their fsync
@@ -101,25 +104,26 @@ func (f *Files) SyncLog() error {
 	return f.deferred.syncAll()
 }
 
-// Track has marks follow what the fsyncs of the log cover, if a commit does not wait for its fsync. It is called before the Pebble is opened.
+// Track makes marks follow which commits the fsyncs of the log cover. It does nothing under Sync,
+// where each commit waits for its fsync. Call it before the Pebble database is opened.
 func (f *Files) Track(marks SyncMarks) {
 	if f.deferred != nil {
 		f.deferred.track(marks)
 	}
 }
 
-// SyncedLog returns how far the newest log was fsynced.
+// SyncedLog returns the length of the newest log that was fsynced.
 func (f *Files) SyncedLog() SyncedFile { return f.failStop.synced.current(syncedLog) }
 
 // LogSyncs returns the number of fsyncs of the store's log.
 func (f *Files) LogSyncs() uint64 { return f.failStop.logSyncs.Load() }
 
-// Fsyncs returns the number of fsyncs of all files, and their time together.
+// Fsyncs returns the number of fsyncs of all files and their total duration.
 func (f *Files) Fsyncs() (n uint64, took time.Duration) {
 	return f.failStop.syncs.Load(), time.Duration(f.failStop.syncNs.Load())
 }
 
-// Close ends the background fsyncs, and returns the error of the first that failed.
+// Close stops the background fsyncs and returns the error of the first one that failed.
 func (f *Files) Close() error {
 	var err error
 	if f.deferred != nil {
@@ -129,5 +133,5 @@ func (f *Files) Close() error {
 }
 
 // Missing returns a *GoneError if another process removed or replaced the store's folder or a file
-// in it. One goroutine at a time calls it, before Close.
+// in it. Only one goroutine at a time may call it, and only before Close.
 func (f *Files) Missing() error { return f.failStop.here.look() }

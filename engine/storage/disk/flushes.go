@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Flushes tracks how many bytes a Pebble store holds only in memory. Several goroutines may call Commit; Pebble calls Begin and
-// End.
+// Flushes tracks how many committed bytes of a Pebble store are in memory only. Several goroutines
+// may call Commit; Pebble calls Begin and End.
 type Flushes struct {
 	committed, flushed atomic.Uint64
 	began              uint64 // bytes committed when the flush under way began
@@ -29,10 +29,11 @@ func (f *Flushes) End(i pebble.FlushInfo) {
 	}
 }
 
-// Unflushed returns approximately how many committed bytes are in no table yet. While memtables wait for their flush, it returns the
-// bytes allocated for all memtables. It may leave out bytes that were committed while a memtable was replaced.
+// Unflushed returns approximately how many committed bytes are in no table yet. While memtables
+// wait for their flush, it returns the bytes allocated for all memtables. It may miss bytes that
+// were committed while a memtable was replaced.
 func (f *Flushes) Unflushed(db *pebble.DB) uint64 {
-	flushed := f.flushed.Load() // first: it is never ahead of what was committed
+	flushed := f.flushed.Load() // read first, so that it does not exceed committed
 	tables := db.Metrics().MemTable
 	if tables.Count > 1 {
 		return tables.Size

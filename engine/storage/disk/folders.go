@@ -8,8 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// MakeFolder makes a folder that only its owner may use, and its missing parents. When it returns, the directory entries of all of them
-// survive a loss of power. It also fsyncs the entry of an existing folder, which may come from a process that died before it did so.
+// MakeFolder creates a folder that only its owner may use, and its missing parents. When it
+// returns, the directory entries of all of them survive a power loss. It also fsyncs the entry of
+// an existing folder, because the process that created it may have died before it did so.
 func MakeFolder(fs vfs.FS, path string) error {
 	type entry struct {
 		parent string
@@ -19,13 +20,13 @@ func MakeFolder(fs vfs.FS, path string) error {
 	for folder, made := path, true; made; folder = fs.PathDir(folder) {
 		_, err := fs.Stat(folder)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("look for the folder %s: %w", folder, err)
+			return fmt.Errorf("check the folder %s: %w", folder, err)
 		}
 		made = err != nil
 		entries = append(entries, entry{fs.PathDir(folder), made})
 	}
 	if err := fs.MkdirAll(path, 0o700); err != nil {
-		return fmt.Errorf("make the folder %s: %w", path, err)
+		return fmt.Errorf("create the folder %s: %w", path, err)
 	}
 	for _, e := range entries {
 		err := SyncDir(fs, e.parent)

@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMadeFolderSurvivesALossOfPower makes folders. Some exist already, and may come from a process that died before it fsynced their
-// entries.
+// TestMadeFolderSurvivesALossOfPower creates folders. Some exist already, and may come from a
+// process that died before it fsynced their entries.
 func TestMadeFolderSurvivesALossOfPower(t *testing.T) {
 	for name, before := range map[string]func(fs vfs.FS){
-		"nothing is there":    func(vfs.FS) {},
-		"the parent is there": func(fs vfs.FS) { require.NoError(t, MakeFolder(fs, "/a/b")) },
-		"it was left by another": func(fs vfs.FS) {
+		"nothing exists":    func(vfs.FS) {},
+		"the parent exists": func(fs vfs.FS) { require.NoError(t, MakeFolder(fs, "/a/b")) },
+		"another process created it": func(fs vfs.FS) {
 			require.NoError(t, MakeFolder(fs, "/a/b"))
 			require.NoError(t, fs.MkdirAll("/a/b/c", 0o700))
 		},
-		"it is there and durable": func(fs vfs.FS) { require.NoError(t, MakeFolder(fs, "/a/b/c")) },
+		"it exists and is durable": func(fs vfs.FS) { require.NoError(t, MakeFolder(fs, "/a/b/c")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs := vfs.NewCrashableMem()
@@ -31,7 +31,8 @@ func TestMadeFolderSurvivesALossOfPower(t *testing.T) {
 	}
 }
 
-// TestFolderOfAnotherNeedNotBeSynced: the parent of a folder that is there may be unreadable, that of a new one not.
+// TestFolderOfAnotherNeedNotBeSynced: the parent of an existing folder may be unreadable, but the
+// parent of a new folder must not be.
 func TestFolderOfAnotherNeedNotBeSynced(t *testing.T) {
 	mem := vfs.NewMem()
 	require.NoError(t, mem.MkdirAll("/a/b", 0o700))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever the seal's file holds: it is the seal of these files, or it is damaged.
+// Any text of the seal's file is either the seal of these files or damaged.
 func FuzzSeal(f *testing.F) {
 	fs := vfs.NewMem()
 	require.NoError(f, fs.MkdirAll("shard", 0o700))
@@ -28,7 +28,7 @@ func FuzzSeal(f *testing.F) {
 	})
 }
 
-// No bytes of a manifest make the look at it fail, or read beyond them.
+// No content of a manifest makes the check panic or read beyond the content.
 func FuzzManifestRecords(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 3*logHeader))

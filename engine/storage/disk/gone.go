@@ -25,7 +25,7 @@ const (
 	fileRemedy     = "restore a backup, or have the node of a cluster join again with an empty data folder"
 )
 
-// asGone returns the error of an operation on a file that failed because the file or its folder is
+// asGone returns a *GoneError for an operation that failed because the file or its folder is
 // missing or read-only. It returns nil if the operation failed for another reason.
 func asGone(operation, path string, err error) *GoneError {
 	remedy := folderRemedy
@@ -40,20 +40,18 @@ func asGone(operation, path string, err error) *GoneError {
 
 var transientErrors = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
 
-// isTransient reports whether a look failed because the process lacked a resource. Such an error
-// says nothing about the file.
+// isTransient reports whether a check failed because the process lacked a resource. Such an error
+// does not show whether the file exists.
 func isTransient(err error) bool {
 	return slices.ContainsFunc(transientErrors, func(t error) bool { return errors.Is(err, t) })
 }
 
-// loss holds the reason why a data folder or a store in it is lost. All stores of a Space share its
-// loss, so that none of them acknowledges anything after one is lost.
+// loss records why a data folder or a store in it is lost. All stores of a Space share its loss, so
+// that none of them acknowledges anything after one is lost.
 type loss struct{ reason atomic.Pointer[error] }
 
-// record sets the reason unless there is one.
 func (l *loss) record(reason error) { l.reason.CompareAndSwap(nil, &reason) }
 
-// err returns the reason, or nil if nothing was lost.
 func (l *loss) err() error {
 	if reason := l.reason.Load(); reason != nil {
 		return *reason

@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lines collects a log.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -105,7 +104,7 @@ func TestAServerEndsWithoutItsDataFolder(t *testing.T) {
 				said := ended.containing("")
 				require.Len(t, said, 1)
 				require.Contains(t, said[0], dir+" "+c.says)
-				require.Contains(t, said[0], "start the server again", "it says what to do")
+				require.Contains(t, said[0], "start the server again", "the message has the remedy")
 				time.Sleep(time.Minute)
 				s.Close()
 				assert.Len(t, ended.containing(""), 1)
@@ -151,8 +150,8 @@ func TestUnreadableSpaceIsLoggedOncePerChange(t *testing.T) {
 	})
 }
 
-// onDisk opens a store on the operating system's file system, in the folder "store" of a folder of
-// its own.
+// onDisk opens a store in the folder "store" of a temporary folder on the operating system's file
+// system.
 func onDisk(t *testing.T, d Durability) *testStore {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -187,7 +186,7 @@ func TestAStoreMissesEachOfItsFiles(t *testing.T) {
 				require.NoError(t, os.Rename(path, "taken"))
 				err := s.files.Missing()
 				if n.Name() == syncedName {
-					require.NoError(t, err, "an operator may remove it")
+					require.NoError(t, err, "an operator may remove SYNCED")
 				} else {
 					require.Equal(t, path, goneOf(t, err).Path)
 					require.ErrorContains(t, err, "was removed while the server ran: restore a backup")
@@ -207,7 +206,7 @@ func TestAStoreMissesEachOfItsFiles(t *testing.T) {
 			require.NoError(t, s.files.Missing())
 			s.set(t)
 			s.close(t)
-			require.NoError(t, s.files.Missing(), "a closed store has nothing to miss")
+			require.NoError(t, s.files.Missing(), "a closed store reports nothing missing")
 		})
 	}
 }
@@ -222,7 +221,8 @@ func TestARemovedLogAcknowledgesNothing(t *testing.T) {
 	_ = s.files.Close()
 }
 
-// After the loss of a store no commit succeeds in any mode, however long it takes to end the process.
+// After the loss of a store no commit succeeds in any mode, even if the process does not end for a
+// while.
 func TestALostStoreAcknowledgesNothing(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 // fileIdentity identifies a file or folder independently of its path.
 type fileIdentity struct{ device, inode uint64 }
 
-// heldFolder is an open folder. Comparing it with the folder at its path shows whether that was
-// replaced: the system does not reuse the inode of an open folder.
+// heldFolder is an open folder. Comparing it with the folder at its path shows whether that folder
+// was replaced, because the system does not reuse the inode of an open folder.
 type heldFolder struct {
 	fs       vfs.FS
 	path     string
 	identity fileIdentity
-	known    bool // false on a file system without identities, as one in memory
+	known    bool // false on a file system without identities, such as one in memory
 	close    func() error
 }
 
@@ -31,14 +31,14 @@ func holdFolder(fs vfs.FS, path string) (*heldFolder, error) {
 	f := &heldFolder{fs: fs, path: path, close: sync.OnceValue(handle.Close)}
 	info, err := handle.Stat()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("look at the folder %s: %w", path, err), handle.Close())
+		return nil, errors.Join(fmt.Errorf("stat the folder %s: %w", path, err), handle.Close())
 	}
 	f.identity, f.known = identityOf(info)
 	return f, nil
 }
 
-// look returns a *GoneError if the folder is not at its path any more or became read-only. Otherwise
-// it returns the properties of the folder, or nil after a transient error.
+// look returns a *GoneError if the folder is no longer at its path or became read-only. Otherwise
+// it returns the folder's file info, or nil after a transient error.
 func (f *heldFolder) look() (vfs.FileInfo, error) {
 	gone := func(problem, remedy string) (vfs.FileInfo, error) { return nil, &GoneError{f.path, problem, remedy} }
 	info, err := f.fs.Stat(f.path)

@@ -10,19 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identityOf returns the identity of a file, or false if the file is not one of the operating system.
+// identityOf returns the identity of a file, or false if the file is not a file of the operating
+// system.
 func identityOf(info os.FileInfo) (fileIdentity, bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return fileIdentity{}, false
 	}
-	return fileIdentity{uint64(s.Dev), uint64(s.Ino)}, true //nolint:unconvert // their types differ between systems
+	return fileIdentity{uint64(s.Dev), uint64(s.Ino)}, true //nolint:unconvert // types differ
 }
 
-// readOnly reports whether a path of the operating system is on a read-only file system.
+// readOnly reports whether a path is on a read-only file system of the operating system.
 func readOnly(path string) bool { return errors.Is(unix.Access(path, unix.W_OK), unix.EROFS) }
 
-// unlinked reports whether an open file has no link in any folder.
+// unlinked reports whether an open file no longer has a link in any folder.
 func unlinked(fd uintptr) bool {
 	var stat syscall.Stat_t
 	return syscall.Fstat(int(fd), &stat) == nil && stat.Nlink == 0

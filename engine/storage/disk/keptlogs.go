@@ -9,58 +9,61 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// KeptLogs keeps the logs of a store that Pebble does not need any more and the store does. The commits of the store have ascending
-// numbers. A log that Pebble has closed is kept until everything up to the number of its last commit is stored elsewhere, and the log
-// in which that is stated is whole on the disk: in every mode of durability a loss of power leaves either the log, or what replaces it.
+// KeptLogs retains logs of a store that Pebble no longer needs but the store does. The commits of
+// the store have ascending numbers. A log that Pebble has closed is retained until two conditions
+// hold: everything up to the number of its last commit is stored elsewhere, and the log that
+// records this fact is complete on the disk. So in every durability mode a power loss leaves either
+// the log or its replacement.
 //
-// KeptLogs is safe for concurrent use; Committing and Stored are called by one goroutine at a time.
+// KeptLogs is safe for concurrent use, except that only one goroutine at a time may call Committing
+// and Stored.
 type KeptLogs struct {
 	vfs.FS
 	dir   string
-	whole func(path string) bool // whether a closed log is on the disk, up to its end
+	whole func(path string) bool // reports whether a closed log is on the disk up to its end
 	reuse bool                   // logs may be overwritten
 
-	number atomic.Uint64 // of the last commit that began
-	stored atomic.Uint64 // what Stored was called with last
-	cut    atomic.Uint64 // the number of the last commit that a closed log may have
-	kept   atomic.Int64  // closed logs that Pebble does not need
-	begun  atomic.Uint64 // logs that were begun
+	number atomic.Uint64 // number of the last commit that began
+	stored atomic.Uint64 // the argument of the last call of Stored
+	cut    atomic.Uint64 // upper bound of the commit numbers in closed logs
+	kept   atomic.Int64  // number of closed logs that Pebble no longer needs
+	begun  atomic.Uint64 // number of logs begun
 
 	mu      sync.Mutex // held while files are removed, reused and created
-	logs    []keptLog  // the oldest first; the last is being written
+	logs    []keptLog  // oldest first; Pebble writes the last one
 	durable uint64     // everything up to this number is stored on the disk
 	spare   string     // a log that is no longer needed and may be overwritten; or ""
 }
 
 type keptLog struct {
 	path     string
-	last     uint64 // the number of its last commit, if the log is closed
-	stated   uint64 // everything up to this number is stored when the log is on the disk, if the log is closed
+	last     uint64 // of a closed log: the number of its last commit
+	stated   uint64 // of a closed log: everything up to it is stored once the log is durable
 	closed   bool
-	unneeded bool // by Pebble
+	unneeded bool // Pebble no longer needs it
 }
 
-// keepLogs returns a file system that keeps logs of the store in a folder.
 func keepLogs(fs vfs.FS, dir string, whole func(path string) bool, reuse bool) *KeptLogs {
 	return &KeptLogs{FS: fs, dir: dir, whole: whole, reuse: reuse}
 }
 
-// Committing says that a commit is about to begin.
+// Committing announces a commit that is about to begin.
 func (k *KeptLogs) Committing(number uint64) { k.number.Store(number) }
 
-// Stored says that everything up to a number is stored, as a commit says that has returned.
+// Stored records that everything up to number is stored elsewhere. The commit that states so must
+// have returned.
 func (k *KeptLogs) Stored(number uint64) { k.stored.Store(number) }
 
-// Cut returns the number up to which everything is to be stored, so that logs can be removed.
+// Cut returns the commit number that Stored must reach before the closed logs can be removed.
 func (k *KeptLogs) Cut() uint64 { return k.cut.Load() }
 
 // Begun returns how many logs Pebble has begun.
 func (k *KeptLogs) Begun() uint64 { return k.begun.Load() }
 
-// Kept returns the number of closed logs that Pebble does not need.
+// Kept returns the number of closed logs that Pebble no longer needs.
 func (k *KeptLogs) Kept() int { return int(k.kept.Load()) }
 
-// Unwrap returns the file system below.
+// Unwrap returns the wrapped file system.
 func (k *KeptLogs) Unwrap() vfs.FS { return k.FS }
 
 func (k *KeptLogs) isLog(path string) bool {
@@ -79,7 +82,8 @@ func (k *KeptLogs) Create(path string, c vfs.DiskWriteCategory) (vfs.File, error
 	return k.FS.Create(path, c)
 }
 
-// ReuseForWrite implements vfs.FS. If the old log is kept, another one is reused, or none.
+// ReuseForWrite implements vfs.FS. If the old log is retained, it reuses a spare log instead, or
+// creates a new file.
 func (k *KeptLogs) ReuseForWrite(old, path string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if !k.isLog(path) {
 		return k.FS.ReuseForWrite(old, path, c)
@@ -97,7 +101,7 @@ func (k *KeptLogs) ReuseForWrite(old, path string, c vfs.DiskWriteCategory) (vfs
 	return k.FS.Create(path, c)
 }
 
-// Remove implements vfs.FS. A log that is kept is removed later.
+// Remove implements vfs.FS. It defers the removal of a retained log.
 func (k *KeptLogs) Remove(path string) error {
 	if k.isLog(path) {
 		k.mu.Lock()
@@ -109,7 +113,7 @@ func (k *KeptLogs) Remove(path string) error {
 	return k.FS.Remove(path)
 }
 
-// keepsLocked reports whether a log is kept, and notes that Pebble does not need it.
+// keepsLocked reports whether a log is retained, and marks it as no longer needed by Pebble.
 func (k *KeptLogs) keepsLocked(path string) bool {
 	for i := range k.logs {
 		if k.logs[i].path == path {
@@ -123,11 +127,12 @@ func (k *KeptLogs) keepsLocked(path string) bool {
 	return false
 }
 
-// beginLocked is called when Pebble has closed its log and begins another one. It removes the logs that are no longer needed.
+// beginLocked records that Pebble has closed its log and begins another one. It removes the logs
+// that are no longer needed.
 func (k *KeptLogs) beginLocked(path string) {
 	if n := len(k.logs); n > 0 {
 		last := &k.logs[n-1]
-		// Stored is read first: a commit that states it later may be in the next log.
+		// Read Stored first: a later commit that states a higher number may be in the next log.
 		last.closed, last.stated, last.last = true, k.stored.Load(), k.number.Load()
 		k.cut.Store(last.last)
 	}
@@ -136,8 +141,8 @@ func (k *KeptLogs) beginLocked(path string) {
 	k.begun.Add(1)
 }
 
-// releaseLocked gives up the closed logs whose commits are stored on the disk, in their order. A log that cannot be removed is removed
-// later.
+// releaseLocked drops the closed logs whose commits are stored on the disk, oldest first. If the
+// removal of a log fails, the next call retries it.
 func (k *KeptLogs) releaseLocked() {
 	for _, l := range k.logs {
 		if !l.closed || !k.whole(l.path) {
@@ -147,7 +152,7 @@ func (k *KeptLogs) releaseLocked() {
 	}
 	for len(k.logs) > 0 && k.logs[0].closed && k.logs[0].last <= k.durable {
 		l := k.logs[0]
-		if l.unneeded { // or Pebble removes it
+		if l.unneeded { // otherwise Pebble removes it
 			if k.reuse && k.spare == "" {
 				k.spare = l.path
 			} else if err := k.FS.Remove(l.path); err != nil {
@@ -159,7 +164,8 @@ func (k *KeptLogs) releaseLocked() {
 	}
 }
 
-// Finish removes the kept logs. It is called after Pebble was closed, when everything is stored on the disk.
+// Finish removes the retained logs. Call it after Pebble was closed, when everything is stored on
+// the disk.
 func (k *KeptLogs) Finish() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 
 func logPath(n int) string { return fmt.Sprintf("store/%06d.log", n) }
 
-// beginLog has Pebble's part in a new log: it reuses a log that it does not need, or creates one.
+// beginLog acts like Pebble when it begins a log: it reuses a log that it no longer needs, or
+// creates a new one.
 func beginLog(t *testing.T, k *KeptLogs, reuse, n int) {
 	t.Helper()
 	var f vfs.File
@@ -49,9 +50,9 @@ func TestALogIsKeptUntilTheNextOneAfterItsCommitsAreStored(t *testing.T) {
 	beginLog(t, k, 0, 3)
 	assert.Contains(t, logsIn(t, fs), "000001.log", "commit 5 is not stored")
 	k.Stored(5)
-	assert.Contains(t, logsIn(t, fs), "000001.log", "log 3, which says that commit 5 is stored, is not on the disk")
+	assert.Contains(t, logsIn(t, fs), "000001.log", "log 3, which states that commit 5 is stored, is not on the disk")
 	require.NoError(t, k.Remove(logPath(2)))
-	beginLog(t, k, 2, 4) // log 1 is not needed and becomes log 4
+	beginLog(t, k, 2, 4) // log 1 is no longer needed and becomes log 4
 	assert.ElementsMatch(t, []string{"000002.log", "000003.log", "000004.log"}, logsIn(t, fs))
 	k.Stored(9)
 	beginLog(t, k, 0, 5)
@@ -74,7 +75,8 @@ func TestALogThatPebbleNeedsIsItsOwnToRemove(t *testing.T) {
 	assert.NotContains(t, logsIn(t, fs), "000001.log")
 }
 
-// A log is kept while the log with what replaces it is not on the disk, also if Pebble began another one long ago.
+// A log is retained until the log that states its replacement is on the disk, even if Pebble began
+// further logs long ago.
 func TestALogIsKeptUntilWhatReplacesItIsOnTheDisk(t *testing.T) {
 	fs := vfs.NewMem()
 	require.NoError(t, fs.MkdirAll("store", 0o755))
@@ -96,7 +98,7 @@ func TestALogIsKeptUntilWhatReplacesItIsOnTheDisk(t *testing.T) {
 	assert.Zero(t, k.Kept())
 }
 
-// noRemoval is a file system whose files cannot be removed while it is set.
+// noRemoval is a file system that fails removals while fails is set.
 type noRemoval struct {
 	vfs.FS
 	fails atomic.Bool
@@ -109,7 +111,7 @@ func (fs *noRemoval) Remove(path string) error {
 	return fs.FS.Remove(path)
 }
 
-// A log that cannot be removed holds up nobody, and goes later.
+// A log that cannot be removed blocks no commit and is removed later.
 func TestALogThatCannotBeRemovedIsRemovedLater(t *testing.T) {
 	fs := &noRemoval{FS: vfs.NewMem()}
 	fs.fails.Store(true)

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Log forwards Pebble's log. Pebble calls Fatalf when it cannot guarantee its durability any more.
+// Log forwards Pebble's log. Pebble calls Fatalf when it can no longer guarantee durability.
 type Log struct {
 	log   *slog.Logger
 	fatal func(string)
@@ -19,8 +19,8 @@ type Log struct {
 
 var _ pebble.LoggerAndTracer = Log{}
 
-// NewLog returns a log to a logger; nil discards the log. fatal is called with the problem when the store fails. In a server
-// it must not return; nil means: exit with status 1.
+// NewLog returns a Log that writes to a logger; nil discards the log. fatal is called with the
+// problem when the store fails. In a server it must not return; nil means exit with status 1.
 func NewLog(to *slog.Logger, fatal func(problem string)) Log {
 	if to == nil {
 		to = slog.New(slog.DiscardHandler)
@@ -50,11 +50,11 @@ const (
 	exitGone   = 2
 )
 
-// lastLogMost bounds the wait for the last log line: the reader of the log may be blocked.
+// lastLogMost bounds the wait for the last log line, because the reader of the log may be blocked.
 const lastLogMost = time.Second
 
 // ending is set when the process begins to end. Only the first failure is logged: goroutines that
-// find another one wait for the end.
+// find another one block until the process ends.
 var ending atomic.Bool
 
 // Stop logs the problem and ends the process.
@@ -64,7 +64,7 @@ func (l Log) Stop(problem string) { l.end(problem, exitFailed) }
 func (l Log) Gone(problem string) { l.end(problem, exitGone) }
 
 func (l Log) end(problem string, status int) {
-	const message = "the store failed, stopping at once: nothing is acknowledged that is not stored"
+	const message = "the store failed, stopping at once: only stored commits were acknowledged"
 	if l.fatal != nil {
 		l.log.Error(message, "problem", problem)
 		l.fatal(problem)
@@ -85,8 +85,9 @@ func (l Log) end(problem string, status int) {
 	os.Exit(status)
 }
 
-// Damaged returns the handler of a block that does not match its checksum. A server stops, because its later answers might be
-// wrong. With readOnly the handler only logs: the failed read returns an error.
+// Damaged returns the handler for a block that does not match its checksum. It stops a server,
+// because later answers might be wrong. With readOnly the handler only logs: the failed read
+// returns an error.
 func (l Log) Damaged(readOnly bool) func(pebble.DataCorruptionInfo) {
 	return func(info pebble.DataCorruptionInfo) {
 		if readOnly {

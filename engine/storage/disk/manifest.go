@@ -10,9 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
-// checkManifest returns an error if the manifest of a store that was not closed in order is damaged before its end. Pebble syncs
-// each record before it writes the next, so a crash can cut off the last record only. But Pebble ignores everything from the
-// first unreadable record on, and removes the tables that the lost records name.
+// checkManifest checks the manifest of a store that was not closed cleanly. It returns an error if
+// the manifest is damaged before its end. Pebble syncs each record before it writes the next, so a
+// crash can cut off the last record only. But Pebble ignores everything from the first unreadable
+// record on, and removes the tables that the lost records name.
 func checkManifest(fs vfs.FS, dir string) error {
 	name, err := atomicfs.ReadMarker(fs, dir, "manifest")
 	if errors.Is(err, os.ErrNotExist) || err == nil && name == "" {
@@ -27,17 +28,17 @@ func checkManifest(fs vfs.FS, dir string) error {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
 	if at, damaged := damagedRecord([]byte(text)); damaged {
-		return &DamagedError{path, fmt.Sprintf("byte %d is not what was written: restore a backup", at)}
+		return &DamagedError{path, fmt.Sprintf("the content is wrong from byte %d on: restore a backup", at)}
 	}
 	synced, err := readSynced(fs, dir, syncedManifest)
 	if err != nil {
 		return err
 	}
 	if _, number, ok := syncedKindOf(name); !ok || number != synced.number {
-		return nil // the note is about an earlier manifest
+		return nil // the note describes an earlier manifest
 	}
 	if at := int64(wholeRecords([]byte(text))); at < synced.length {
-		return &DamagedError{path, fmt.Sprintf("byte %d is not what was written, and all was on the disk up to byte %d: %s", at, synced.length, remedyOf(fs, dir))}
+		return &DamagedError{path, fmt.Sprintf("the content is wrong from byte %d on, although it was fsynced up to byte %d: %s", at, synced.length, remedyOf(fs, dir))}
 	}
 	return nil
 }
@@ -51,12 +52,13 @@ const manifestPrefix = "MANIFEST-"
 const (
 	logBlock       = 32 << 10
 	logHeader      = 7
-	logFull        = 1 // a whole record; logFirst begins a record of several chunks
+	logFull        = 1 // a whole record; logFirst is the first of several chunks
 	logFirst       = 2
 	logPositionMax = 4
 )
 
-// chunk returns the position and the end of the chunk that begins at an offset. ok reports whether a whole chunk does.
+// chunk returns the position and the end of the chunk at an offset. ok reports whether there is a
+// whole chunk.
 func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	if at+logHeader > len(b) {
 		return 0, 0, false

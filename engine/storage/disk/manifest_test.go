@@ -23,12 +23,12 @@ func bytesOf(t *testing.T, fs vfs.FS, name string) []byte {
 	return all
 }
 
-// processKill is what the operating system holds when the process is killed now: all writes.
+// processKill returns the content that the operating system has after the process is killed now:
+// all writes.
 func processKill(fs *vfs.MemFS) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// damaged returns a copy of a file system in which one bit of a file is flipped.
 func damaged(t *testing.T, fs *vfs.MemFS, name string, bit int) vfs.FS {
 	t.Helper()
 	copied := processKill(fs)
@@ -41,8 +41,8 @@ func damaged(t *testing.T, fs *vfs.MemFS, name string, bit int) vfs.FS {
 	return copied
 }
 
-// A manifest that is damaged before its end is found also when the store was not closed in order. Its last record
-// may have been cut off by the crash: then the store opens as it was before.
+// Damage before the end of a manifest is detected even if the store was not closed cleanly. A crash
+// may cut off the last record: the store then opens without it.
 func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Sync, 0)
@@ -56,7 +56,7 @@ func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
 	require.NoError(t, err)
 	path := "store/" + name
 	all := bytesOf(t, crashed, path)
-	var records []int // where they begin
+	var records []int // their offsets
 	for at := 0; at < len(all); {
 		_, end, ok := chunk(all, at)
 		require.True(t, ok)
@@ -67,7 +67,7 @@ func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
 	last := records[len(records)-1]
 	for at := range all {
 		if err := BreakSeal(damaged(t, crashed, path, at*8+at%8), "store", false); at < last {
-			require.ErrorContains(t, err, path+" is damaged: byte", "byte %d", at)
+			require.ErrorContains(t, err, path+" is damaged: the content is wrong from byte", "byte %d", at)
 		}
 	}
 	for cut := last; cut <= len(all); cut++ {
@@ -77,7 +77,7 @@ func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
 	require.NoError(t, BreakSeal(crashed, "store", false))
 }
 
-// The manifest's blocks are not always full: what is left of one is not taken for damage.
+// Blocks of the manifest are not always full: the unused end of a block does not count as damage.
 func TestRecordsOfManyBlocksAreRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
@@ -100,7 +100,7 @@ func TestRecordsOfManyBlocksAreRead(t *testing.T) {
 		at := rapid.IntRange(0, begins[len(begins)-1]-1).Draw(t, "damaged byte")
 		all[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		where, damaged := damagedRecord(all)
-		if damaged { // else it is a byte that says nothing: the unused end of a block
+		if damaged { // otherwise the byte has no meaning, as in the unused end of a block
 			require.LessOrEqual(t, where, at)
 			return
 		}

@@ -8,20 +8,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Open opens a Pebble. Pebble panics at a failed fsync of a folder: Open returns an error instead. If another process holds the
-// store's lock, the error has the remedy.
+// Open opens a Pebble database. Pebble panics at a failed fsync of a folder; Open returns an error
+// instead. If another process holds the store's lock, the error includes the remedy.
 func Open(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("sync the folder: %v", p)
+			err = fmt.Errorf("fsync the store's folder: %v", p)
 		}
 	}()
 	db, err = pebble.Open(dir, o)
 	return db, remedyOfLock(err)
 }
 
-// Lock locks a store before it is opened, with the lock in Pebble's options. The caller closes the lock after the Pebble. If another
-// process holds the lock, the error has the remedy.
+// Lock locks a store before it is opened; pass the lock in Pebble's options. The caller closes the
+// lock after the Pebble database. If another process holds the lock, the error includes the remedy.
 func Lock(dir string, files *Files) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)
 	return lock, remedyOfLock(err)
@@ -29,7 +29,7 @@ func Lock(dir string, files *Files) (*pebble.Lock, error) {
 
 func remedyOfLock(err error) error {
 	if errors.Is(err, syscall.EAGAIN) {
-		return fmt.Errorf("another server holds its lock, stop that first: %w", err)
+		return fmt.Errorf("another server holds its lock: stop that server first: %w", err)
 	}
 	return err
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// optionsPrefix begins the names of the files in which Pebble keeps its options.
+// optionsPrefix begins the names of Pebble's options files.
 const optionsPrefix = "OPTIONS-"
 
-// checkOptions returns an error that names the newest options file, if Pebble would refuse it. Pebble's own error does not name the file.
+// checkOptions returns an error that names the newest options file if Pebble would reject it.
+// Pebble's error does not name the file.
 func checkOptions(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for the store's options: %w", err)
+		return fmt.Errorf("list the store's options files: %w", err)
 	}
 	newest := ""
 	for _, name := range names {

@@ -14,29 +14,29 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Under Interval and None a log may begin before the log before it is complete on the disk. A loss of power could then leave the later
-// log and not the end of the earlier one, and no order of fsyncs that a commit does not wait for prevents that. Pebble would refuse the
-// store, or replay the later log after a gap. Therefore such a log has a pending name, which names the log before it:
+// Under Interval and None a log may begin before the previous log is complete on the disk. A power
+// loss could then preserve the later log but lose the end of the earlier one. No order of fsyncs
+// prevents that unless a commit waits for them. Pebble would refuse the store, or replay the later
+// log after a gap. Therefore such a log has a pending name, which names the log before it:
 //
 //	000012.log.after-000009
 //
-// and gets its own name, 000012.log, once the log before it and its folder entry are on the disk. After a kill of the process all logs
-// are complete, and the next start renames the pending ones. After a loss of power, it removes those that follow a log without its end:
-// nothing promised to keep them.
+// It gets its final name, 000012.log, once the log before it and that log's folder entry are on the
+// disk. After a kill of the process all logs are complete, and the next start renames the pending
+// ones. After a power loss, the next start removes those that follow a log without its end: their
+// commits were acknowledged without a promise to survive that.
 const pendingInfix = ".after-"
 
-// pendingName returns the path of a log that waits for the log of a number.
+// pendingName returns the path of a log that waits for log number after.
 func pendingName(path string, after uint64) string {
 	return fmt.Sprintf("%s%s%06d", path, pendingInfix, after)
 }
 
-// pendingLog is a log with a pending name.
 type pendingLog struct {
-	file, name    string // as it is named, and the log's own name
+	file, name    string // its current name, and its final name
 	number, after uint64
 }
 
-// parsePending reads a pending name.
 func parsePending(file string) (p pendingLog, ok bool) {
 	name, after, ok := strings.Cut(file, pendingInfix)
 	if !ok {
@@ -50,11 +50,12 @@ func parsePending(file string) (p pendingLog, ok bool) {
 	return pendingLog{file, name, uint64(number), n}, err == nil
 }
 
-// pendingLogs returns the pending logs of a folder: those that continue the newest log without a gap, in their order, and the others.
+// pendingLogs returns the pending logs of a folder in order: kept continue the newest log without a
+// gap, dropped do not.
 func pendingLogs(fs vfs.FS, dir string) (kept, dropped []pendingLog, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("look for pending logs: %w", err)
+		return nil, nil, fmt.Errorf("list the pending logs: %w", err)
 	}
 	var found []pendingLog
 	path := map[uint64]string{} // of each log, by number
@@ -84,11 +85,11 @@ func pendingLogs(fs vfs.FS, dir string) (kept, dropped []pendingLog, err error) 
 	return kept, dropped, nil
 }
 
-// hasEnd reports whether a log is whole up to the mark that Pebble writes when it closes a log.
+// hasEnd reports whether a log is intact up to the mark that Pebble writes when it closes a log.
 func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
 	f, err := fs.Open(path)
 	if err != nil {
-		return false, fmt.Errorf("look for the end of a log: %w", err)
+		return false, fmt.Errorf("find the end of a log: %w", err)
 	}
 	defer closeAfter(f, &err)
 	block := make([]byte, logBlock)
@@ -98,7 +99,7 @@ func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
 			if errors.Is(err, io.EOF) {
 				return false, nil
 			}
-			return false, fmt.Errorf("look for the end of the log %s: %w", path, err)
+			return false, fmt.Errorf("find the end of the log %s: %w", path, err)
 		}
 		at, ended := wholeChunks(block[:n], uint32(number))
 		if ended || at < logBlock {
@@ -107,8 +108,8 @@ func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
 	}
 }
 
-// HasEnd reports whether a log of the store has the mark that Pebble writes when it closes a log. The newest log of a store that was not
-// closed in order lacks it.
+// HasEnd reports whether a log has the mark that Pebble writes when it closes a log. The newest log
+// of a store that was not closed cleanly lacks it.
 func (f *Files) HasEnd(log string, number uint64) (bool, error) { return hasEnd(f, log, number) }
 
 // SyncLogs fsyncs closed logs and their folder.
@@ -124,7 +125,8 @@ func SyncLogs(fs vfs.FS, dir string, logs []string) error {
 	return nil
 }
 
-// settlePending gives pending logs their own names and removes those that follow a gap. The caller holds the store's lock.
+// settlePending gives pending logs their final names and removes those that follow a gap. The
+// caller holds the store's lock.
 func settlePending(fs vfs.FS, dir string) error {
 	kept, dropped, err := pendingLogs(fs, dir)
 	if err != nil {
@@ -151,7 +153,6 @@ func settlePending(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// logName returns the name of the log of a number.
 func logName(number uint64) string { return fmt.Sprintf("%06d%s", number, walSuffix) }
 
 func syncFile(fs vfs.FS, path string) (err error) {
@@ -163,11 +164,12 @@ func syncFile(fs vfs.FS, path string) (err error) {
 	return f.Sync()
 }
 
-// pendingView shows a store with pending logs as it is after settlePending, and changes nothing.
+// pendingView presents a store with pending logs as settlePending would leave it, without changing
+// it.
 type pendingView struct {
 	vfs.FS
 	dir   string
-	files map[string]string // the file of each log that continues the newest, by its own name
+	files map[string]string // file names of the logs that continue the newest, by final name
 }
 
 func viewPending(fs vfs.FS, dir string) (*pendingView, error) {
@@ -177,7 +179,7 @@ func viewPending(fs vfs.FS, dir string) (*pendingView, error) {
 		v.files[p.name] = p.file
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		err = nil // there is no store
+		err = nil // the store does not exist
 	}
 	return v, err
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/waittest"
 )
 
-// slowDisk holds fsyncs of a store's logs, and of its folder, until they are released.
+// slowDisk blocks fsyncs of a store's logs and of its folder until they are released.
 type slowDisk struct {
 	mu   sync.Mutex
-	held chan struct{} // nil: fsyncs pass
+	held chan struct{} // nil means that fsyncs pass
 }
 
 func (d *slowDisk) hold() {
@@ -60,13 +60,12 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// rotate has Pebble begin a new log.
 func (s *testStore) rotate(t require.TestingT) {
 	_, err := s.db.AsyncFlush()
 	require.NoError(t, err)
 }
 
-// inTime runs a function that must not wait for a held disk.
+// inTime runs a function that must not wait for a blocked disk.
 func inTime(t *testing.T, slow *slowDisk, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -79,11 +78,12 @@ func inTime(t *testing.T, slow *slowDisk, do func()) {
 	case <-time.After(waittest.Most):
 		slow.release()
 		<-done
-		require.FailNow(t, "it waits for an fsync")
+		require.FailNow(t, "the function waits for an fsync")
 	}
 }
 
-// viewed returns how many commits a reader sees that changes nothing, and that the files are the same afterwards.
+// viewed returns the number of commits that a read-only store sees, and requires that the files
+// stay unchanged.
 func viewed(t require.TestingT, fs vfs.FS) (n int) {
 	files, err := View(fs, "store", NewLog(nil, nil))
 	require.NoError(t, err)
@@ -107,8 +107,9 @@ func viewed(t require.TestingT, fs vfs.FS) (n int) {
 	return n
 }
 
-// TestCommitsDoNotWaitForTheFsyncOfClosedLogs begins several logs while no fsync ends: commits go on until logsWaitingMax logs
-// wait, and nothing is lost by a kill of the process meanwhile, nor by a loss of power once SyncLog returned.
+// TestCommitsDoNotWaitForTheFsyncOfClosedLogs begins several logs while no fsync ends. Commits
+// continue until logsWaitingMax logs wait. A kill of the process during that loses nothing, and
+// neither does a power loss once SyncLog has returned.
 func TestCommitsDoNotWaitForTheFsyncOfClosedLogs(t *testing.T) {
 	for _, d := range []Durability{Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestCommitsDoNotWaitForTheFsyncOfClosedLogs(t *testing.T) {
 			}()
 			select {
 			case <-beyond:
-				require.FailNow(t, "more logs wait than may")
+				require.FailNow(t, "more than logsWaitingMax logs wait")
 			case <-time.After(50 * time.Millisecond):
 			}
 			slow.release()
@@ -151,7 +152,7 @@ func TestCommitsDoNotWaitForTheFsyncOfClosedLogs(t *testing.T) {
 	}
 }
 
-// TestSyncToDoesNotWait has the operating system begin to write without waiting for it.
+// TestSyncToDoesNotWait requests write-back without waiting for it.
 func TestSyncToDoesNotWait(t *testing.T) {
 	slow := &slowDisk{}
 	fs := vfs.NewMem()
@@ -173,8 +174,8 @@ func TestSyncToDoesNotWait(t *testing.T) {
 	require.NoError(t, files.Close())
 }
 
-// TestPowerLossLeavesNoGap loses power, or the process, at any time while logs wait for their fsync: what is there is a beginning of what
-// was committed, with all that SyncLog returned for.
+// TestPowerLossLeavesNoGap loses power, or kills the process, at any time while logs wait for their
+// fsync. The store then has a prefix of the commits, including everything that SyncLog covered.
 func TestPowerLossLeavesNoGap(t *testing.T) {
 	pending := 0
 	for _, d := range []Durability{Interval, None} {
@@ -233,10 +234,10 @@ func TestPowerLossLeavesNoGap(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, pending, 100, "hardly a log waited")
+	require.Greater(t, pending, 100, "too few logs waited for their fsync")
 }
 
-// TestLogsAfterAGapAreDropped removes the middle one of three pending logs.
+// TestLogsAfterAGapAreDropped removes the middle of three pending logs.
 func TestLogsAfterAGapAreDropped(t *testing.T) {
 	fs, slow := vfs.NewCrashableMem(), &slowDisk{}
 	s := open(t, errorfs.Wrap(fs, slow), None, 0)
@@ -279,7 +280,7 @@ func TestPendingNamesAreRead(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%06d.log", 12), logName(12))
 }
 
-// TestALogThatCannotBeRemovedHoldsUpNobody fails every removal: commits go on.
+// TestALogThatCannotBeRemovedHoldsUpNobody fails every removal, but commits continue.
 func TestALogThatCannotBeRemovedHoldsUpNobody(t *testing.T) {
 	fs := &noRemoval{FS: vfs.NewMem()}
 	s := open(t, fs, None, 0)

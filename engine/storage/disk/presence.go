@@ -12,42 +12,44 @@ import (
 )
 
 const (
-	// timeResolution exceeds the resolution of the modification times of file systems. A second
-	// change of a folder within it may leave the time as it is.
+	// timeResolution is longer than the resolution of file systems' modification times. A second
+	// change of a folder within it may leave the modification time unchanged.
 	timeResolution = 3 * time.Second
-	// listEvery is the interval of lists within timeResolution after a change. A list allocates a
-	// string for each file, so it does not follow each look; both together take less than a second.
+	// listEvery is the interval between listings of the folder within timeResolution after a
+	// change. A listing allocates a string for each file, so not every look lists the folder. A
+	// loss is still detected within a second.
 	listEvery = 600 * time.Millisecond
 )
 
-// presence tracks the files of a store, and detects those that another process removed or replaced.
-// The store drops a name before it removes or renames the file, and adds it after it created the
-// file. So if a tracked file is missing, another process removed it. presence is safe for concurrent
-// use; one goroutine at a time calls look.
+// presence tracks the files of a store and detects that another process removed or replaced one.
+// The store drops a name before it removes or renames the file, and adds a name after it created
+// the file. So if a tracked file is missing, another process removed it. presence is safe for
+// concurrent use, except that only one goroutine at a time may call look.
 type presence struct {
 	fs *failStopFS
 
 	mu    sync.Mutex
-	names map[string]uint64          // distinguishes files that had the same name in turn; nil before begin
-	added uint64                     // files so far
+	names map[string]uint64          // tells apart successive files of one name; nil before begin
+	added uint64                     // number of files added so far
 	logs  map[*failStopFile]struct{} // open logs whose identity is known
 
 	folder *heldFolder // set by begin
 
 	// Only look uses the following.
-	modTime time.Time       // of the folder
-	settled time.Time       // each change after this time changes modTime
-	listed  time.Time       // the last list since modTime changed; zero if there was none
-	looked  []*failStopFile // reused by each look
+	modTime time.Time // of the folder at the last look
+	settled time.Time // a change of the folder after this time changes modTime
+	// listed is the time of the last listing since modTime changed, or zero without one.
+	listed time.Time
+	looked []*failStopFile // reused by each look
 }
 
 // lasting reports whether a file stays until the store removes it through failStopFS. SYNCED, SEAL
-// and temporary files are written past it.
+// and temporary files are written without failStopFS.
 func lasting(name string) bool {
 	return name != syncedName && !strings.HasPrefix(name, sealName) && !strings.HasSuffix(name, newSuffix)
 }
 
-// begin tracks all files of a locked store, whose folder does not change during the call.
+// begin tracks all files of a locked store. The folder must not change during the call.
 func (p *presence) begin() error {
 	folder, err := holdFolder(p.fs.FS, p.fs.dir)
 	if err != nil {
@@ -55,7 +57,7 @@ func (p *presence) begin() error {
 	}
 	list, err := p.fs.List(p.fs.dir)
 	if err != nil {
-		return errors.Join(fmt.Errorf("look for the files of the store: %w", err), folder.close())
+		return errors.Join(fmt.Errorf("list the files of the store: %w", err), folder.close())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +68,7 @@ func (p *presence) begin() error {
 	return nil
 }
 
-// end closes the folder. No call of look is under way.
+// end closes the folder. No call of look may be under way.
 func (p *presence) end() error {
 	p.mu.Lock()
 	folder := p.folder
@@ -85,7 +87,7 @@ func (p *presence) addLocked(name string) {
 	}
 }
 
-// add tracks a file that was created, if it is one of the store.
+// add tracks a new file if it is in the store's folder.
 func (p *presence) add(path string) {
 	if p.fs.PathDir(path) == p.fs.dir {
 		p.mu.Lock()
@@ -94,7 +96,7 @@ func (p *presence) add(path string) {
 	}
 }
 
-// drop ends the tracking of a file that the store is about to remove, rename or replace.
+// drop stops tracking a file that the store is about to remove, rename or replace.
 func (p *presence) drop(path string) {
 	if p.fs.PathDir(path) == p.fs.dir {
 		p.mu.Lock()
@@ -103,12 +105,12 @@ func (p *presence) drop(path string) {
 	}
 }
 
-// opened tracks an open log. It reads the identity of the log at once: look may run while the log is
-// closed, and must not call a closed file.
+// opened tracks an open log. It reads the identity of the log immediately: look may run while the
+// log is being closed, and must not call a closed file.
 func (p *presence) opened(f *failStopFile) {
 	info, err := f.File.Stat()
 	if err != nil {
-		return // checkNames still notices the removal of the log
+		return // checkNames still detects the removal of the log
 	}
 	identity, known := identityOf(info)
 	if !known {
@@ -155,11 +157,11 @@ func (p *presence) look() error {
 	return p.checkNames(now)
 }
 
-// checkIdentity returns an error if another file has the path of an open log.
+// checkIdentity returns an error if the path of an open log now names another file.
 func (p *presence) checkIdentity(f *failStopFile) error {
 	at, err := p.fs.Stat(f.name)
 	if err != nil {
-		return nil //nolint:nilerr // checkNames notices a missing file
+		return nil //nolint:nilerr // checkNames detects a missing file
 	}
 	identity, known := identityOf(at)
 	if !known || identity == f.identity {
@@ -169,12 +171,12 @@ func (p *presence) checkIdentity(f *failStopFile) error {
 	_, open := p.logs[f]
 	p.mu.Unlock()
 	if !open {
-		return nil // the store itself may have given the path to another file
+		return nil // the store may have given the path to another file
 	}
 	return &GoneError{f.name, "was replaced by another file while the server ran", fileRemedy}
 }
 
-// checkNames lists the folder, and returns an error if a file is missing.
+// checkNames lists the folder and returns an error if a tracked file is missing.
 func (p *presence) checkNames(now time.Time) error {
 	list, err := p.fs.List(p.fs.dir)
 	if isTransient(err) {
@@ -195,8 +197,8 @@ func (p *presence) checkNames(now time.Time) error {
 	return nil
 }
 
-// without returns the tracked files that a sorted list of names lacks. The store may have created
-// some of them after the list.
+// without returns the tracked files that are not in the sorted list. The store may have created
+// some of them after the folder was listed.
 func (p *presence) without(list []string) map[string]uint64 {
 	missing := map[string]uint64{}
 	p.mu.Lock()
@@ -209,7 +211,6 @@ func (p *presence) without(list []string) map[string]uint64 {
 	return missing
 }
 
-// has reports whether the store still has a file.
 func (p *presence) has(name string, added uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFiles is a file system that fails to list folders, while none is set, as for want of file
+// noFiles is a file system that fails to list folders while none is set, as if there were no file
 // descriptors.
 type noFiles struct {
 	vfs.FS
@@ -31,7 +31,8 @@ func (n *noFiles) List(dir string) ([]string, error) {
 	return n.FS.List(dir)
 }
 
-// A look that fails for want of a file descriptor reports no loss. A later look detects the removal.
+// A look that fails for lack of a file descriptor reports no loss. A later look detects the
+// removal.
 func TestALookWithoutFilesIsRepeated(t *testing.T) {
 	t.Chdir(t.TempDir())
 	fs := &noFiles{FS: vfs.Default}
@@ -49,8 +50,8 @@ func TestALookWithoutFilesIsRepeated(t *testing.T) {
 	s.close(t)
 }
 
-// coarseTimes is a file system whose folders have the modification time that the test sets. It counts
-// lists.
+// coarseTimes is a file system whose folders have a modification time set by the test. It counts
+// listings.
 type coarseTimes struct {
 	vfs.FS
 	modTime time.Time
@@ -74,8 +75,8 @@ func (c *coarseTimes) List(dir string) ([]string, error) {
 	return c.FS.List(dir)
 }
 
-// A removal right after another change may leave the folder's modification time as it is. Looks
-// detect it within a second, and do not list a folder that has not changed for long.
+// A removal right after another change may leave the folder's modification time unchanged. Looks
+// detect it within a second, but do not list a folder that has not changed for a long time.
 func TestARemovalIsFoundDespiteCoarseTimes(t *testing.T) {
 	dir := t.TempDir()
 	table := filepath.Join(dir, "000001.sst")
@@ -120,7 +121,7 @@ func TestAReplacedLogIsFound(t *testing.T) {
 	s.close(t)
 }
 
-// Missing reports nothing while the store itself creates, renames and removes files.
+// Missing reports nothing while the store creates, renames and removes files.
 func TestABusyStoreMissesNothing(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -158,7 +159,7 @@ func TestABusyStoreMissesNothing(t *testing.T) {
 	}
 }
 
-// changingFile is a file that the store changes during a look.
+// changingFile is a file that the store changes while look runs.
 type changingFile struct {
 	t     *testing.T
 	store *failStopFS
@@ -178,7 +179,8 @@ func (f *changingFile) create() {
 
 func (f *changingFile) remove() {
 	f.calls++
-	require.NoError(f.t, os.Link(f.path, filepath.Join(f.t.TempDir(), "inode"))) // no other file gets its inode
+	// No other file gets its inode.
+	require.NoError(f.t, os.Link(f.path, filepath.Join(f.t.TempDir(), "inode")))
 	require.NoError(f.t, f.file.Close())
 	require.NoError(f.t, f.store.Remove(f.path))
 }
@@ -188,7 +190,7 @@ func (f *changingFile) replace() {
 	f.create()
 }
 
-// hookedFS calls functions after each list, and around each Stat of a file.
+// hookedFS calls functions after each listing, and before and after each Stat of a file.
 type hookedFS struct {
 	vfs.FS
 	path                             string
@@ -239,7 +241,8 @@ func TestALookAllowsForConcurrentChanges(t *testing.T) {
 	}
 }
 
-// A log may be closed while look runs. Pebble's file system in memory panics if a closed file is used.
+// A log may be closed while look runs. Pebble's in-memory file system panics if a closed file is
+// used.
 func TestALookAsksNoClosedLog(t *testing.T) {
 	fs := newFailStopFS(vfs.NewMem(), "data", NewLog(nil, nil))
 	require.NoError(t, fs.MkdirAll("data", 0o755))

@@ -9,14 +9,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// quotaFS turns the error of a disk quota that is used up (EDQUOT) into that of a full disk (ENOSPC), the only error that
-// vfs.OnDiskFull handles.
+// quotaFS converts the error of an exhausted disk quota (EDQUOT) to that of a full disk (ENOSPC),
+// the only error that vfs.OnDiskFull handles.
 type quotaFS struct{ vfs.FS }
 
-// quotaError has the text of EDQUOT, and errors.Is reports it as ENOSPC.
+// quotaError has the text of EDQUOT and unwraps to ENOSPC.
 type quotaError struct{ error }
 
-// Unwrap makes the error ENOSPC.
+// Unwrap returns ENOSPC.
 func (quotaError) Unwrap() error { return syscall.ENOSPC }
 
 func asNoSpace(err error) error {

@@ -11,14 +11,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A store that was closed in order is sealed: the file SEAL has the sizes and checksums of the store's files. BreakSeal checks
-// and removes the seal before the store is opened. Pebble cannot distinguish a damaged end of its log or manifest from an end
-// that was never written, and ignores both. Tables have checksums of their own; the seal has their sizes only:
+// A store that was closed cleanly is sealed: the file SEAL lists the sizes and checksums of the
+// store's files. BreakSeal checks and removes the seal before the store is opened. Without it
+// Pebble could not distinguish a damaged end of its log or manifest from an end that was never
+// written, and it ignores both. Tables contain checksums, so the seal lists only their sizes:
 //
 //	queued store seal 1
-//	SIZE CRC32C NAME        one line a file; "-" in place of the checksum of a table
+//	SIZE CRC32C NAME        one line per file; "-" instead of the checksum for a table
 //	…
-//	CRC32C                  of all lines before
+//	CRC32C                  of all preceding lines
 const (
 	sealName  = "SEAL"
 	sealTitle = "queued store seal 1"
@@ -26,7 +27,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sealed reports whether the seal covers a file. It does not cover the file SYNCED, which a sealed store does not need.
+// sealed reports whether the seal covers a file. It does not cover SYNCED, which a sealed store
+// does not need.
 func sealed(name string) bool {
 	return name != "LOCK" && name != syncedName && !strings.HasPrefix(name, sealName)
 }
@@ -56,10 +58,9 @@ func Seal(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// tableSuffix is how Pebble names its tables.
+// tableSuffix ends the names of Pebble's tables.
 const tableSuffix = ".sst"
 
-// describe returns the line of a file in the seal.
 func describe(name string, size int64, content io.Reader) (line string, err error) {
 	if strings.HasSuffix(name, tableSuffix) {
 		return fmt.Sprintf("%d - %s", size, name), nil
@@ -83,7 +84,7 @@ func describeIn(fs vfs.FS, dir, name string) (line string, err error) {
 	return describe(name, info.Size(), f)
 }
 
-// newSuffix ends the name of a file until its content is complete.
+// newSuffix ends the name of a file whose content is not complete yet.
 const newSuffix = ".new"
 
 func writeFile(fs vfs.FS, dir, name, text string) error {
@@ -105,7 +106,7 @@ func writeFile(fs vfs.FS, dir, name, text string) error {
 	return SyncDir(fs, dir)
 }
 
-// WriteIn writes a file of a store atomically, also across a power loss.
+// WriteIn writes a file of a store atomically, even across a power loss.
 func WriteIn(fs vfs.FS, dir, name, text string) error {
 	if err := writeFile(fs, dir, name, text); err != nil {
 		return fmt.Errorf("write %s: %w", fs.PathJoin(dir, name), err)
@@ -113,7 +114,7 @@ func WriteIn(fs vfs.FS, dir, name, text string) error {
 	return nil
 }
 
-// SyncDir fsyncs the directory entries of a folder.
+// SyncDir fsyncs a folder, which makes its directory entries durable.
 func SyncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
 	if err != nil {
@@ -122,8 +123,9 @@ func SyncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// BreakSeal checks the seal of a store before it is opened, and removes the seal unless the store is only read. A store without
-// a seal is new, or was not closed in order: BreakSeal then checks its files as far as SYNCED allows.
+// BreakSeal checks the seal of a store before it is opened, and removes the seal unless readOnly is
+// set. A store without a seal is new or was not closed cleanly: BreakSeal then checks its files as
+// far as SYNCED allows.
 func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	path := fs.PathJoin(dir, sealName)
 	text, err := readFile(fs, path)
@@ -143,7 +145,7 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 		return fmt.Errorf("read the store's seal: %w", err)
 	}
 	if err := checkSeal(fs, dir, text); err != nil {
-		return fmt.Errorf("%w: restore a backup, or remove %s to open what is left", err, path)
+		return fmt.Errorf("%w: restore a backup, or remove %s to open the remaining data", err, path)
 	}
 	if err := checkTables(fs, dir); err != nil {
 		return err
@@ -165,7 +167,7 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 func sealLines(text string) ([]string, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 3 || lines[0] != sealTitle {
-		return nil, &DamagedError{sealName, "it does not begin as a seal does"}
+		return nil, &DamagedError{sealName, "it does not begin with the title of a seal"}
 	}
 	files, sum, end := lines[1:len(lines)-2], lines[len(lines)-2], lines[len(lines)-1]
 	body := strings.TrimSuffix(text, sum+"\n"+end)
@@ -175,7 +177,6 @@ func sealLines(text string) ([]string, error) {
 	return files, nil
 }
 
-// sealedName returns the name of the file that a line of a seal describes.
 func sealedName(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }
 
 func checkSeal(fs vfs.FS, dir, text string) error {
@@ -190,7 +191,7 @@ func checkSeal(fs vfs.FS, dir, text string) error {
 			return fmt.Errorf("a file of the closed store can't be read: %w", err)
 		}
 		if is != was {
-			return &DamagedError{name, "it is not what it was when the store was closed"}
+			return &DamagedError{name, "it has changed since the store was closed"}
 		}
 	}
 	return nil

@@ -15,18 +15,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SpaceState is what the free space of a disk allows. A greater state allows less.
+// SpaceState is the restriction that the free space of a disk imposes. A greater state allows less.
 type SpaceState uint32
 
 // The states of a disk's space.
 const (
 	// SpaceOK allows everything.
 	SpaceOK SpaceState = iota
-	// SpaceLow refuses what would grow the store: new tasks and large results.
+	// SpaceLow refuses commands that would grow the store: new tasks and large results.
 	SpaceLow
-	// SpaceCritical refuses all changes. It allows reads, and what a cluster needs to elect and confirm a leader.
+	// SpaceCritical refuses all changes. It allows reads, and the writes that a cluster needs to
+	// elect and confirm a leader.
 	SpaceCritical
-	// SpaceExhausted begins at half of the critical mark. A follower of a cluster stores no further changes in its log.
+	// SpaceExhausted begins at half of the critical mark. A follower of a cluster stores no further
+	// changes in its log.
 	SpaceExhausted
 )
 
@@ -46,25 +48,28 @@ func (s SpaceState) String() string {
 }
 
 const (
-	// SpaceRetry is the retry delay of a refusal for lack of space.
+	// SpaceRetry is the retry delay after a refusal for lack of space.
 	SpaceRetry = time.Second
 
-	// spacePollNear and spacePollFar are how often the free space is read, near the marks and far above them. A server
-	// writes well below spaceFar in spacePollFar, and well below the gap between the default marks in spacePollNear.
+	// spacePollNear and spacePollFar are the intervals between readings of the free space, near the
+	// marks and more than spaceFar above the low mark. A server writes much less than spaceFar in
+	// spacePollFar, and much less than the gap between the default marks in spacePollNear.
 	spacePollNear = 100 * time.Millisecond
 	spacePollFar  = time.Second
 	spaceFar      = 4 << 30
-	// reclaimEvery is how often the stores reclaim space while it is low.
+	// reclaimEvery is the interval between attempts of the stores to reclaim space while it is low.
 	reclaimEvery = 3 * time.Second
 )
 
-// SpaceUser is a store that needs space for what it holds in memory, and can reclaim space of deleted records. Several goroutines call
-// its methods; Reclaim is called by one at a time.
+// SpaceUser is a store that needs space for its data in memory and can reclaim the space of deleted
+// records. Its methods must be safe for concurrent use, except that only one goroutine at a time
+// calls Reclaim.
 type SpaceUser interface {
 	// Unflushed returns how many bytes the store will write to tables without further commits.
 	Unflushed() uint64
-	// Reclaim gives back the space of deleted records, as far as that needs at most room bytes at a time, beside those of Unflushed. With a room
-	// of 0 it writes nothing. It ends with ctx.
+	// Reclaim frees the space of deleted records as far as that temporarily needs at most room
+	// bytes, in addition to those of Unflushed. With a room of 0 it writes nothing. It returns when
+	// ctx ends.
 	Reclaim(ctx context.Context, room uint64) error
 	// Files returns the files of the store.
 	Files() *Files
@@ -72,32 +77,35 @@ type SpaceUser interface {
 
 // SpaceOptions configure WatchSpace.
 type SpaceOptions struct {
-	// FS is the file system; nil means the operating system's. A file system that does not report its free space is not watched.
+	// FS is the file system; nil means the operating system's. Free space is not watched on a file
+	// system that does not report it.
 	FS vfs.FS
-	// Dir is the data folder, which exists. WatchSpace watches its file system.
+	// Dir is the data folder, which must exist. WatchSpace watches its file system.
 	Dir string
 	// Low and Critical are the marks. A critical mark above the low one counts as equal to it.
 	Low, Critical Mark
-	// Ballast is the room in bytes that the stores need to open on a full disk: each writes all that its log holds to tables before Pebble
-	// removes the log. The ballast has this size, or that of the critical mark if it is smaller. 0 means 64 MiB.
+	// Ballast is the number of bytes that the stores need to open on a full disk: each writes the
+	// content of its log to tables before Pebble removes the log. The ballast file has this size,
+	// or the size of the critical mark if that is smaller. 0 means 64 MiB.
 	Ballast uint64
 	// Log receives changes of the state; nil discards them.
 	Log *slog.Logger
-	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It must not block.
+	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It
+	// must not block.
 	Changed func(SpaceState)
 	// Fatal is called with the problem when the data folder or a file of a store is missing. In a
-	// server it must not return; nil means: log the problem and exit with status 2.
+	// server it must not return; nil means log the problem and exit with status 2.
 	Fatal func(problem string)
 }
 
-// Space watches the free space of a data folder's file system, and decides what it allows. It ends
-// the process if another one removes or replaces the data folder or a file of a store, or if the
-// file system becomes read-only. Its methods are safe for concurrent use. Growth, Changes and
-// CheckPresent only read memory. A nil Space allows everything.
+// Space watches the free space of a data folder's file system and decides which commands it allows.
+// It ends the process if another process removes or replaces the data folder or a file of a store,
+// or if the file system becomes read-only. Its methods are safe for concurrent use. Growth, Changes
+// and CheckPresent only read memory. A nil Space allows everything.
 type Space struct {
 	o       SpaceOptions
 	ballast ballast
-	folder  *heldFolder // nil if it can't be watched
+	folder  *heldFolder // nil if it cannot be watched
 	loss    loss        // of the data folder, or of a store in it
 
 	state   atomic.Uint32
@@ -107,12 +115,12 @@ type Space struct {
 	refused [SpaceExhausted + 1]atomic.Uint64
 	waitMax atomic.Int64 // nanoseconds; see BoundWaits
 
-	publishing sync.Mutex // guards what follows
-	own        SpaceState // the state by the free space of this disk
-	full       int        // writes that found the disk full and wait for room
+	publishing sync.Mutex // guards the fields below, up to unread
+	own        SpaceState // the state from the free space of this disk alone
+	full       int        // number of writes that found the disk full and wait for room
 	floor      SpaceState // see Floor
 	floorWhy   string
-	unread     string // the error of the last reading of the free space; "" if there was none
+	unread     string // the error of the last reading of the free space; "" without one
 
 	using sync.RWMutex // read-locked while users are called; locked while a user joins or leaves
 	users map[SpaceUser]struct{}
@@ -122,11 +130,12 @@ type Space struct {
 	work   sync.WaitGroup
 }
 
-// SpaceUsage is the last reading of the free space. The zero value means that it is unknown.
+// SpaceUsage is the last reading of the free space. The zero value means unknown.
 type SpaceUsage struct {
 	Total uint64 // bytes of the file system
 	Free  uint64 // bytes that this process may still use
-	// Available is Free minus what the stores will need for what they hold in memory. It is compared with the marks.
+	// Available is Free minus the space that the stores need for their data in memory. It is
+	// compared with the marks.
 	Available     uint64
 	Low, Critical uint64 // the marks in bytes; 0 means off
 }
@@ -144,7 +153,7 @@ func WatchSpace(o SpaceOptions) *Space {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.usage.Store(&SpaceUsage{})
 	if folder, err := holdFolder(o.FS, o.Dir); err != nil {
-		o.Log.Warn("the data folder can't be watched: its removal will not be noticed", "error", err)
+		o.Log.Warn("the data folder can't be watched: its removal will not be detected", "error", err)
 	} else {
 		s.folder = folder
 		s.work.Go(func() { s.every(lookEvery, s.lookForData) })
@@ -160,7 +169,8 @@ func WatchSpace(o SpaceOptions) *Space {
 	return s
 }
 
-// Close stops watching. A write that waits for room fails. The ballast stays: it is needed when the server starts again.
+// Close stops watching. A write that waits for room fails. The ballast stays, because the server
+// needs it at the next start.
 func (s *Space) Close() {
 	if s == nil {
 		return
@@ -175,7 +185,7 @@ func (s *Space) Close() {
 	}
 }
 
-// State returns what the free space allows now.
+// State returns the current restriction.
 func (s *Space) State() SpaceState {
 	if s == nil {
 		return SpaceOK
@@ -183,7 +193,7 @@ func (s *Space) State() SpaceState {
 	return SpaceState(s.state.Load())
 }
 
-// Own returns what the free space of this node's disk allows, without regard to Floor.
+// Own returns the restriction from the free space of this node's disk, without that of Floor.
 func (s *Space) Own() SpaceState {
 	if s == nil {
 		return SpaceOK
@@ -208,7 +218,7 @@ func (s *Space) Usage() SpaceUsage {
 	return *s.usage.Load()
 }
 
-// Growth returns nil if the store may grow, or a *FullError.
+// Growth returns nil if the store may grow; otherwise it returns a *FullError.
 func (s *Space) Growth() error {
 	if s == nil {
 		return nil
@@ -219,7 +229,7 @@ func (s *Space) Growth() error {
 	return nil
 }
 
-// Changes returns nil if the store may change at all, or a *FullError.
+// Changes returns nil if the store may change; otherwise it returns a *FullError.
 func (s *Space) Changes() error {
 	if s == nil {
 		return nil
@@ -238,7 +248,8 @@ func (s *Space) Why() string {
 	return ""
 }
 
-// CountRefusals counts commands that were refused with an error of Growth or Changes.
+// CountRefusals counts n commands that were refused with err, if err is an error of Growth or
+// Changes.
 func (s *Space) CountRefusals(err error, n int) {
 	var full *FullError
 	if errors.As(err, &full) {
@@ -246,13 +257,14 @@ func (s *Space) CountRefusals(err error, n int) {
 	}
 }
 
-// Refusals returns how many commands were refused while the state was low, and while it was critical.
+// Refusals returns how many commands were refused while the state was low, and while it was
+// critical.
 func (s *Space) Refusals() (low, critical uint64) {
 	return s.refused[SpaceLow].Load(), s.refused[SpaceCritical].Load() + s.refused[SpaceExhausted].Load()
 }
 
-// Floor makes the space allow at most what a state allows, with the reason. The leader of a cluster uses it when followers lack space.
-// Floor with SpaceOK removes the restriction.
+// Floor sets the least restriction, with its reason. The leader of a cluster uses it when followers
+// lack space. SpaceOK removes it.
 func (s *Space) Floor(state SpaceState, why string) {
 	if s == nil {
 		return
@@ -265,8 +277,8 @@ func (s *Space) Floor(state SpaceState, why string) {
 	}
 }
 
-// Join adds a store. The caller must call Leave before it closes the store, and must not hold anything then that the store's methods
-// wait for.
+// Join adds a store. The caller must call Leave before it closes the store, and must not hold a
+// lock that the store's methods wait for while it calls Leave.
 func (s *Space) Join(u SpaceUser) {
 	if s == nil {
 		return
@@ -287,7 +299,6 @@ func (s *Space) Leave(u SpaceUser) {
 	delete(s.users, u)
 }
 
-// every calls a function at an interval until the space is closed.
 func (s *Space) every(interval time.Duration, do func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -323,7 +334,8 @@ func (s *Space) watch() {
 }
 
 // measure reads the free space and updates the state. It returns false if the file system does not
-// report its free space. After another error the state stays: lookForData notices a missing folder.
+// report its free space. After another error it leaves the state unchanged: lookForData detects a
+// missing folder.
 func (s *Space) measure() bool {
 	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
@@ -364,8 +376,8 @@ func (s *Space) logUnread(err error) {
 	s.unread = text
 }
 
-// Ballast returns the size of the ballast in bytes. It returns 0 if the server makes none, because the free space is unknown or the critical mark
-// is off.
+// Ballast returns the size of the ballast in bytes. It returns 0 if the server creates none,
+// because the free space is unknown or the critical mark is off.
 func (s *Space) Ballast() uint64 {
 	if s == nil {
 		return 0
@@ -382,10 +394,12 @@ func (s *Space) unflushed() (bytes uint64) {
 	return bytes
 }
 
-// hysteresis is the part of a mark by which the space must exceed the mark before the state below the mark ends.
+// hysteresis is a divisor: a state ends only when the space exceeds its mark by 1/hysteresis of the
+// mark.
 const hysteresis = 10
 
-// judge returns the state for a reading; was is the previous state, which ends only with hysteresis.
+// judge returns the state for a reading. was is the previous state, which ends only with
+// hysteresis.
 func judge(was SpaceState, u *SpaceUsage) SpaceState {
 	marks := [...]uint64{SpaceLow: u.Low, SpaceCritical: u.Critical, SpaceExhausted: u.Critical / 2}
 	for s := SpaceExhausted; s > SpaceOK; s-- {
@@ -400,7 +414,7 @@ func judge(was SpaceState, u *SpaceUsage) SpaceState {
 	return SpaceOK
 }
 
-// publishLocked updates growth and changes from the state. The caller holds publishing.
+// publishLocked updates growth and changes from the state. The caller must hold publishing.
 func (s *Space) publishLocked() {
 	was := SpaceState(s.state.Load())
 	now := max(s.ownStateLocked(), s.floor)
@@ -427,7 +441,6 @@ func (s *Space) publishLocked() {
 	}
 }
 
-// reclaim makes the stores reclaim space while it is low.
 func (s *Space) reclaim() {
 	if s.Own() == SpaceOK {
 		return
@@ -437,7 +450,8 @@ func (s *Space) reclaim() {
 	users := slices.Collect(maps.Keys(s.users))
 	s.using.RUnlock()
 	for _, u := range users {
-		s.using.RLock() // locked for each store separately, so that Leave waits for one Reclaim only
+		// Lock for each store separately, so that Leave waits for a single Reclaim only.
+		s.using.RLock()
 		var err error
 		if _, here := s.users[u]; here {
 			err = u.Reclaim(s.ctx, s.Usage().Available)

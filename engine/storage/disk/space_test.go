@@ -28,7 +28,7 @@ func watched(t *testing.T) (*quotafstest.FS, *Space) {
 	return fs, s
 }
 
-// settle lets the space look.
+// settle waits until the space has read the free space.
 func settle() {
 	time.Sleep(2 * spacePollFar)
 	synctest.Wait()
@@ -45,7 +45,7 @@ func TestSpaceRefusesBelowItsMarksAndResumes(t *testing.T) {
 		}{
 			{210, SpaceOK, false, false},
 			{199, SpaceLow, true, false},
-			{219, SpaceLow, true, false}, // above the mark, and not by a tenth
+			{219, SpaceLow, true, false}, // above the mark, but not by a tenth
 			{221, SpaceOK, false, false},
 			{99, SpaceCritical, true, true},
 			{109, SpaceCritical, true, true},
@@ -97,7 +97,7 @@ func TestSpaceRefusalNamesMarkSpaceAndRemedy(t *testing.T) {
 	})
 }
 
-// user is a store with so many bytes in memory.
+// user is a store with a given number of bytes in memory.
 type user struct {
 	unflushed atomic.Uint64
 	reclaimed atomic.Int64
@@ -131,7 +131,7 @@ func TestSpaceCountsWhatIsStillToBeWritten(t *testing.T) {
 		require.EqualValues(t, 180*mib, s.Usage().Available)
 		time.Sleep(2 * reclaimEvery)
 		synctest.Wait()
-		require.NotZero(t, u.reclaimed.Load(), "a store gives back space while there is too little")
+		require.NotZero(t, u.reclaimed.Load(), "a store reclaims space while it is low")
 		s.Leave(u)
 		settle()
 		require.Equal(t, SpaceOK, s.State())
@@ -163,7 +163,8 @@ func TestNoSpaceRefusesNothing(t *testing.T) {
 	require.Equal(t, SpaceOK, s.State())
 	fs := vfs.NewMem()
 	require.Equal(t, vfs.FS(fs), s.Files(fs))
-	unknown := WatchSpace(SpaceOptions{FS: fs, Dir: "."}) // a file system that does not know its free space
+	// A file system that does not report its free space.
+	unknown := WatchSpace(SpaceOptions{FS: fs, Dir: "."})
 	require.NoError(t, unknown.Growth())
 	unknown.Close()
 }
@@ -177,7 +178,7 @@ func TestMarksOff(t *testing.T) {
 	assert.Zero(t, low+critical)
 	low, critical = Marks(off, Mark{Set: true, Bytes: 20}, 1000)
 	assert.Zero(t, low)
-	assert.EqualValues(t, 20, critical, "it holds by itself")
+	assert.EqualValues(t, 20, critical, "it applies without a low mark")
 	low, critical = Marks(Mark{}, Mark{}, 100<<30)
 	assert.EqualValues(t, 4<<30, low)
 	assert.EqualValues(t, 2<<30, critical)
@@ -189,8 +190,8 @@ func TestMarksOff(t *testing.T) {
 	assert.EqualValues(t, 10, critical, "it is never above the low mark")
 }
 
-// Whatever the space does, a state follows the marks: it is at least as severe as they say, and at most as severe as they would
-// say with a tenth more.
+// A state follows the marks: it is at least as severe as the marks require, and at most as severe
+// as marks that are a tenth higher would require.
 func TestJudgeIsBoundByTheMarks(t *testing.T) {
 	plain := func(u SpaceUsage) SpaceState { return judge(SpaceOK, &u) }
 	rapid.Check(t, func(t *rapid.T) {
@@ -208,7 +209,8 @@ func TestJudgeIsBoundByTheMarks(t *testing.T) {
 	})
 }
 
-// A write that finds the disk full is tried again once there is room: the ballast makes some, and then whoever frees some.
+// A write that finds the disk full is retried once there is room: first by removing the ballast,
+// then when someone frees space.
 func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)
@@ -216,7 +218,7 @@ func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
 		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
 		require.NoError(t, err)
 		fs.LeaveFree(0)
-		_, err = f.Write(make([]byte, mib)) // the ballast goes
+		_, err = f.Write(make([]byte, mib)) // the ballast is removed
 		require.NoError(t, err)
 		require.EqualValues(t, mib, fs.Used())
 		settle()
@@ -230,18 +232,18 @@ func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
 		}()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Empty(t, wrote, "there is no room")
+		require.Empty(t, wrote, "the disk has no room")
 		require.GreaterOrEqual(t, s.State(), SpaceCritical)
 		fs.LeaveFree(500 * mib)
 		require.NoError(t, <-wrote)
 		settle()
 		require.Equal(t, SpaceOK, s.State())
-		require.EqualValues(t, 2*mib+ballastDefault, fs.Used(), "the ballast is there again")
+		require.EqualValues(t, 2*mib+ballastDefault, fs.Used(), "the ballast was created again")
 		require.NoError(t, f.Close())
 	})
 }
 
-// The free bytes of a file system don't show a disk quota: only writes do.
+// The free bytes of a file system do not reflect a disk quota; only writes do.
 func TestAWriteBeyondADiskQuotaWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)
@@ -262,14 +264,14 @@ func TestAWriteBeyondADiskQuotaWaits(t *testing.T) {
 		}()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		require.Empty(t, wrote, "there is no room")
+		require.Empty(t, wrote, "the quota leaves no room")
 		require.Equal(t, SpaceCritical, s.State())
 		require.ErrorContains(t, s.Changes(), "a disk quota is used up")
 		fs.Limit(500 * mib)
 		require.NoError(t, <-wrote)
 		settle()
 		require.Equal(t, SpaceOK, s.State())
-		require.EqualValues(t, 2*mib+ballastDefault, fs.Used(), "the ballast is there again, and what was tried is removed")
+		require.EqualValues(t, 2*mib+ballastDefault, fs.Used(), "the ballast was created again, and the trial file was removed")
 		require.NoError(t, f.Close())
 	})
 }
@@ -314,7 +316,8 @@ func TestAWriteToAFullDiskEndsInTime(t *testing.T) {
 	})
 }
 
-// The ballast has the size that its server asks for, at most that of the critical mark, also where an earlier server made another one.
+// The ballast has the requested size, but at most that of the critical mark, even if an earlier
+// server created one of another size.
 func TestTheBallastHasTheSizeThatStoresNeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)
@@ -333,7 +336,7 @@ func TestTheBallastHasTheSizeThatStoresNeed(t *testing.T) {
 	})
 }
 
-// The stores reclaim space by what is free now: what was free at the last look may be gone.
+// The stores reclaim space according to a new reading, because the previous one may be outdated.
 func TestStoresReclaimByANewReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)
@@ -348,7 +351,7 @@ func TestStoresReclaimByANewReading(t *testing.T) {
 	})
 }
 
-// A server that starts on a full disk gives up the ballast before it needs the space.
+// A server that starts on a full disk removes the ballast before it needs the space.
 func TestTheBallastGoesWhenAFullDiskIsOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)

@@ -2,14 +2,15 @@ package disk
 
 import "time"
 
-// lookEvery is how often a server looks for its data folder and for the files of its stores.
+// lookEvery is the interval between a server's checks for its data folder and the files of its
+// stores.
 const lookEvery = 250 * time.Millisecond
 
 // lookForData ends the process if the data folder or a file of a store is missing, because the next
 // start would not find later writes.
 func (s *Space) lookForData() {
 	if s.loss.err() != nil {
-		return // the process ends
+		return // the process is ending
 	}
 	if err := s.missing(); err != nil {
 		s.loss.record(err)
@@ -17,7 +18,6 @@ func (s *Space) lookForData() {
 	}
 }
 
-// missing returns a *GoneError if the data folder or a file of a store is missing.
 func (s *Space) missing() error {
 	if _, err := s.folder.look(); err != nil {
 		return err
@@ -32,8 +32,8 @@ func (s *Space) missing() error {
 	return nil
 }
 
-// CheckPresent ends the process if the data folder or a store was lost. It is called before
-// anything is acknowledged, because the loss may follow the commit.
+// CheckPresent ends the process if the data folder or a store was lost. Callers use it before they
+// acknowledge anything, because the loss may follow the commit.
 func (s *Space) CheckPresent() error {
 	if s == nil {
 		return nil

@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// Mark is a bound on free space: bytes, or a percentage of the file system's size. The zero value is the default.
+// Mark is a bound on free space: bytes, or a percentage of the file system's size. The zero value
+// is the default.
 type Mark struct {
-	Set     bool   // false: the default
-	Percent uint32 // of the file system's size, 1 to 100; 0: Bytes counts
-	Bytes   uint64 // 0: off
+	Set     bool   // false means the default
+	Percent uint32 // of the file system's size, 1 to 100; 0 means that Bytes applies
+	Bytes   uint64 // 0 means off
 }
 
-// The default low mark is defaultLowPercent of the file system, and at most defaultLowMax. The default critical mark is
-// half of the low one. It leaves room for the memtables of all shards, their logs, and a few compactions.
+// The default low mark is defaultLowPercent of the file system, and at most defaultLowMax. The
+// default critical mark is half of the low mark, which leaves room for the memtables of all shards,
+// their logs and a few compactions.
 const (
 	percentAll        = 100
 	defaultLowPercent = 5
@@ -25,7 +27,8 @@ func defaultLow(total uint64) uint64 { return min(total/percentAll*defaultLowPer
 // Off reports whether the mark is set to 0, which disables it.
 func (m Mark) Off() bool { return m.Set && m.Percent == 0 && m.Bytes == 0 }
 
-// String returns the mark in the form of the configuration: "auto", a percentage, or a number of bytes.
+// String returns the mark in the form of the configuration: "auto", a percentage, or a number of
+// bytes.
 func (m Mark) String() string {
 	switch {
 	case !m.Set:
@@ -46,7 +49,7 @@ func (m Mark) bytes(total, ifDefault uint64) uint64 {
 	return m.Bytes
 }
 
-// Marks returns the marks in bytes for a file system of a size; 0 means off.
+// Marks returns the marks in bytes for a file system of total bytes; 0 means off.
 func Marks(low, critical Mark, total uint64) (lowBytes, criticalBytes uint64) {
 	lowBytes = low.bytes(total, defaultLow(total))
 	if low.Off() {
@@ -55,19 +58,20 @@ func Marks(low, critical Mark, total uint64) (lowBytes, criticalBytes uint64) {
 	return lowBytes, min(lowBytes, critical.bytes(total, lowBytes/2))
 }
 
-// FullError is the refusal of a command that the free space of a disk does not allow.
+// FullError refuses a command for lack of disk space.
 type FullError struct {
 	State SpaceState
 	text  string
 }
 
-// Error names the mark, the free space and the remedy.
+// Error returns the mark, the free space and the remedy.
 func (e *FullError) Error() string { return e.text }
 
 // RetryAfter returns how long to wait before trying again.
 func (e *FullError) RetryAfter() time.Duration { return SpaceRetry }
 
-// refusalLocked returns the error of commands that a state refuses. The caller holds publishing.
+// refusalLocked returns the error for the commands that a state refuses. The caller must hold
+// publishing.
 func (s *Space) refusalLocked(state SpaceState) *FullError {
 	u := s.Usage()
 	what, mark, setting := "what would grow the store is refused", u.Low, "--disk-low"
@@ -91,7 +95,6 @@ func (s *Space) refusalLocked(state SpaceState) *FullError {
 	return &FullError{State: state, text: fmt.Sprintf("disk: %s: %s: %s; service resumes by itself", why, what, remedies)}
 }
 
-// mebibytes writes a number of bytes for a message.
 func mebibytes(bytes uint64) string {
 	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
 }

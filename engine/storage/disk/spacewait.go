@@ -9,22 +9,24 @@ import (
 )
 
 const (
-	// roomPoll is how often a write that found the disk full checks for room.
+	// roomPoll is the interval between checks for room by a write that found the disk full.
 	roomPoll = 50 * time.Millisecond
-	// roomMin is how much free space such a write waits for.
+	// roomMin is the free space in bytes that such a write waits for.
 	roomMin = 4 << 20
 )
 
-// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound. After that time the process stops. A node
-// of a cluster needs a bound, because its groups cannot elect another leader while it waits.
+// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound.
+// After that time the process stops. A node of a cluster needs a bound, because its Raft groups
+// cannot elect another leader while it waits.
 func (s *Space) BoundWaits(most time.Duration) {
 	if s != nil {
 		s.waitMax.Store(int64(most))
 	}
 }
 
-// Files returns a file system whose writes wait while the disk is full or its quota is used up: a write that finds no space removes the
-// ballast, waits for room, and tries again. Nothing is acknowledged during the wait. A failed fsync is not tried again.
+// Files returns a file system whose writes wait while the disk is full or its quota is exhausted. A
+// write that finds no space removes the ballast, waits for room and retries. Nothing is
+// acknowledged during the wait. A failed fsync is not retried.
 func (s *Space) Files(fs vfs.FS) vfs.FS {
 	if s == nil {
 		return fs
@@ -32,8 +34,9 @@ func (s *Space) Files(fs vfs.FS) vfs.FS {
 	return vfs.OnDiskFull(quotaFS{fs}, s.waitForRoom)
 }
 
-// waitForRoom waits until the disk has room. A write that found the disk full calls it, while Pebble may hold its locks: it must not
-// call Pebble.
+// waitForRoom blocks until the disk has room, the bound of BoundWaits passes, or the space is
+// closed. A write that found the disk full calls it, possibly while Pebble holds its locks, so it
+// must not call Pebble.
 func (s *Space) waitForRoom() {
 	s.publishing.Lock()
 	s.full++
@@ -55,7 +58,7 @@ func (s *Space) waitForRoom() {
 		if s.hasRoom() {
 			return
 		}
-		s.ballast.release() // it may have been made again meanwhile
+		s.ballast.release() // restore may have created it again
 		if most := time.Duration(s.waitMax.Load()); most > 0 && time.Since(began) > most {
 			return
 		}
@@ -67,7 +70,8 @@ func (s *Space) waitForRoom() {
 	}
 }
 
-// hasRoom reports whether a write finds room. It tries a write, because the number of free bytes does not show a disk quota.
+// hasRoom reports whether a write finds room. It tries a write, because the number of free bytes
+// does not reflect a disk quota.
 func (s *Space) hasRoom() bool {
 	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes < roomMin {
 		return err != nil

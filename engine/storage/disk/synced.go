@@ -16,24 +16,27 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Pebble takes damage in its newest log, or at the end of its manifest, for a write that a crash cut off, and drops it and all that
-// follows. Therefore a store records how far both were fsynced, in a note; damage before that point is an error. A note is written
-// after each fsync and before the commits that wait for the fsync are done. The note itself is not fsynced: after a kill of the
-// process it is the newest one, after a loss of power it may be an earlier one, which is still correct.
+// Pebble treats damage in its newest log, or at the end of its manifest, as a write that a crash
+// cut off: it drops the damaged record and everything after it. Therefore a store records in a note
+// how far both files were fsynced, and damage before that point is an error. The note is written
+// after each fsync, before the commits that wait for the fsync return. The note itself is not
+// fsynced. After a kill of the process it is the newest one. After a power loss it may be an
+// earlier one, which is still correct.
 //
-// A loss of power can tear the write of a note. So each file has two slots, which are written in
-// turn: if one is damaged, the other one still holds the previous note.
+// A power loss can tear the write of a note. So each file has two slots, which are written
+// alternately: if one is damaged, the other one still holds the previous note.
 //
-// Pebble's own FormatWALSyncChunks is not used. Its offsets leave out whole blocks, do not cover the last 32 KiB, and claim an fsync also
-// if Interval or None delays it, so that a log that lost its end would not open any more.
+// Pebble's FormatWALSyncChunks is not used. Its offsets omit whole blocks and do not cover the last
+// 32 KiB. They also claim an fsync that Interval or None delays, so that a log that lost its end
+// could no longer be opened.
 //
 //	slot 0 of the log │ slot 0 of the manifest │ slot 1 of the log │ slot 1 of the manifest
 //
 //	slot: format:1 file number:8 length:8 checksum:4
 //
 // with integers in little-endian order. An unused slot is zero or beyond the end of the file.
-// Earlier versions know slot 0 only. Each version reads the files of the other one, but an earlier
-// version refuses a file whose slot 0 is damaged.
+// Earlier versions read and write slot 0 only. Earlier and later versions read each other's files,
+// but an earlier version rejects a file whose slot 0 is damaged.
 const (
 	syncedName   = "SYNCED"
 	syncedFormat = 1
@@ -41,8 +44,8 @@ const (
 	syncedSlots  = 2
 )
 
-// syncedKind is the kind of the file that a note is about, and the order of the kinds within a slot
-// number.
+// syncedKind is the kind of file that a note describes. Its value is the order of the kinds within
+// a slot number.
 type syncedKind int
 
 const (
@@ -51,7 +54,8 @@ const (
 	syncedKinds
 )
 
-// syncedKindOf returns the kind of a file of a store, if a note is written for that kind.
+// syncedKindOf returns the kind and number of a file of a store. ok is false if notes do not
+// describe such files.
 func syncedKindOf(name string) (kind syncedKind, number uint64, ok bool) {
 	if log, _, ok := wal.ParseLogFilename(name); ok {
 		return syncedLog, uint64(log), true
@@ -66,7 +70,8 @@ func syncedKindOf(name string) (kind syncedKind, number uint64, ok bool) {
 	return 0, 0, false
 }
 
-// syncedNote writes how far a store's newest log and manifest were fsynced. It is safe for concurrent use.
+// syncedNote records how far a store's newest log and manifest were fsynced. It is safe for
+// concurrent use.
 type syncedNote struct {
 	fs   vfs.FS
 	path string
@@ -74,7 +79,7 @@ type syncedNote struct {
 	mu   sync.Mutex // held while a note is written
 	file vfs.File   // nil until the first note
 	now  [syncedKinds]SyncedFile
-	next [syncedKinds]int // the slot to write next: never that of the newest note
+	next [syncedKinds]int // the slot to write next; never that of the newest note
 	buf  [syncedBytes]byte
 }
 
@@ -102,7 +107,7 @@ func (n *syncedNote) note(kind syncedKind, number uint64, length int64) error {
 	return nil
 }
 
-// open opens the file, and sets the slots to write next.
+// open opens the file and chooses the slots to write next.
 func (n *syncedNote) open() error {
 	text, err := readFile(n.fs, n.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -120,7 +125,6 @@ func (n *syncedNote) open() error {
 	return err
 }
 
-// syncedOffset returns where a slot begins.
 func syncedOffset(kind syncedKind, slot int) int {
 	return (slot*int(syncedKinds) + int(kind)) * syncedBytes
 }
@@ -142,7 +146,6 @@ func (n *syncedNote) close() error {
 	return f.Close()
 }
 
-// readSynced returns a note of a store.
 func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error) {
 	path := fs.PathJoin(dir, syncedName)
 	text, err := readFile(fs, path)
@@ -150,12 +153,12 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 		return s, nil
 	}
 	if err != nil {
-		return s, fmt.Errorf("read how far the log was synced: %w", err)
+		return s, fmt.Errorf("read the fsynced length of the log: %w", err)
 	}
 	return parseSynced(path, []byte(text), kind)
 }
 
-// parseSynced returns the newest note of a kind. The path is for errors.
+// parseSynced returns the newest note of a kind. The path is used in errors.
 func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err error) {
 	slots := readSlots(text, kind)
 	if newest, ok := newestSlot(slots); ok {
@@ -168,7 +171,7 @@ func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err e
 	}
 	for _, slot := range slots {
 		if slot.state == slotUnused {
-			return s, nil // there was no note yet, or a loss of power tore or removed the first one
+			return s, nil // no note was written yet, or a power loss tore or removed the first one
 		}
 	}
 	return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
@@ -188,7 +191,6 @@ type syncedSlot struct {
 	note   SyncedFile // valid if the slot is whole
 }
 
-// readSlots returns the slots of a kind.
 func readSlots(b []byte, kind syncedKind) (slots [syncedSlots]syncedSlot) {
 	for i := range slots {
 		at := syncedOffset(kind, i)
@@ -209,7 +211,6 @@ func readSlot(b []byte) (s syncedSlot) {
 	return s
 }
 
-// newestSlot returns the slot of the newest whole note.
 func newestSlot(s [syncedSlots]syncedSlot) (newest int, ok bool) {
 	for i := range s {
 		if s[i].state != slotWhole {
@@ -223,12 +224,12 @@ func newestSlot(s [syncedSlots]syncedSlot) (newest int, ok bool) {
 	return newest, ok
 }
 
-// forgetMissing removes the notes if the log or the manifest that they are about does not exist.
-// After a loss of power Pebble may begin a file with the same number, which has less.
+// forgetMissing removes the notes if the log or the manifest that they describe does not exist.
+// After a power loss Pebble may create a shorter file with the same number.
 func forgetMissing(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
-		return fmt.Errorf("look for the log and the manifest: %w", err)
+		return fmt.Errorf("list the log and the manifest: %w", err)
 	}
 	for kind := range syncedKinds {
 		s, err := readSynced(fs, dir, kind)
@@ -242,7 +243,7 @@ func forgetMissing(fs vfs.FS, dir string) error {
 			err = SyncDir(fs, dir)
 		}
 		if err != nil {
-			return fmt.Errorf("forget how far a missing file was synced: %w", err)
+			return fmt.Errorf("remove the fsynced length of a missing file: %w", err)
 		}
 		return nil
 	}
@@ -256,7 +257,7 @@ func (k syncedKind) fileName(number uint64) string {
 	return fmt.Sprintf("%s%06d", manifestPrefix, number)
 }
 
-// checkLog checks the newest log of a store that was not closed in order, up to where it was fsynced.
+// checkLog checks the fsynced part of the newest log of a store that was not closed cleanly.
 func checkLog(fs vfs.FS, dir string) error {
 	s, err := readSynced(fs, dir, syncedLog)
 	if err != nil {
@@ -265,30 +266,32 @@ func checkLog(fs vfs.FS, dir string) error {
 	return s.check(fs, dir, remedyOf(fs, dir))
 }
 
-// remedyOf returns the remedy for damage in a store that was not closed in order.
 func remedyOf(fs vfs.FS, dir string) string {
-	return fmt.Sprintf("restore a backup, or remove %s to open the store without what follows the damage", fs.PathJoin(dir, syncedName))
+	return fmt.Sprintf("restore a backup, or remove %s to open the store without the data after the damage", fs.PathJoin(dir, syncedName))
 }
 
-// SyncedFile is how far a store's newest log or manifest was fsynced; the zero value if that is not known.
+// SyncedFile is the fsynced length of a store's newest log or manifest. The zero value means
+// unknown.
 type SyncedFile struct {
 	number uint64
 	length int64
 }
 
-// Check checks the log in a later copy of the store. It returns the first damage as a *DamagedError.
+// Check checks the fsynced part of the log in a copy that was made after s. It returns the first
+// damage as a *DamagedError.
 func (s SyncedFile) Check(fs vfs.FS, dir string) error {
 	return s.check(fs, dir, "it was damaged before it was copied")
 }
 
-// check checks a store's log up to where it was fsynced. It accepts a missing log: Pebble did not need the log any more.
+// check checks the fsynced part of a store's log. It accepts a missing log, which Pebble no longer
+// needed.
 func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	if s.length == 0 {
 		return nil
 	}
 	names, err := fs.List(dir)
 	if err != nil {
-		return fmt.Errorf("look for the log: %w", err)
+		return fmt.Errorf("list the logs: %w", err)
 	}
 	for _, name := range names {
 		if n, _, ok := wal.ParseLogFilename(name); !ok || uint64(n) != s.number {
@@ -304,13 +307,13 @@ func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 			return fmt.Errorf("check the log: %w", err)
 		}
 		if at < s.length {
-			return &DamagedError{path, fmt.Sprintf("byte %d is not what was written, and all was on the disk up to byte %d: %s", at, s.length, remedy)}
+			return &DamagedError{path, fmt.Sprintf("the content is wrong from byte %d on, although it was fsynced up to byte %d: %s", at, s.length, remedy)}
 		}
 	}
 	return nil
 }
 
-// checkChunks returns the length of the intact beginning of a log, at most the given length.
+// checkChunks returns the length of the intact prefix of a log, at most the given length.
 func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err error) {
 	block := make([]byte, logBlock) // no chunk crosses the end of a block
 	for at := int64(0); at < length; at += logBlock {
@@ -338,8 +341,8 @@ const (
 	walChecksum = 0xa282ead8
 )
 
-// wholeChunks returns the offset of the first chunk of a block that is not whole, or logBlock if all are. ended reports whether the last
-// chunk is the mark that ends a log.
+// wholeChunks returns the offset of the first damaged chunk of a block, or logBlock if all are
+// whole. ended reports whether the last chunk is the mark that ends a log.
 func wholeChunks(b []byte, log uint32) (at int, ended bool) {
 	for logBlock-at >= walHeader { // the rest of the block is unused
 		if at+walHeader > len(b) {
@@ -360,7 +363,8 @@ func wholeChunks(b []byte, log uint32) (at int, ended bool) {
 	return logBlock, false
 }
 
-// checksumIs reports whether a header begins with the checksum of its chunk.
+// checksumIs reports whether a header begins with the checksum of its chunk, in LevelDB's masked
+// form.
 func checksumIs(header, of []byte) bool {
 	sum := crc32.Checksum(of, castagnoli)
 	return binary.LittleEndian.Uint32(header) == sum>>15|sum<<17+walChecksum

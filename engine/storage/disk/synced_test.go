@@ -16,7 +16,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/quotafstest"
 )
 
-// newestLog returns the path of a store's newest log.
 func newestLog(t *testing.T, fs vfs.FS) (name string) {
 	t.Helper()
 	names, err := fs.List("store")
@@ -30,8 +29,9 @@ func newestLog(t *testing.T, fs vfs.FS) (name string) {
 	return "store/" + name
 }
 
-// TestDamagedLogIsFoundAfterAKill flips bits of the newest log of a process that was killed: in what was fsynced they are an
-// error that names the log, and none is dropped silently. What is after that may be dropped, and nothing before it.
+// TestDamagedLogIsFoundAfterAKill flips bits in the newest log of a killed process. In the fsynced
+// part each flip is an error that names the log, and no commit is dropped silently. After that
+// part, commits may be dropped, but none before the damage.
 func TestDamagedLogIsFoundAfterAKill(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestDamagedLogIsFoundAfterAKill(t *testing.T) {
 				one := damaged(t, killed, log, at*8+at%8)
 				err := BreakSeal(one, "store", false)
 				if err == nil {
-					require.GreaterOrEqual(t, present(t, one), synced, "byte %d was dropped with what follows", at)
+					require.GreaterOrEqual(t, present(t, one), synced, "byte %d: fsynced commits were dropped", at)
 					continue
 				}
 				found++
@@ -77,7 +77,7 @@ func TestDamagedLogIsFoundAfterAKill(t *testing.T) {
 	}
 }
 
-// TestCutLogIsFound cuts the log of a killed process short of what was fsynced.
+// TestCutLogIsFound truncates the log of a killed process to less than its fsynced length.
 func TestCutLogIsFound(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Sync, 0)
@@ -96,8 +96,9 @@ func TestCutLogIsFound(t *testing.T) {
 	require.ErrorContains(t, BreakSeal(killed, "store", false), log)
 }
 
-// TestNoteOfTheLogStaysTrue loses power at any time, also after checkpoints, whose logs have the same numbers and hold what a
-// reused file held before: the note is never ahead of the log, and a lost or empty note is no error.
+// TestNoteOfTheLogStaysTrue loses power at any time, also after checkpoints, whose logs have the
+// same numbers and the old content of reused files. The note never exceeds the log, and a lost or
+// empty note is not an error.
 func TestNoteOfTheLogStaysTrue(t *testing.T) {
 	for _, d := range []Durability{Sync, None} {
 		for seed := range uint64(60) {
@@ -125,7 +126,8 @@ func TestNoteOfTheLogStaysTrue(t *testing.T) {
 	}
 }
 
-// A file of another folder is not the store's, whatever it is called: its fsyncs change no note, and its failures are not the store's.
+// A file in another folder does not belong to the store, whatever its name. Its fsyncs change no
+// note, and its failures do not end the process.
 func TestFilesOfOtherFoldersAreNotTheStores(t *testing.T) {
 	full := quotafstest.New(vfs.NewMem(), 1<<20)
 	files, err := Guard(full, "store/", Sync, 0, NewLog(nil, func(problem string) { t.Error(problem) }))
@@ -151,8 +153,8 @@ func TestFilesOfOtherFoldersAreNotTheStores(t *testing.T) {
 	require.Error(t, fill("store-copy/000004.log", 1000))
 }
 
-// TestDamagedNoteIsNamed flips each bit of the notes: of one alone, which leaves the older one, and
-// of both notes of a file, which leaves none.
+// TestDamagedNoteIsNamed flips each bit of the notes: of a single note, which leaves the older one,
+// and of both notes of a file, which leaves none.
 func TestDamagedNoteIsNamed(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, Sync, 0)
@@ -203,8 +205,8 @@ func FuzzWholeChunks(f *testing.F) {
 	})
 }
 
-// TestTheNoteOfAMissingLogIsForgotten loses a log whose note is there. Pebble then begins a log of the same number, and a kill before its
-// first fsync must not look like damage.
+// TestTheNoteOfAMissingLogIsForgotten removes a log but not its note. Pebble then begins a log with
+// the same number, and a kill before its first fsync must not look like damage.
 func TestTheNoteOfAMissingLogIsForgotten(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, fs, None, never)

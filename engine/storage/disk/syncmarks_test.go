@@ -43,7 +43,8 @@ func (f *syncHookFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// A commit that comes before an fsync is covered by it. One that comes during the fsync is not known to be.
+// An fsync covers a commit that ends before it. For a commit that ends during the fsync, this is
+// unknown.
 func TestAMarkIsTakenBeforeItsFsync(t *testing.T) {
 	for _, d := range []Durability{Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -65,7 +66,7 @@ func TestAMarkIsTakenBeforeItsFsync(t *testing.T) {
 			acknowledge()
 			acknowledge()
 			check(2)
-			fs.before = acknowledge // the fsync covers it, and its mark does not
+			fs.before = acknowledge // the fsync covers it, but its mark does not
 			require.NoError(t, s.files.SyncLog())
 			fs.before = none
 			check(1)
@@ -80,8 +81,8 @@ func TestAMarkIsTakenBeforeItsFsync(t *testing.T) {
 	}
 }
 
-// When Pebble begins a new log, the closed one is fsynced in every mode: what was acknowledged before is covered, and what comes during
-// the fsync is not.
+// When Pebble begins a new log, the closed one is fsynced in every mode. That covers earlier
+// acknowledgements, but not those during the fsync.
 func TestAClosedLogIsCovered(t *testing.T) {
 	for _, d := range []Durability{Interval, None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -114,7 +115,7 @@ func TestAClosedLogIsCovered(t *testing.T) {
 	}
 }
 
-// Under sync a commit waits for its fsync, and nothing counts.
+// Under Sync a commit waits for its fsync, and the window counts nothing.
 func TestSyncHasNoMarks(t *testing.T) {
 	s := open(t, vfs.NewCrashableMem(), Sync, 0)
 	defer s.close(t)
@@ -124,7 +125,8 @@ func TestSyncHasNoMarks(t *testing.T) {
 	assert.False(t, w.Counts())
 }
 
-// Under interval no acknowledgement is older than one interval and one fsync: the time here is that of the test's bubble, and exact.
+// Under Interval no unsynced acknowledgement is older than one interval plus one fsync. Times in
+// the test's bubble are exact.
 func TestTheWindowOfIntervalIsOneIntervalAndOneFsync(t *testing.T) {
 	const interval = 10 * time.Millisecond
 	for _, fsync := range []time.Duration{0, 3 * time.Millisecond, 25 * time.Millisecond} {
@@ -135,7 +137,8 @@ func TestTheWindowOfIntervalIsOneIntervalAndOneFsync(t *testing.T) {
 				fs := &syncHookFS{mem, func() {}, func() { time.Sleep(fsync) }}
 				files, err := Guard(fs, "store", Interval, interval, NewLog(nil, nil))
 				require.NoError(t, err)
-				most := max(interval, fsync) + fsync // a longer fsync is followed by the next one at once
+				// A longer fsync is followed immediately by the next.
+				most := max(interval, fsync) + fsync
 				var peak time.Duration
 				w := unsynced.New(func(l unsynced.Loss) {
 					peak = max(peak, l.Age)

@@ -15,27 +15,29 @@ import (
 )
 
 const (
-	// tableFormat is the format of the tables that Pebble writes at pebble.FormatColumnarBlocks, the version of all stores. The
-	// footer of a table ends with:
+	// tableFormat is the format of the tables that Pebble writes at pebble.FormatColumnarBlocks,
+	// the version of all stores. The footer of a table ends with:
 	//
 	//	... │ format:4, little-endian │ magic:8
 	//
-	// No checksum of Pebble covers the format, and Pebble finds no records in a table of another format.
+	// No checksum of Pebble covers the format, and Pebble finds no records in a table with another
+	// format.
 	tableFormat   = 5
 	tableMagic    = "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"
 	tableEndBytes = 4 + len(tableMagic)
 )
 
-// checkTables returns an error that names a table of the store with another format in its footer than the format that was written.
-// It ignores a table without the magic: the table was not written to its end, or Pebble finds the damage. It also ignores a table
-// that the manifest does not name, which Pebble removes: a loss of power while it was written may leave any part of it.
+// checkTables returns an error if the footer of a table has another format than tableFormat. It
+// ignores a table without the magic: the table was not written to its end, or Pebble finds the
+// damage. It also ignores a table that the manifest does not name, which Pebble removes: a power
+// loss during its write may leave any part of it.
 func checkTables(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for the store's tables: %w", err)
+		return fmt.Errorf("list the store's tables: %w", err)
 	}
 	bad := map[string]error{}
 	for _, name := range names {
@@ -65,8 +67,8 @@ func checkTables(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// namedTables returns the names of the tables that the manifest of a store names. It reads neither a table nor a log, and changes
-// nothing.
+// namedTables returns the names of the tables in the manifest of a store. It reads neither tables
+// nor logs and changes nothing.
 func namedTables(fs vfs.FS, dir string) (names []string, err error) {
 	db, err := Open(dir, &pebble.Options{
 		FS: withoutLogs{fs}, FormatMajorVersion: pebble.FormatColumnarBlocks, ReadOnly: true, DisableTableStats: true,
@@ -91,10 +93,10 @@ func namedTables(fs vfs.FS, dir string) (names []string, err error) {
 	return names, nil
 }
 
-// withoutLogs shows a store without its logs, and without its lock.
+// withoutLogs presents a store without its logs, and ignores its lock.
 type withoutLogs struct{ vfs.FS }
 
-// List hides the logs, which Pebble would read into memory.
+// List omits the logs, which Pebble would read into memory.
 func (w withoutLogs) List(dir string) ([]string, error) {
 	names, err := w.FS.List(dir)
 	return slices.DeleteFunc(names, func(name string) bool {
@@ -103,21 +105,23 @@ func (w withoutLogs) List(dir string) ([]string, error) {
 	}), err
 }
 
-// Lock locks nothing: Pebble would make a file, and the store is locked after its files were checked.
+// Lock does nothing. Pebble would create a file, and the store is locked only after its files were
+// checked.
 func (w withoutLogs) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-// checkFormat checks the format in the last tableEndBytes of a table. Pebble may panic when it reads a table of another format.
+// checkFormat checks the format in the last tableEndBytes of a table. Pebble may panic when it
+// reads a table with another format.
 func checkFormat(end []byte) error {
 	if len(end) < tableEndBytes || string(end[4:]) != tableMagic {
 		return nil
 	}
 	if format := binary.LittleEndian.Uint32(end); format != tableFormat {
-		return fmt.Errorf("its footer says format %d, and tables are written in format %d", format, tableFormat)
+		return fmt.Errorf("its footer has format %d, expected format %d", format, tableFormat)
 	}
 	return nil
 }
 
-// endOf returns the last tableEndBytes of a file, or the whole of a shorter file.
+// endOf returns the last tableEndBytes of a file, or a shorter file whole.
 func endOf(fs vfs.FS, path string) (end []byte, err error) {
 	file, err := fs.Open(path)
 	if err != nil {
@@ -131,7 +135,8 @@ func endOf(fs vfs.FS, path string) (end []byte, err error) {
 	return lastBytes(file, info.Size())
 }
 
-// lastBytes returns the last tableEndBytes of a content of some size, or the whole of a shorter one.
+// lastBytes returns the last tableEndBytes of content of the given size, or all of it if it is
+// shorter.
 func lastBytes(content io.ReaderAt, size int64) ([]byte, error) {
 	end := make([]byte, min(int64(tableEndBytes), size))
 	if _, err := content.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {

@@ -13,7 +13,6 @@ import (
 
 const syncedPath = "store/" + syncedName
 
-// put replaces the content of a file.
 func put(t require.TestingT, fs vfs.FS, name string, text []byte) {
 	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
 	require.NoError(t, err)
@@ -24,8 +23,8 @@ func put(t require.TestingT, fs vfs.FS, name string, text []byte) {
 }
 
 // TestATornNoteLeavesTheOlderOne tears writes of notes at every byte, in both directions: single
-// writes, and writes of a sector with several notes. A read then returns an earlier note: after a
-// single write the last one or the one before.
+// writes, and writes of a sector with several notes. A read then returns an earlier note; after a
+// single write, the last or the previous one.
 func TestATornNoteLeavesTheOlderOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewMem()
@@ -40,7 +39,7 @@ func TestATornNoteLeavesTheOlderOne(t *testing.T) {
 				at[kind].number += rapid.Uint64Range(1, 1<<40).Draw(t, "number")
 				at[kind].length = rapid.Int64Range(1, 1<<40).Draw(t, "first length")
 			}
-			if rapid.Bool().Draw(t, "restart") { // the file is opened again
+			if rapid.Bool().Draw(t, "restart") { // reopen the file
 				require.NoError(t, n.close())
 				n = &syncedNote{fs: fs, path: syncedPath}
 			}
@@ -77,9 +76,10 @@ func TestATornNoteLeavesTheOlderOne(t *testing.T) {
 	})
 }
 
-// oldest returns the oldest note that a read may return after a torn write between two images of the
-// file. A write of one note leaves that note or the one before it. A write of several notes can
-// damage one slot and leave the other one unchanged, but not without any note if both were used.
+// oldest returns the oldest note that a read may return after a torn write between two images of
+// the file. A write of one note leaves that note or the previous one. A write of several notes can
+// damage one slot and leave the other unchanged, but it leaves at least one note if both slots were
+// used.
 func oldest(images [][]byte, from, to int, kind syncedKind) int {
 	switch {
 	case to <= from+1:
@@ -90,11 +90,11 @@ func oldest(images [][]byte, from, to int, kind syncedKind) int {
 	return 0
 }
 
-// tornFS loses power during a write to SYNCED.
+// tornFS records a power loss during a write to SYNCED.
 type tornFS struct {
 	*vfs.MemFS
-	writes, at, keep int        // of the at-th write, the first bytes are written
-	after            *vfs.MemFS // what the disk holds then
+	writes, at, keep int        // the write number at, counted from 1, is cut to keep bytes
+	after            *vfs.MemFS // content of the disk after the power loss
 }
 
 func (fs *tornFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
@@ -121,7 +121,7 @@ func (f *tornFile) WriteAt(b []byte, at int64) (int, error) {
 }
 
 // TestAStoreOpensAfterATornNote loses power at each byte of the first notes of a store, and of the
-// first ones after a restart. The store then opens with all acknowledged commits.
+// first notes after a restart. The store then opens with all acknowledged commits.
 func TestAStoreOpensAfterATornNote(t *testing.T) {
 	for restart := range 2 {
 		torn := 0
@@ -129,7 +129,7 @@ func TestAStoreOpensAfterATornNote(t *testing.T) {
 			for keep := range syncedBytes + 1 {
 				mem := vfs.NewCrashableMem()
 				before := 0
-				if restart == 1 { // of a process that was killed
+				if restart == 1 { // start from a killed process
 					s := open(t, mem, Sync, 0)
 					for range 3 {
 						s.set(t)
@@ -187,7 +187,7 @@ func TestTheOlderNoteOfATornOneIsChecked(t *testing.T) {
 	}
 }
 
-// Versions before the second slots write and read only the first ones.
+// Versions without second slots write and read only the first ones.
 func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
 	fs := vfs.NewMem()
 	require.NoError(t, fs.MkdirAll("store", 0o700))
@@ -196,7 +196,7 @@ func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
 	require.NoError(t, n.note(syncedManifest, 5, 50))
 	require.NoError(t, n.close())
 	old := bytesOf(t, fs, syncedPath)
-	require.Len(t, old, 2*syncedBytes, "the first notes are those of an earlier version")
+	require.Len(t, old, 2*syncedBytes, "the first notes are in the slots of an earlier version")
 	read := func() (log, manifest SyncedFile) {
 		log, err := readSynced(fs, "store", syncedLog)
 		require.NoError(t, err)
@@ -210,19 +210,19 @@ func TestNotesOfEarlierVersionsAreRead(t *testing.T) {
 	n = &syncedNote{fs: fs, path: syncedPath}
 	require.NoError(t, n.note(syncedLog, 8, 10))
 	require.NoError(t, n.close())
-	require.Equal(t, old, bytesOf(t, fs, syncedPath)[:len(old)], "the old notes stay until another one is whole")
+	require.Equal(t, old, bytesOf(t, fs, syncedPath)[:len(old)], "the old notes stay until the next one is complete")
 	log, manifest = read()
 	require.Equal(t, SyncedFile{8, 10}, log)
 	require.Equal(t, SyncedFile{5, 50}, manifest)
 
-	put(t, fs, syncedPath, old[:syncedBytes]) // before any manifest
+	put(t, fs, syncedPath, old[:syncedBytes]) // as before the first manifest
 	log, manifest = read()
 	require.Equal(t, SyncedFile{7, 700}, log)
 	require.Equal(t, SyncedFile{}, manifest)
 }
 
-// TestTheNoteOfAMissingManifestIsForgotten loses a manifest but not its note. Pebble may then create
-// a shorter manifest with the same number, which must not look like damage.
+// TestTheNoteOfAMissingManifestIsForgotten loses a manifest but not its note. Pebble may then
+// create a shorter manifest with the same number, which must not look like damage.
 func TestTheNoteOfAMissingManifestIsForgotten(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	s := open(t, mem, Sync, 0)

@@ -11,30 +11,33 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// walFS defers the fsyncs of the write-ahead log under Interval and None, also those of a log that Pebble closes and of the folder
-// entry of the next one: Pebble does both while it holds up all commits. Every commit has Pebble sync the log, so that Pebble writes
-// the log to the operating system before the commit is done; deferredSync decides when the disk has it. Tables and the manifest are
-// always fsynced at once.
+// walFS defers the fsyncs of the write-ahead log under Interval and None. It also defers those of a
+// log that Pebble closes and of the folder entry of the next log, because Pebble does both while it
+// blocks all commits. Every commit makes Pebble sync the log, so that Pebble writes the log to the
+// operating system before the commit returns; deferredSync decides when the data reaches the disk.
+// Tables and the manifest are always fsynced immediately.
 type walFS struct {
 	vfs.FS
 	dir      string
 	deferred *deferredSync
 
-	// logsFirst has a closed log be on the disk before the manifest says that the log's memtable is in tables: the log has records that are
-	// not in the memtable. It is set before the Pebble is opened.
+	// logsFirst makes a closed log durable before the manifest records that the log's memtable is
+	// in tables, because the log has records that are not in the memtable. Set it before the Pebble
+	// database is opened.
 	logsFirst bool
 
-	// Pebble opens the folder several times, and the log's manager does so last before the first log is created. Only the manager's
-	// fsyncs of the folder are deferred.
-	newest  atomic.Pointer[walFolder] // the folder that was opened last, until a log is created
+	// Pebble opens the folder several times; the last one to do so before the first log is created
+	// is the log's manager. Only the manager's fsyncs of the folder are deferred.
+	newest  atomic.Pointer[walFolder] // the last folder that was opened, until a log is created
 	manager atomic.Pointer[walFolder]
-	opened  atomic.Bool // the manager fsynced the folder once
+	opened  atomic.Bool // the manager has fsynced the folder once
 }
 
 // walSuffix ends the names of Pebble's logs.
 const walSuffix = ".log"
 
-// isLog reports whether a path is that of a log of the store. A checkpoint's logs, in another folder, are not.
+// isLog reports whether a path names a log of the store. The logs of a checkpoint are in another
+// folder.
 func (fs *walFS) isLog(path string) bool {
 	_, _, ok := wal.ParseLogFilename(fs.PathBase(path))
 	return ok && fs.PathDir(path) == fs.dir
@@ -51,8 +54,8 @@ func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return fs.begin(name, "", c)
 }
 
-// ReuseForWrite creates a new log and has the old one removed. A log may be overwritten only when its new name is on the disk, and a
-// commit would wait for that.
+// ReuseForWrite creates a new log and queues the old one for removal. Overwriting the old log would
+// be safe only once its new name is on the disk, and a commit would have to wait for that.
 func (fs *walFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if !fs.isLog(newname) {
 		return fs.FS.ReuseForWrite(oldname, newname, c)
@@ -80,7 +83,7 @@ func (fs *walFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 		path = fs.deferred.path(name)
 	}
 	f, err := fs.FS.Open(path, o...)
-	if path != name && errors.Is(err, os.ErrNotExist) { // the log got its own name in between
+	if path != name && errors.Is(err, os.ErrNotExist) { // the log got its final name meanwhile
 		return fs.FS.Open(name, o...)
 	}
 	return f, err
@@ -98,7 +101,7 @@ func (fs *walFS) OpenDir(name string) (vfs.File, error) {
 	return folder, nil
 }
 
-// Lock locks the store. The logs are complete on the disk before the lock is given up.
+// Lock locks the store. Closing the lock first makes the closed logs complete on the disk.
 func (fs *walFS) Lock(name string) (io.Closer, error) {
 	lock, err := fs.FS.Lock(name)
 	if err != nil {
@@ -116,14 +119,14 @@ type settledLock struct {
 
 func (l settledLock) Close() error { return errors.Join(l.deferred.settle(false), l.Closer.Close()) }
 
-// walFolder is a handle of the store's folder.
 type walFolder struct {
 	vfs.File
 	fs *walFS
 }
 
-// Sync defers the fsync if the log's manager asks for it: a new log's entry is fsynced before anything depends on it. The entry of the
-// first log is fsynced at once, because no commit waits yet.
+// Sync defers the fsync if the log's manager requests it: a new log's entry is fsynced before
+// anything depends on it. The entry of the first log is fsynced immediately, because no commit
+// waits yet.
 func (f *walFolder) Sync() error {
 	switch {
 	case f.fs.manager.Load() != f:

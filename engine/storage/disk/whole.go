@@ -10,10 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// WriteWhole writes a file atomically, also across a power loss. Only the owner may read the file.
+// WriteWhole writes a file atomically, even across a power loss. Only the owner may read the file.
 func WriteWhole(path string, text []byte) error {
 	tmp := path + ".tmp"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) { // an existing file may have another mode
+	// An existing temporary file may have another mode.
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -30,7 +31,7 @@ func WriteWhole(path string, text []byte) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// ReadBounded returns the content of a file, or an error if the file has more bytes than most.
+// ReadBounded returns the content of a file, or an error if the file is longer than most bytes.
 func ReadBounded(path string, most int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -15,16 +15,19 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// CheckConsistency returns texts about records that do not agree with each other, at most as many as most. A sound store has
-// none. CheckConsistency reads all tasks in one snapshot, and keeps the leases in memory. It checks that:
+// CheckConsistency returns descriptions of records that contradict each other, at most as many as
+// most. A sound store has none. CheckConsistency reads all tasks in one snapshot and holds the
+// leases in memory. It checks that:
 //
-//   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned (progress and a due
-//     record), leased (in one live lease) or dead (progress and a dead record)
-//   - a queue's counters match its tasks, including the tasks that were due when its record was written
-//   - a tenant is charged no more than what is stored: for the history of a task, and for the keys and results of a bucket. It may
-//     be charged less, because older servers did not charge these records
-//   - every progress, due, attempt, dead and expiry record belongs to a task, and fits the task's state
-//   - a task with a time to live that is neither leased nor dead is in the index of such tasks
+//   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned
+//     (progress and a due record), leased (in one live lease) or dead (progress and a dead record)
+//   - a queue's counters match its tasks, including the tasks that were due when its record was
+//     written
+//   - a tenant is charged for no more than the stored records: for the history of a task, and for the
+//     keys and results of a bucket. The charge may be lower, because older servers did not charge for
+//     these records
+//   - every progress, due, attempt, dead and expiry record belongs to a task and fits the task's state
+//   - a task with a time to live that is neither leased nor dead is in the expiry index
 //   - a lease has live tasks, and the numbers of queues, tasks and leases are below the next number
 func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
 	snap := s.Snapshot()
@@ -55,7 +58,7 @@ type checker struct {
 type checkedQueue struct {
 	queue.Record
 	counted queue.Counts
-	due     [queue.MaxPriority + 1]uint64 // due records before the place of the record's count
+	due     [queue.MaxPriority + 1]uint64 // due records before the position of the record's count
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -64,7 +67,7 @@ func (c *checker) say(format string, args ...any) {
 	}
 }
 
-// goOn reports, for every record, whether the check continues.
+// goOn is called for every record. It returns an error if the context has ended.
 func (c *checker) goOn() (bool, error) {
 	if c.looked++; c.looked%contextEvery == 0 && c.ctx.Err() != nil {
 		return false, c.ctx.Err()
@@ -84,18 +87,18 @@ func (c *checker) readQueues() error {
 	for _, r := range records {
 		c.queues[r.ID] = &checkedQueue{Record: r}
 		if r.ID >= c.meta.NextQueue {
-			c.say("queue %d is stored, and %d is the next one to be made", r.ID, c.meta.NextQueue)
+			c.say("queue %d is stored, but the next queue number is %d", r.ID, c.meta.NextQueue)
 		}
 	}
 	return err
 }
 
-// readLeases collects the leased tasks, as a recovery does.
+// readLeases collects the leased tasks, like a recovery.
 func (c *checker) readLeases() error {
 	return c.s.Leases(func(l queue.RecoveredLease) (bool, error) {
 		batch, refs := l.Batch, l.Refs
 		if batch >= c.meta.NextBatch {
-			c.say("lease %d is stored, and %d is the next one", batch, c.meta.NextBatch)
+			c.say("lease %d is stored, but the next lease number is %d", batch, c.meta.NextBatch)
 		}
 		live := 0
 		for _, ref := range refs {
@@ -104,12 +107,12 @@ func (c *checker) readLeases() error {
 			}
 			live++
 			if _, twice := c.leased[ref.Ref]; twice {
-				c.say("%s is leased twice, also by lease %d", nameOf(ref.Ref), batch)
+				c.say("%s is leased twice: also by lease %d", nameOf(ref.Ref), batch)
 			}
 			c.leased[ref.Ref] = ref
 		}
 		if live == 0 {
-			c.say("lease %d is stored, and all of it is settled", batch)
+			c.say("lease %d is stored, but all its tasks are settled", batch)
 		}
 		return c.goOn()
 	})
@@ -119,7 +122,8 @@ func nameOf(ref queue.Ref) string {
 	return fmt.Sprintf("task (queue %d, priority %d, seq %d)", ref.Queue, ref.Priority, ref.Seq)
 }
 
-// records iterates over the records of one kind in step with the tasks: both are in the order of the refs.
+// records iterates over the records of one kind in step with the tasks. Both are in the order of
+// the refs.
 type records struct {
 	it   *pebble.Iterator
 	what string
@@ -134,13 +138,13 @@ func (c *checker) newRecords(prefix byte, what string) (*records, error) {
 	return &records{it: it, what: what, ok: it.First()}, nil
 }
 
-// upTo advances to the records of a task, and reports the records before as records without a task. A nil ref means the end of
-// all tasks.
+// upTo advances to the records of a task, and reports the skipped records as records without a
+// task. A nil ref means the end of all tasks.
 func (b *records) upTo(c *checker, ref *queue.Ref) (found bool, err error) {
 	for b.ok {
 		key := b.it.Key()
 		if len(key) < record.RefKeyLen {
-			return false, fmt.Errorf("key %x has %d bytes, not at least %d", key, len(key), record.RefKeyLen)
+			return false, fmt.Errorf("key %x has %d bytes, expected at least %d", key, len(key), record.RefKeyLen)
 		}
 		of, err := record.ParseRefKey(key[:record.RefKeyLen])
 		if err != nil {
@@ -153,7 +157,7 @@ func (b *records) upTo(c *checker, ref *queue.Ref) (found bool, err error) {
 				return false, nil
 			}
 		}
-		c.say("%s is gone, and its %s is there", nameOf(of), b.what)
+		c.say("%s does not exist, but its %s does", nameOf(of), b.what)
 		b.ok = b.it.Next()
 		if _, err := c.goOn(); err != nil {
 			return false, err
@@ -162,7 +166,6 @@ func (b *records) upTo(c *checker, ref *queue.Ref) (found bool, err error) {
 	return false, b.it.Error()
 }
 
-// tasks checks each task with its records.
 func (c *checker) tasks() (err error) {
 	var all [3]*records
 	for i, kind := range []struct {
@@ -217,7 +220,6 @@ func (c *checker) tasks() (err error) {
 	return err
 }
 
-// checkedTask has the records of one task.
 type checkedTask struct {
 	ref         queue.Ref
 	task        queue.Task // without its payload
@@ -225,7 +227,7 @@ type checkedTask struct {
 	progress    queue.Progress
 	hasProgress bool
 	dead        bool
-	attempts    uint32 // the last attempt that has a record
+	attempts    uint32 // number of the last attempt with a record
 	history     int64  // the charge of the attempts, in bytes
 }
 
@@ -247,15 +249,14 @@ func (t *checkedTask) readAttempts(c *checker, b *records) error {
 	}
 }
 
-// task checks one task, and counts it.
 func (c *checker) task(t *checkedTask) error {
 	q := c.queues[t.ref.Queue]
 	if q == nil {
-		c.say("%s is of a queue that is not stored", nameOf(t.ref))
+		c.say("%s belongs to a queue that does not exist", nameOf(t.ref))
 		return nil
 	}
 	if t.ref.Seq >= q.NextSeq {
-		c.say("%s is stored, and %d is the next seq", nameOf(t.ref), q.NextSeq)
+		c.say("%s is stored, but the next seq is %d", nameOf(t.ref), q.NextSeq)
 	}
 	lease, leased := c.leased[t.ref]
 	delete(c.leased, t.ref)
@@ -264,13 +265,13 @@ func (c *checker) task(t *checkedTask) error {
 		used = lease.Attempt - 1
 	}
 	if t.attempts > used {
-		c.say("%s has a record of attempt %d, and used up %d", nameOf(t.ref), t.attempts, used)
+		c.say("%s has a record of attempt %d, but used only %d", nameOf(t.ref), t.attempts, used)
 	}
 	q.counted.Bytes += uint64(t.bytes)
 	charged := int64(t.progress.History.NewestBytes) + int64(t.progress.History.BeforeBytes)
 	q.counted.HistoryBytes += uint64(charged)
 	if charged > t.history {
-		c.say("%s is charged %d bytes of history, and has %d", nameOf(t.ref), charged, t.history)
+		c.say("%s is charged for %d bytes of history, but has %d", nameOf(t.ref), charged, t.history)
 	}
 	hasDue := false
 	if t.hasProgress {
@@ -286,7 +287,8 @@ func (c *checker) task(t *checkedTask) error {
 	return c.timeToLive(t, leased)
 }
 
-// state counts the task in its one state.
+// state determines the state of a task and counts it. It reports a task in no state or in several
+// states.
 func (c *checker) state(q *checkedQueue, t *checkedTask, leased, hasDue bool) {
 	behind := q.Lanes&(1<<t.ref.Priority) == 0 || t.ref.Seq < q.Cursors[t.ref.Priority]
 	switch {
@@ -313,15 +315,15 @@ func (c *checker) timeToLive(t *checkedTask, leased bool) error {
 	if there {
 		c.expiry++
 	} else if err == nil && !leased {
-		c.say("%s has a time to live and is not in the index of them", nameOf(t.ref))
+		c.say("%s has a time to live, but no expiry record", nameOf(t.ref))
 	}
 	return err
 }
 
-// indexes counts the records of the indexes by time: each must belong to a task.
+// indexes counts the records of the indexes by time. Each must belong to a task.
 func (c *checker) indexes() error {
 	for ref := range c.leased {
-		c.say("%s is leased and not there", nameOf(ref))
+		c.say("%s is leased, but does not exist", nameOf(ref))
 	}
 	for _, index := range []struct {
 		prefix byte
@@ -342,7 +344,7 @@ func (c *checker) indexes() error {
 			return err
 		}
 		if n != index.had {
-			c.say("%d %s records are stored, and tasks have %d", n, index.what, index.had)
+			c.say("%d %s records are stored, but tasks have %d", n, index.what, index.had)
 		}
 	}
 	return nil
@@ -361,23 +363,23 @@ func (c *checker) counters() error {
 	for _, q := range c.queues {
 		for p, due := range q.due {
 			if counted := q.Due[p].Tasks; counted != due {
-				c.say("queue %s of tenant %s counts %d due tasks of priority %d, and has %d", q.Name, q.Tenant, counted, p, due)
+				c.say("queue %s of tenant %s counts %d due tasks of priority %d, but has %d", q.Name, q.Tenant, counted, p, due)
 			}
 		}
 		want := q.Counts
 		want.Enqueued, want.Completed, want.Removed = 0, 0, 0
 		if want != q.counted {
-			c.say("queue %s of tenant %s counts %s and has %s", q.Name, q.Tenant, held(&want), held(&q.counted))
+			c.say("queue %s of tenant %s counts %s, but has %s", q.Name, q.Tenant, held(&want), held(&q.counted))
 		}
 		if h := want.Fresh + want.Returned + want.Leased + want.Dead; q.Counts.Enqueued != q.Counts.Completed+q.Counts.Removed+h {
-			c.say("queue %s of tenant %s: of %d enqueued %d are completed, %d removed and %d there", q.Name, q.Tenant,
+			c.say("queue %s of tenant %s: %d tasks were enqueued, but %d are completed, %d removed and %d stored", q.Name, q.Tenant,
 				q.Counts.Enqueued, q.Counts.Completed, q.Counts.Removed, h)
 		}
 	}
 	return nil
 }
 
-// buckets compares what tenants are charged for keys and results with the stored records.
+// buckets compares the charges of tenants for keys and results with the stored records.
 func (c *checker) buckets() error {
 	type bucket struct {
 		kind queue.Kept
@@ -417,7 +419,7 @@ func (c *checker) buckets() error {
 	}
 	for at, bytes := range charged {
 		if bytes > kept[at] {
-			c.say("bucket %d of %s is charged %d bytes, and has %d", at.at, map[queue.Kept]string{queue.KeptKeys: "keys", queue.KeptResults: "results"}[at.kind], bytes, kept[at])
+			c.say("bucket %d of %s is charged for %d bytes, but has %d", at.at, map[queue.Kept]string{queue.KeptKeys: "keys", queue.KeptResults: "results"}[at.kind], bytes, kept[at])
 		}
 	}
 	return err

@@ -13,19 +13,19 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// The tasks of soundStore, by their seq: those of one priority, in each state.
+// soundStore has these tasks of one priority by seq, in each state.
 const (
-	seqDone      = iota // it is gone
+	seqDone      = iota // completed
 	seqLeased           // at its first attempt
 	seqAgain            // leased at its second attempt
 	seqReturned         // failed once
-	seqDead             // its attempts are used up
+	seqDead             // has used its attempts
 	seqFresh            // with a time to live
 	seqDelayed          // with a time to live
 	seqMayExpire        // leased, with a time to live
 )
 
-// soundStore makes a store by way of the state machine.
+// soundStore creates a store through the state machine.
 func soundStore(t *testing.T) *storage.Store {
 	t.Helper()
 	s, err := storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.Sync})
@@ -66,7 +66,7 @@ func soundStore(t *testing.T) *storage.Store {
 	settle(ds[seqAgain], queue.Fail)
 	settle(ds[seqDead], queue.Fail)
 	now += 3_600_000
-	state.Tick(now) // the leases that were not settled end too
+	state.Tick(now) // the leases that were not settled also end
 	for _, d := range claim(3) {
 		if d.Seq == seqReturned {
 			settle(d, queue.Fail)
@@ -100,31 +100,31 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 	}{
 		"sound":                 {func(*storage.Store, *storage.Batch) {}, ""},
 		"a task is lost":        {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqFresh)) }, "queue q of tenant t counts 7 tasks"},
-		"a leased task is lost": {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqAgain)) }, "seq 2) is gone, and its progress is there"},
-		"a dead task is lost":   {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqDead)); b.DropProgress(ref(seqDead)) }, "seq 4) is gone, and its dead record is there"},
-		"attempts are left":     {func(_ *storage.Store, b *storage.Batch) { b.PutAttempt(gone, 1, queue.Attempt{}) }, "seq 0) is gone, and its attempt is there"},
+		"a leased task is lost": {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqAgain)) }, "seq 2) does not exist, but its progress does"},
+		"a dead task is lost":   {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqDead)); b.DropProgress(ref(seqDead)) }, "seq 4) does not exist, but its dead record does"},
+		"attempts are left":     {func(_ *storage.Store, b *storage.Batch) { b.PutAttempt(gone, 1, queue.Attempt{}) }, "seq 0) does not exist, but its attempt does"},
 		"a due record is lost":  {func(s *storage.Store, b *storage.Batch) { b.DropDue(ref(seqReturned), dueOf(s, seqReturned)) }, "seq 3) is in no state"},
-		"a due record is left":  {func(_ *storage.Store, b *storage.Batch) { b.PutDue(gone, queue.Due{DueAtMs: 9}) }, "3 due records are stored, and tasks have 2"},
+		"a due record is left":  {func(_ *storage.Store, b *storage.Batch) { b.PutDue(gone, queue.Due{DueAtMs: 9}) }, "3 due records are stored, but tasks have 2"},
 		"due and leased": {func(s *storage.Store, b *storage.Batch) {
 			b.PutDue(ref(seqAgain), queue.Due{DueAtMs: dueOf(s, seqAgain)})
 		}, "seq 2) is in no state"},
 		"dead and returned":          {func(_ *storage.Store, b *storage.Batch) { b.PutDead(ref(seqReturned), queue.Dead{}) }, "seq 3) is in no state"},
 		"a dead record is lost":      {func(_ *storage.Store, b *storage.Batch) { b.DropDead(ref(seqDead)) }, "seq 4) is in no state"},
-		"a dead record is left":      {func(_ *storage.Store, b *storage.Batch) { b.PutDead(gone, queue.Dead{}) }, "seq 0) is gone, and its dead record is there"},
+		"a dead record is left":      {func(_ *storage.Store, b *storage.Batch) { b.PutDead(gone, queue.Dead{}) }, "seq 0) does not exist, but its dead record does"},
 		"progress is lost":           {func(_ *storage.Store, b *storage.Batch) { b.DropProgress(ref(seqDelayed)) }, "seq 6) is in no state"},
-		"progress is left":           {func(_ *storage.Store, b *storage.Batch) { b.PutProgress(gone, queue.Progress{}) }, "seq 0) is gone, and its progress is there"},
-		"progress is left after all": {func(_ *storage.Store, b *storage.Batch) { b.PutProgress(queue.Ref{Queue: 9}, queue.Progress{}) }, "(queue 9, priority 0, seq 0) is gone"},
+		"progress is left":           {func(_ *storage.Store, b *storage.Batch) { b.PutProgress(gone, queue.Progress{}) }, "seq 0) does not exist, but its progress does"},
+		"progress is left after all": {func(_ *storage.Store, b *storage.Batch) { b.PutProgress(queue.Ref{Queue: 9}, queue.Progress{}) }, "(queue 9, priority 0, seq 0) does not exist"},
 		"a lease is lost":            {func(_ *storage.Store, b *storage.Batch) { b.DropLease(2) }, "is in no state"},
-		"a lease is left":            {func(_ *storage.Store, b *storage.Batch) { b.PutLease(1, []queue.LeaseRef{{Ref: gone, Attempt: 1}}) }, "lease 1 is stored, and all of it is settled"},
+		"a lease is left":            {func(_ *storage.Store, b *storage.Batch) { b.PutLease(1, []queue.LeaseRef{{Ref: gone, Attempt: 1}}) }, "lease 1 is stored, but all its tasks are settled"},
 		"two leases": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutLease(1, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}})
 			b.PutLease(9, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}})
 		}, "seq 5) is leased twice"},
-		"a lease of the future": {func(_ *storage.Store, b *storage.Batch) { b.PutMeta(queue.Meta{NextBatch: 2, NextQueue: 1}) }, "lease 2 is stored, and 2 is the next one"},
-		"a queue of the future": {func(_ *storage.Store, b *storage.Batch) { b.PutMeta(queue.Meta{NextBatch: 9}) }, "queue 0 is stored, and 0 is the next one"},
-		"the attempts go on":    {func(_ *storage.Store, b *storage.Batch) { b.PutAttempt(ref(seqReturned), 9, queue.Attempt{}) }, "seq 3) has a record of attempt 9, and used up 2"},
-		"an expiry is lost":     {func(_ *storage.Store, b *storage.Batch) { b.DropExpiry(ref(seqFresh), 8_601_000) }, "seq 5) has a time to live and is not in the index"},
-		"an expiry is left":     {func(_ *storage.Store, b *storage.Batch) { b.PutExpiry(gone, 5) }, "4 expiry records are stored, and tasks have 3"},
+		"a lease of the future": {func(_ *storage.Store, b *storage.Batch) { b.PutMeta(queue.Meta{NextBatch: 2, NextQueue: 1}) }, "lease 2 is stored, but the next lease number is 2"},
+		"a queue of the future": {func(_ *storage.Store, b *storage.Batch) { b.PutMeta(queue.Meta{NextBatch: 9}) }, "queue 0 is stored, but the next queue number is 0"},
+		"the attempts go on":    {func(_ *storage.Store, b *storage.Batch) { b.PutAttempt(ref(seqReturned), 9, queue.Attempt{}) }, "seq 3) has a record of attempt 9, but used only 2"},
+		"an expiry is lost":     {func(_ *storage.Store, b *storage.Batch) { b.DropExpiry(ref(seqFresh), 8_601_000) }, "seq 5) has a time to live, but no expiry record"},
+		"an expiry is left":     {func(_ *storage.Store, b *storage.Batch) { b.PutExpiry(gone, 5) }, "4 expiry records are stored, but tasks have 3"},
 		"an expiry of a leased task": {func(_ *storage.Store, b *storage.Batch) {
 			b.DropExpiry(queue.Ref{Priority: 9, Seq: seqMayExpire}, 8_601_000)
 		}, ""},
@@ -133,21 +133,21 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 			r.Counts.Leased--
 			r.Counts.Fresh++
 			b.PutQueue(&r)
-		}, "(2 never claimed, 2 returned, 2 leased, 1 dead; 7 bytes, 358 of history) and has 7 tasks (1 never claimed, 2 returned, 3 leased, 1 dead; 7 bytes, 358 of history)"},
-		"bytes are off":               {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Bytes++; b.PutQueue(&r) }, "8 bytes, 358 of history) and has"},
-		"the history's bytes are off": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.HistoryBytes--; b.PutQueue(&r) }, "7 bytes, 357 of history) and has"},
-		"history is charged and gone": {func(_ *storage.Store, b *storage.Batch) { b.DropAttempts(ref(seqDead), 1, 1) }, "seq 4) is charged 68 bytes of history, and has 0"},
+		}, "(2 never claimed, 2 returned, 2 leased, 1 dead; 7 bytes, 358 of history), but has 7 tasks (1 never claimed, 2 returned, 3 leased, 1 dead; 7 bytes, 358 of history)"},
+		"bytes are off":               {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Bytes++; b.PutQueue(&r) }, "8 bytes, 358 of history), but has"},
+		"the history's bytes are off": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.HistoryBytes--; b.PutQueue(&r) }, "7 bytes, 357 of history), but has"},
+		"history is charged and gone": {func(_ *storage.Store, b *storage.Batch) { b.DropAttempts(ref(seqDead), 1, 1) }, "seq 4) is charged for 68 bytes of history, but has 0"},
 		"keys are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutSum(queue.Sum{Kind: queue.KeptKeys, Bucket: 5, Tenant: "t", Bytes: 7})
-		}, "bucket 5 of keys is charged 7 bytes, and has 0"},
+		}, "bucket 5 of keys is charged for 7 bytes, but has 0"},
 		"results are charged and gone": {func(_ *storage.Store, b *storage.Batch) {
 			b.PutSum(queue.Sum{Kind: queue.KeptResults, Bucket: 7_200_000, Tenant: "t", Bytes: 70})
-		}, "bucket 7200000 of results is charged 70 bytes, and has 65"},
-		"a count of due tasks is off":    {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Due[0].Tasks++; b.PutQueue(&r) }, "queue q of tenant t counts 1 due tasks of priority 0, and has 0"},
-		"the history is off":             {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Completed++; b.PutQueue(&r) }, "of 8 enqueued 2 are completed, 0 removed and 7 there"},
-		"a task of the future":           {func(s *storage.Store, b *storage.Batch) { r := record(s); r.NextSeq = 5; b.PutQueue(&r) }, "seq 5) is stored, and 5 is the next seq"},
+		}, "bucket 7200000 of results is charged for 70 bytes, but has 65"},
+		"a count of due tasks is off":    {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Due[0].Tasks++; b.PutQueue(&r) }, "queue q of tenant t counts 1 due tasks of priority 0, but has 0"},
+		"the history is off":             {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Counts.Completed++; b.PutQueue(&r) }, "8 tasks were enqueued, but 2 are completed, 0 removed and 7 stored"},
+		"a task of the future":           {func(s *storage.Store, b *storage.Batch) { r := record(s); r.NextSeq = 5; b.PutQueue(&r) }, "seq 5) is stored, but the next seq is 5"},
 		"a fresh task behind the cursor": {func(s *storage.Store, b *storage.Batch) { r := record(s); r.Cursors[0] = 6; b.PutQueue(&r) }, "seq 5) is in no state"},
-		"a task of no queue":             {func(_ *storage.Store, b *storage.Batch) { b.PutTask(queue.Ref{Queue: 7}, queue.Task{}) }, "(queue 7, priority 0, seq 0) is of a queue that is not stored"},
+		"a task of no queue":             {func(_ *storage.Store, b *storage.Batch) { b.PutTask(queue.Ref{Queue: 7}, queue.Task{}) }, "(queue 7, priority 0, seq 0) belongs to a queue that does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := soundStore(t)

@@ -1,11 +1,12 @@
-// Package fsck reads a whole store and reports what is wrong with it.
+// Package fsck reads a whole store and reports damage and contradictions.
 //
-// Verify opens the store in a folder that no server holds, and checks everything: Pebble's checksums, each record's bytes,
-// and what CheckConsistency checks. CheckConsistency compares the records of an open store with each other, in one snapshot:
-// the store may be in use, by a server or a test. Both read all tasks, keep only the leases in memory, write nothing, and end
+// Verify opens the store in a folder that no server uses and checks everything: Pebble's checksums,
+// the bytes of each record, and the invariants of CheckConsistency. CheckConsistency compares the
+// records of an open store with each other in one snapshot; a server or a test may use the store at
+// the same time. Both read all tasks, hold only the leases in memory, write no records, and stop
 // when their context ends.
 //
-// Problems are texts that name the queue or task; Verify returns the first 20 as one error.
+// Problems are texts that name the queue or task. Verify returns the first 20 as one error.
 package fsck
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// problemsMax bounds how many problems of a store are named.
+// problemsMax bounds the number of problems of a store that an error names.
 const problemsMax = 20
 
 // Holding counts the content of a store.
@@ -27,9 +28,9 @@ type Holding struct {
 	Tasks  uint64 // not done
 }
 
-// Verify opens the store in a folder, which no server may hold, and reads all of it: blocks must match their checksums, records
-// must decode, and records, counters and tasks must agree with each other. The error names up to 20 problems. Verify writes
-// only the store's lock file.
+// Verify opens the store in a folder, which no server may hold, and reads all of it. Blocks must
+// match their checksums, records must decode, and records, counters and tasks must agree with each
+// other. The error names up to 20 problems. Verify writes only the store's lock file.
 func Verify(ctx context.Context, dir string) (h Holding, err error) {
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync, ReadOnly: true})
 	if err != nil {
@@ -52,7 +53,7 @@ func Verify(ctx context.Context, dir string) (h Holding, err error) {
 		h.Tasks += q.Stored
 		c := q.Counts
 		if counted := c.Fresh + c.Returned + c.Leased + c.Dead; counted != q.Stored && len(problems) < problemsMax {
-			problems = append(problems, fmt.Errorf("the store in %s: queue %s of tenant %s counts %d tasks (%d ready, %d delayed, %d leased, %d dead) and has %d",
+			problems = append(problems, fmt.Errorf("the store in %s: queue %s of tenant %s counts %d tasks (%d ready, %d delayed, %d leased, %d dead), but has %d",
 				dir, q.Name, q.Tenant, counted, q.Counted.Ready, q.Counted.Delayed, c.Leased, c.Dead, q.Stored))
 		}
 	}
@@ -68,7 +69,7 @@ func Verify(ctx context.Context, dir string) (h Holding, err error) {
 	return h, errors.Join(problems...)
 }
 
-// contextEvery is the number of keys after which a scan checks whether its context ended.
+// contextEvery is the number of keys after which a scan checks whether its context has ended.
 const contextEvery = 1_000
 
 // readAll reads every key and value, and decodes the records that Recover does not.

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// newStore makes a store with tasks in a table and in the log, and returns its folder.
+// newStore creates a store with tasks in a table and in the log, and returns its folder.
 func newStore(t *testing.T, more func(b *storage.Batch)) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,8 +56,8 @@ func TestVerifyFindsDamage(t *testing.T) {
 	require.ErrorContains(t, err, "checksum mismatch")
 	assert.ErrorContains(t, err, dir)
 
-	// A server that comes upon it stops, and names the file.
-	var first atomic.Pointer[string] // a compaction may come upon it, too
+	// A server that reads the damaged block stops and names the file.
+	var first atomic.Pointer[string] // a compaction may read the block, too
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync, Fatal: func(problem string) { first.CompareAndSwap(nil, &problem) }})
 	require.NoError(t, err)
 	_, err = s.Audit(1_000)
@@ -67,7 +67,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// setRaw sets a key of a closed store without a batch, and without the seal.
+// setRaw sets a key of a closed store directly in Pebble, and removes the seal.
 func setRaw(t *testing.T, dir string, key, value []byte) {
 	t.Helper()
 	require.NoError(t, os.Remove(filepath.Join(dir, "SEAL")))
@@ -77,7 +77,7 @@ func setRaw(t *testing.T, dir string, key, value []byte) {
 	require.NoError(t, db.Close())
 }
 
-// A record that no server wrote is found, whatever kind it claims to be.
+// A record that no server wrote is detected, whatever its kind.
 func TestVerifyDecodesEveryRecord(t *testing.T) {
 	ref := queue.Ref{Queue: 1, Seq: 7}
 	for name, key := range map[string][]byte{

@@ -9,13 +9,13 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Format is the first byte of every written record. Decoding refuses newer formats; format 1 was never released. Fields that an
-// older format lacks are zero:
+// Format is the first byte of every record written. Decoding rejects newer formats; format 1 was
+// never released. Fields that an older format lacks decode as zero:
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 //	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
 //
-// A store without such tasks and leases has no record of format 4.
+// A store without such tasks and leases has no record in format 4.
 const (
 	Format       = 3
 	formatOldest = 2
@@ -23,10 +23,10 @@ const (
 	FormatNewest = formatYoung
 )
 
-// Encoder encodes one record after the other into the same buffer.
+// Encoder encodes successive records into the same buffer.
 type Encoder struct{ b []byte }
 
-// Bytes returns the record that was encoded last. It is valid until the next record is encoded.
+// Bytes returns the last encoded record. It is valid until the next record is encoded.
 func (e *Encoder) Bytes() []byte { return e.b }
 
 func (e *Encoder) uint(v uint64) { e.b = binary.AppendUvarint(e.b, v) }
@@ -34,12 +34,12 @@ func (e *Encoder) int(v int64)   { e.b = binary.AppendVarint(e.b, v) }
 func (e *Encoder) text(s string) { e.uint(uint64(len(s))); e.b = append(e.b, s...) }
 func (e *Encoder) start()        { e.b = append(e.b[:0], Format) }
 
-// decoder takes fields off the front of a record.
 type decoder struct{ *fields.Decoder }
 
 func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, FormatNewest)} }
 
-// MarkYoung gives the queue's record that was encoded last the format that says that tasks and leases may be in the log only.
+// MarkYoung changes the last encoded record, that of a queue, to the format which states that tasks
+// and leases may be in the log only.
 func (e *Encoder) MarkYoung() { e.b[0] = formatYoung }
 
 func (e *Encoder) bool(v bool) {
@@ -58,7 +58,7 @@ func (d decoder) priority() uint8 {
 	return uint8(p)
 }
 
-// Extras are a flag, and their fields where there are any.
+// extras encodes a flag, followed by the fields unless x is nil.
 func (e *Encoder) extras(x *queue.Extras) {
 	e.bool(x != nil)
 	if x == nil {
@@ -100,7 +100,7 @@ func EncodeTask(e *Encoder, t queue.Task) {
 	e.b = append(e.b, t.Payload...)
 }
 
-// DecodeTask copies the payload: b may belong to an iterator.
+// DecodeTask decodes a task. It copies the payload, because b may belong to an iterator.
 func DecodeTask(b []byte) (queue.Task, error) {
 	t, payload, err := DecodeTaskHead(b)
 	if len(payload) > 0 {
@@ -109,7 +109,8 @@ func DecodeTask(b []byte) (queue.Task, error) {
 	return t, err
 }
 
-// DecodeTaskHead decodes a task without its payload. It returns the payload separately, as a part of b.
+// DecodeTaskHead decodes a task without its payload. It returns the payload separately, as a
+// subslice of b.
 func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	d := decode(b)
 	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
@@ -119,7 +120,7 @@ func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	return t, d.Rest, nil
 }
 
-// EncodeDue encodes the Due record of a task; the key has the time:
+// EncodeDue encodes the Due record of a task. The time is in the key:
 //
 //	format | attempts | attempts max | lease | payload bytes | extras | history
 func EncodeDue(e *Encoder, due queue.Due) {
@@ -132,7 +133,7 @@ func EncodeDue(e *Encoder, due queue.Due) {
 	e.history(due.History)
 }
 
-// DecodeDue decodes a Due record. The time is in the key.
+// DecodeDue decodes a Due record. dueAtMs is the time from the key.
 func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
 	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history()}
@@ -187,7 +188,7 @@ func DecodeDead(b []byte) (queue.Dead, error) {
 	return x, d.End()
 }
 
-// EncodeAttempt encodes how an attempt ended:
+// EncodeAttempt encodes the end of an attempt:
 //
 //	format | ended | outcome | error
 func EncodeAttempt(e *Encoder, a queue.Attempt) {
@@ -197,14 +198,14 @@ func EncodeAttempt(e *Encoder, a queue.Attempt) {
 	e.text(a.Error)
 }
 
-// DecodeAttempt decodes how an attempt ended.
+// DecodeAttempt decodes the end of an attempt.
 func DecodeAttempt(b []byte) (queue.Attempt, error) {
 	d := decode(b)
 	a := queue.Attempt{EndedAtMs: d.Int(), Outcome: queue.Outcome(d.Uint8()), Error: d.Text()}
 	return a, d.End()
 }
 
-// EncodeKey encodes the task of an idempotency key:
+// EncodeKey encodes the reference of an idempotency key to its task:
 //
 //	format | queue | priority | seq | expires
 func EncodeKey(e *Encoder, k queue.KeyRef) {
@@ -215,7 +216,7 @@ func EncodeKey(e *Encoder, k queue.KeyRef) {
 	e.int(k.ExpiresAtMs)
 }
 
-// DecodeKey decodes the task of an idempotency key.
+// DecodeKey decodes the reference of an idempotency key to its task.
 func DecodeKey(b []byte) (queue.KeyRef, error) {
 	d := decode(b)
 	k := queue.KeyRef{Ref: queue.Ref{Queue: d.Uint32(), Priority: d.priority(), Seq: d.Uint()}, ExpiresAtMs: d.Int()}
@@ -232,7 +233,7 @@ func EncodeResult(e *Encoder, r queue.Result) {
 	e.b = append(e.b, r.Value...)
 }
 
-// DecodeResult decodes a result, with a copy of its value.
+// DecodeResult decodes a result. It copies the value.
 func DecodeResult(b []byte) (queue.Result, error) {
 	d := decode(b)
 	r := queue.Result{CompletedAtMs: d.Int(), RetainedUntilMs: d.Int()}
@@ -242,8 +243,9 @@ func DecodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// EncodeLease encodes a lease batch without the refs' histories, which are in the progress of the tasks. Queue, seq and expires are
-// differences to the ref before, because neighbours differ little:
+// EncodeLease encodes a lease batch without the refs' histories, which are in the progress of the
+// tasks. Queue, seq and expires are differences from the previous ref, because neighbours differ
+// little:
 //
 //	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…
 func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
@@ -272,7 +274,7 @@ func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
 func DecodeLease(b []byte) ([]queue.LeaseRef, error) {
 	d := decode(b)
 	n := d.Uint()
-	if n > uint64(len(d.Rest)) { // a ref takes more than one byte
+	if n > uint64(len(d.Rest)) { // a ref has more than one byte
 		d.Fail(fields.ErrTruncated)
 		return nil, d.Err
 	}
@@ -318,8 +320,8 @@ func DecodeExtension(b []byte) (untilMs int64, err error) {
 	return untilMs, d.End()
 }
 
-// EncodeQueue encodes the record of a queue. cursors and due counts are those of the lanes in use; policy and due counts are
-// absent if their condition is false:
+// EncodeQueue encodes the record of a queue. Only lanes in use have cursors and due counts. The
+// policy and the due counts are absent if their condition is false:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
 //	| history bytes | (due counts, if any task is returned)
@@ -387,7 +389,8 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	return r, d.End()
 }
 
-// dueCounts decodes the count of due tasks of each lane. A record of an older format has no counts: they start from the beginning.
+// dueCounts decodes the count of due tasks of each lane. A record in an older format has no counts:
+// they start at the beginning of the lane.
 func (d decoder) dueCounts(r *queue.Record) {
 	for p := range r.Due {
 		switch {
@@ -416,7 +419,7 @@ func (d decoder) policy() queue.Policy {
 	}
 }
 
-// EncodeMeta encodes the numbers that come next:
+// EncodeMeta encodes the next batch and queue numbers:
 //
 //	format | next batch | next queue
 func EncodeMeta(e *Encoder, m queue.Meta) {
@@ -425,7 +428,7 @@ func EncodeMeta(e *Encoder, m queue.Meta) {
 	e.uint(uint64(m.NextQueue))
 }
 
-// DecodeMeta decodes the numbers that come next.
+// DecodeMeta decodes the next batch and queue numbers.
 func DecodeMeta(b []byte) (queue.Meta, error) {
 	d := decode(b)
 	m := queue.Meta{NextBatch: d.Uint(), NextQueue: d.Uint32()}
@@ -449,7 +452,7 @@ func DecodeReserved(b []byte) (queue.Reserved, error) {
 	return r, d.End()
 }
 
-// EncodeSum encodes what a tenant is charged for a bucket; the key has the rest:
+// EncodeSum encodes a tenant's charge for a bucket; the other fields are in the key:
 //
 //	format | bytes
 func EncodeSum(e *Encoder, s queue.Sum) {
@@ -457,7 +460,7 @@ func EncodeSum(e *Encoder, s queue.Sum) {
 	e.int(s.Bytes)
 }
 
-// DecodeSum decodes what a tenant is charged for a bucket, with the fields of the key.
+// DecodeSum decodes a tenant's charge for a bucket, including the fields of the key.
 func DecodeSum(key, b []byte) (queue.Sum, error) {
 	s, err := parseSumKey(key)
 	if err != nil {
@@ -468,17 +471,18 @@ func DecodeSum(key, b []byte) (queue.Sum, error) {
 	return s, d.End()
 }
 
-// EncodeSystem encodes a record of the node's own: the value follows the format as it is.
+// EncodeSystem encodes a record of the node. The value follows the format byte unchanged.
 func EncodeSystem(e *Encoder, value []byte) {
 	e.start()
 	e.b = append(e.b, value...)
 }
 
-// DecodeSystem returns the value of a record of the node's own, as a part of b.
+// DecodeSystem returns the value of a record of the node, as a subslice of b.
 func DecodeSystem(b []byte) ([]byte, error) {
 	d := decode(b)
 	return d.Rest, d.Err
 }
 
-// EncodeExpiry encodes a record of the index of tasks with a time to live: the key has all of it.
+// EncodeExpiry encodes a record of the index of tasks with a time to live. All fields are in the
+// key.
 func EncodeExpiry(e *Encoder) { e.start() }

@@ -43,14 +43,16 @@ func drawHistory(t *rapid.T) queue.History {
 	return queue.History{NewestBytes: rapid.Uint32Range(0, 300).Draw(t, "newest"), BeforeBytes: rapid.Uint32Range(0, 1).Draw(t, "before")}
 }
 
-// record is one kind of record: how to draw one, and to read it back.
+// record is one kind of record, with functions that draw one and read it back.
 type record struct {
 	name string
-	// draw encodes a drawn value and returns what it must be read back as.
+	// draw encodes a drawn value and returns the expected result of read.
 	draw func(t *rapid.T, e *Encoder) any
 	read func(b []byte) (any, error)
-	open bool // ends with bytes of any number: a cut is not always seen, nor is an excess
-	// header says where these bytes begin.
+	// open marks a record that ends with any number of bytes, so that neither truncation nor excess
+	// is always detected.
+	open bool
+	// header returns the offset of these bytes.
 	header func(b []byte) (int, error)
 }
 
@@ -251,7 +253,7 @@ func TestRecordsComeBackFromTheirBytes(t *testing.T) {
 	}
 }
 
-// Records of the format before have no history: it is zero.
+// Records of the previous format have no history; it decodes as zero.
 func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
 	before := func(e *Encoder, lacks int) []byte {
 		b := append([]byte(nil), e.b[:len(e.b)-lacks]...)
@@ -279,12 +281,14 @@ func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
 	assert.Equal(t, r, gotQueue)
 }
 
-// A queue's record of the format before does not say how many tasks are due: they are counted from the beginning.
+// A queue's record of the previous format has no counts of due tasks: counting starts at the
+// beginning of each lane.
 func TestDueTasksOfTheFormatBeforeAreNotCountedYet(t *testing.T) {
 	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4}
 	var e Encoder
 	EncodeQueue(&e, &r)
-	b := append([]byte(nil), e.b[:len(e.b)-1-2*3]...) // its history's bytes, and what two lanes have
+	// The history's bytes, and the counts of two lanes.
+	b := append([]byte(nil), e.b[:len(e.b)-1-2*3]...)
 	b[0] = 2
 	got, err := DecodeQueue(1, b)
 	require.NoError(t, err)
@@ -337,7 +341,7 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "lanes 10000000000 are out of range")
 	_, err = DecodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
 	require.ErrorContains(t, err, "priority 10 is out of range")
-	_, err = DecodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // 1 is -1 as a signed number
+	_, err = DecodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // a zigzag 1 is -1
 	require.ErrorContains(t, err, "queue -1 is out of range")
 	_, err = DecodeLease(long(math.MaxUint64))
 	require.Error(t, err, "a count beyond the record must not be allocated")
@@ -345,7 +349,7 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, fields.ErrTruncated)
 }
 
-// The task's payload is a copy: the bytes it was read from belong to an iterator.
+// The task's payload is a copy, because the source bytes belong to an iterator.
 func TestTaskPayloadIsACopy(t *testing.T) {
 	var e Encoder
 	EncodeTask(&e, queue.Task{Payload: []byte("abc")})
@@ -355,8 +359,8 @@ func TestTaskPayloadIsACopy(t *testing.T) {
 	assert.Equal(t, "abc", string(task.Payload))
 }
 
-// The fuzz targets say that no bytes make a decoder panic, and that what it accepts is a value
-// that comes back from its own bytes.
+// The fuzz targets check that no input makes a decoder panic, and that an accepted value survives
+// encoding and decoding.
 
 func fuzzSeeds(f *testing.F, encode func(e *Encoder)) {
 	var e Encoder
@@ -365,7 +369,7 @@ func fuzzSeeds(f *testing.F, encode func(e *Encoder)) {
 	f.Add(e.b[:len(e.b)-1])
 	f.Add([]byte{})
 	f.Add([]byte{Format + 1, 0, 0})
-	f.Add([]byte("\xa7\xa7\xa7\xa7\xa7\x01")) // another Format, then what reads as a huge count
+	f.Add([]byte("\xa7\xa7\xa7\xa7\xa7\x01")) // another format, followed by a huge count
 	f.Add([]byte{Format, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Floor says which records are in the log only.
+// Floor states which records may be in the log only.
 type Floor struct {
-	Commit uint64 // the records of this commit, and of earlier ones, have ended or are stored under their keys
+	Commit uint64 // all records of commits up to this one have ended or are stored under their keys
 	More   bool   // later commits may have records that are in the log only
 }
 
@@ -22,11 +22,11 @@ func EncodeFloor(f Floor) []byte {
 	return append(b, 0)
 }
 
-// DecodeFloor decodes what EncodeFloor encoded.
+// DecodeFloor decodes a floor.
 func DecodeFloor(b []byte) (f Floor, err error) {
 	d := decode(b)
 	if d.Err == nil && (len(d.Rest) != 8+1 || d.Rest[8] > 1) {
-		d.Fail(fmt.Errorf("a floor is %x, not 8 bytes and then 0 or 1", d.Rest))
+		d.Fail(fmt.Errorf("floor %x: expected 8 bytes followed by 0 or 1", d.Rest))
 	}
 	if d.Err != nil {
 		return f, d.Err

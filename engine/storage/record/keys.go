@@ -1,14 +1,14 @@
-// Package record is the bytes of a shard's store: keys and records, encoded and decoded.
+// Package record defines the bytes of a shard's store: its keys and records, and their encoding.
 //
-// A key is a prefix byte and big-endian integers, so that keys sort as their fields do; keys.go draws all kinds. A record is
-// a format byte and its fields:
+// A key is a prefix byte followed by big-endian integers, so that keys sort like their fields;
+// keys.go lists all kinds. A record is a format byte followed by its fields:
 //
 //	format 1 byte │ field │ field │ …        unsigned integers: uvarint; signed: varint; texts: length, bytes
 //
-// An Encoder encodes one record after the other into one buffer; one goroutine owns it. The Decode functions copy what they
-// keep, except where they say that they return a part of their argument. They refuse a newer format, missing bytes,
-// superfluous bytes and numbers that are out of range, with an error that names the format or the field's problem.
-// Named adds the task.
+// An Encoder encodes successive records into one buffer; one goroutine owns it. The Decode
+// functions copy what they return, except where they return a subslice of their argument. They
+// reject a newer format, missing bytes, superfluous bytes and numbers that are out of range, with
+// an error that names the format or the field's problem. Named adds the task to an error.
 package record
 
 import (
@@ -18,26 +18,26 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// The keyspace of one shard. A number after a field is its bytes. A queue id belongs to one tenant for ever, so a tenant's
-// tasks are never under the prefix of another tenant.
+// The keyspace of one shard. The number after a field is its length in bytes. A queue id belongs to
+// one tenant forever, so a tenant's tasks are never under the prefix of another tenant.
 //
 //	t queue:4 priority:1 seq:8             task, immutable: set once, single-deleted when done
-//	s queue:4 priority:1 seq:8             progress: only for delayed or once settled tasks
+//	s queue:4 priority:1 seq:8             progress; only of tasks that are delayed or were settled once
 //	d queue:4 priority:1 due:8 seq:8       due index: the same tasks by time
-//	h queue:4 priority:1 seq:8 attempt:4   how an attempt ended that did not complete the task
+//	h queue:4 priority:1 seq:8 attempt:4   end of an attempt that did not complete the task
 //	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
 //	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
 //	l batch:8                              lease batch: one record for a whole claim
-//	l batch:8 place:2                      new expiry of the task at that place of the batch; overrides the batch's record
+//	l batch:8 place:2                      new expiry of the task at this index in the batch; overrides the batch's record
 //	q queue:4                              queue: name, policy, counters, next seq, cursors
 //	k bucket:8 queue:4 key                 idempotency key; a bucket is dropped by one range delete
 //	r bucket:8 queue:4 priority:1 seq:8    result; dropped by bucket
 //	u kind:1 bucket:8 tenant               bytes that a tenant is charged for the records of a bucket; dropped by bucket
-//	a key                                  the node's own records: tenants, access tokens
+//	a key                                  records of the node: tenants, access tokens
 //	m                                      next batch and queue ids of the shard
-//	n                                      reserved ids and tokens: those below may have been issued
-//	y                                      which commits may have records that are in the log only
-//	i                                      how far a replicated shard has applied the log
+//	n                                      reserved ids and tokens: lower ones may have been issued
+//	y                                      floor: commits that may have records in the log only
+//	i                                      last log entry that a replicated shard has applied
 const (
 	PrefixTask     = 't'
 	PrefixProgress = 's'
@@ -68,7 +68,7 @@ const (
 	keyKeyMin       = 1 + 8 + 4
 )
 
-// putTimedKey makes a key of a prefix, a time and a ref. Times are positive.
+// putTimedKey encodes a prefix, a time and a ref into k. Times must be positive.
 func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
 	k[0] = prefix
 	binary.BigEndian.PutUint64(k[1:], uint64(atMs))
@@ -77,23 +77,23 @@ func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
 	binary.BigEndian.PutUint64(k[14:], ref.Seq)
 }
 
-// TimedKey returns a key of a prefix, a time and a ref. Times are positive.
+// TimedKey returns the key of a prefix, a time and a ref. Times must be positive.
 func TimedKey(prefix byte, atMs int64, ref queue.Ref) []byte {
 	k := make([]byte, timedKeyLen)
 	putTimedKey(k, prefix, atMs, ref)
 	return k
 }
 
-// ParseTimedKey returns the ref and the time of a key that TimedKey made.
+// ParseTimedKey returns the ref and the time of a key from TimedKey.
 func ParseTimedKey(k []byte) (ref queue.Ref, atMs int64, err error) {
 	if len(k) != timedKeyLen {
-		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), timedKeyLen)
+		return ref, 0, fmt.Errorf("key %x has %d bytes, expected %d", k, len(k), timedKeyLen)
 	}
 	ref = queue.Ref{Queue: binary.BigEndian.Uint32(k[9:]), Priority: k[13], Seq: binary.BigEndian.Uint64(k[14:])}
 	return ref, int64(binary.BigEndian.Uint64(k[1:])), nil
 }
 
-// TimePrefix returns the beginning of all keys of a prefix at a time.
+// TimePrefix returns the common prefix of all keys with a prefix byte and a time.
 func TimePrefix(prefix byte, atMs int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefix}, uint64(atMs))
 }
@@ -108,7 +108,7 @@ func KeyKey(bucket int64, queueID uint32, key string) []byte {
 	return AppendKeyName(appendKeyBucket(make([]byte, 0, keyKeyMin+len(key)), bucket), queueID, key)
 }
 
-// AppendKeyKey appends the key of an idempotency key that AppendKeyName named.
+// AppendKeyKey appends the key of an idempotency key whose name is from AppendKeyName.
 func AppendKeyKey(k []byte, bucket int64, name []byte) []byte {
 	return append(appendKeyBucket(k, bucket), name...)
 }
@@ -117,23 +117,24 @@ func appendKeyBucket(k []byte, bucket int64) []byte {
 	return binary.BigEndian.AppendUint64(append(k, PrefixKey), uint64(bucket))
 }
 
-// AppendKeyName appends an idempotency key with its queue, which is the end of its key in each bucket.
+// AppendKeyName appends the name of an idempotency key: its queue and the key. The name ends its
+// key in each bucket.
 func AppendKeyName(b []byte, queueID uint32, key string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, queueID), key...)
 }
 
-// ParseKeyKey returns the bucket and the name of an idempotency key. The name is a part of k.
+// ParseKeyKey returns the bucket and the name of an idempotency key. The name is a subslice of k.
 func ParseKeyKey(k []byte) (bucket int64, name []byte, err error) {
 	if len(k) < keyKeyMin {
-		return 0, nil, fmt.Errorf("key %x of an idempotency key has %d bytes, not at least %d", k, len(k), keyKeyMin)
+		return 0, nil, fmt.Errorf("key %x of an idempotency key has %d bytes, expected at least %d", k, len(k), keyKeyMin)
 	}
 	return int64(binary.BigEndian.Uint64(k[1:])), k[1+8:], nil
 }
 
-// SumKey returns the key of what a tenant is charged for a bucket.
+// SumKey returns the key of a tenant's charge for a bucket.
 func SumKey(s queue.Sum) []byte { return append(SumPrefix(s.Kind, s.Bucket), s.Tenant...) }
 
-// SumPrefix returns the beginning of all keys of the sums of a bucket.
+// SumPrefix returns the common prefix of the keys of all sums of a bucket.
 func SumPrefix(kind queue.Kept, bucket int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{PrefixSum, byte(kind)}, uint64(bucket))
 }
@@ -141,7 +142,7 @@ func SumPrefix(kind queue.Kept, bucket int64) []byte {
 func parseSumKey(k []byte) (queue.Sum, error) {
 	const fixed = 1 + 1 + 8
 	if len(k) <= fixed || len(k) > fixed+queue.NameMax {
-		return queue.Sum{}, fmt.Errorf("key %x of a bucket's sum has %d bytes, not %d to %d", k, len(k), fixed+1, fixed+queue.NameMax)
+		return queue.Sum{}, fmt.Errorf("key %x of a bucket's sum has %d bytes, expected %d to %d", k, len(k), fixed+1, fixed+queue.NameMax)
 	}
 	return queue.Sum{Kind: queue.Kept(k[1]), Bucket: int64(binary.BigEndian.Uint64(k[2:])), Tenant: string(k[fixed:])}, nil
 }
@@ -177,10 +178,10 @@ func DueKey(ref queue.Ref, dueAtMs int64) []byte {
 	return k
 }
 
-// ParseRefKey returns the ref of a key that RefKey made.
+// ParseRefKey returns the ref of a key from RefKey.
 func ParseRefKey(k []byte) (queue.Ref, error) {
 	if len(k) != RefKeyLen {
-		return queue.Ref{}, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), RefKeyLen)
+		return queue.Ref{}, fmt.Errorf("key %x has %d bytes, expected %d", k, len(k), RefKeyLen)
 	}
 	return queue.Ref{
 		Queue:    binary.BigEndian.Uint32(k[1:]),
@@ -189,10 +190,10 @@ func ParseRefKey(k []byte) (queue.Ref, error) {
 	}, nil
 }
 
-// ParseDueKey returns the ref and the time of a key that DueKey made.
+// ParseDueKey returns the ref and the time of a key from DueKey.
 func ParseDueKey(k []byte) (ref queue.Ref, dueAtMs int64, err error) {
 	if len(k) != DueKeyLen {
-		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), DueKeyLen)
+		return ref, 0, fmt.Errorf("key %x has %d bytes, expected %d", k, len(k), DueKeyLen)
 	}
 	ref.Queue = binary.BigEndian.Uint32(k[1:])
 	ref.Priority = k[5]
@@ -206,7 +207,8 @@ func PutIDKey(k []byte, prefix byte, id uint64) {
 	binary.BigEndian.PutUint64(k[1:], id)
 }
 
-// ExtensionKey returns the key of an extension. It sorts after the key of its lease batch and before the key of the next.
+// ExtensionKey returns the key of an extension. It sorts after the key of its lease batch and
+// before the key of the next.
 func ExtensionKey(batch uint64, place int) []byte {
 	k := make([]byte, IDKeyLen, ExtensionKeyLen)
 	PutIDKey(k, PrefixLease, batch)
@@ -221,10 +223,10 @@ func QueueKey(id uint32) []byte {
 // QueueID returns the id of a queue from the key of its record.
 func QueueID(k []byte) uint32 { return binary.BigEndian.Uint32(k[1:]) }
 
-// IDOf returns the id of a key that PutIDKey made, or that begins with one.
+// IDOf returns the id of a key from PutIDKey, or of a key that begins with one.
 func IDOf(k []byte) uint64 { return binary.BigEndian.Uint64(k[1:]) }
 
-// PrefixEnd returns the key after all keys that begin with prefix, or nil if no key can follow.
+// PrefixEnd returns the least key after all keys that begin with prefix, or nil if there is none.
 func PrefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -233,10 +235,10 @@ func PrefixEnd(prefix []byte) []byte {
 			return end[:i+1]
 		}
 	}
-	return nil // the prefix is all 0xff: no key follows
+	return nil // the prefix is all 0xff
 }
 
-// Named adds a record and its task to an error; it returns nil for nil.
+// Named adds a record and its task to an error. It returns nil if err is nil.
 func Named(err error, what string, ref queue.Ref) error {
 	if err == nil {
 		return nil
@@ -244,7 +246,7 @@ func Named(err error, what string, ref queue.Ref) error {
 	return fmt.Errorf("%s (queue %d, priority %d, seq %d): %w", what, ref.Queue, ref.Priority, ref.Seq, err)
 }
 
-// CountsDue reports whether a queue's count of due tasks includes a task.
+// CountsDue reports whether a queue's count of due tasks includes the task.
 func CountsDue(r *queue.Record, ref queue.Ref, dueAtMs int64) bool {
 	if r.Counts.Returned == 0 || int(ref.Priority) >= len(r.Due) {
 		return false

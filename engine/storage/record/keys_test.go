@@ -46,12 +46,12 @@ func TestDueKeysSortByTimeWithinALane(t *testing.T) {
 func TestKeysOfAWrongLengthAreRefused(t *testing.T) {
 	ref := queue.Ref{Queue: 1, Seq: 2}
 	_, err := ParseRefKey(RefKey(PrefixTask, ref)[1:])
-	require.ErrorContains(t, err, "has 13 bytes, not 14")
+	require.ErrorContains(t, err, "has 13 bytes, expected 14")
 	_, _, err = ParseDueKey(append(DueKey(ref, 3), 0))
-	require.ErrorContains(t, err, "has 23 bytes, not 22")
+	require.ErrorContains(t, err, "has 23 bytes, expected 22")
 }
 
-// A key is between a prefix and its end exactly when it has the prefix.
+// A key is in [prefix, PrefixEnd(prefix)) exactly when it has the prefix.
 func TestPrefixEndBoundsThePrefix(t *testing.T) {
 	few := rapid.SampledFrom([]byte{0, 1, 0xfe, 0xff})
 	rapid.Check(t, func(t *rapid.T) {
@@ -59,7 +59,7 @@ func TestPrefixEndBoundsThePrefix(t *testing.T) {
 		key := rapid.SliceOfN(few, 0, 6).Draw(t, "key")
 		before := bytes.Clone(prefix)
 		end := PrefixEnd(prefix)
-		require.Equal(t, before, prefix, "the prefix itself must stay")
+		require.Equal(t, before, prefix, "the prefix must stay unchanged")
 		within := bytes.Compare(key, prefix) >= 0 && (end == nil || bytes.Compare(key, end) < 0)
 		require.Equal(t, bytes.HasPrefix(key, prefix), within, "prefix %x, end %x, key %x", prefix, end, key)
 	})

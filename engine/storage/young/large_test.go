@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Commits that are larger than the buffer that is kept allocate about their size each, and not several times that.
+// Commits larger than the retained buffer allocate about their own size, not several times that.
 func TestLargeCommitsAllocateTheirSize(t *testing.T) {
 	const size = 16 << 10
 	value := make([]byte, size)
@@ -28,11 +28,12 @@ func TestLargeCommitsAllocateTheirSize(t *testing.T) {
 	for _, values := range []int{96, 512} {
 		commit(values)
 		assert.Less(t, allocated(values), uint64(values*size*5/4), "%d values", values)
-		assert.Less(t, allocated(1), uint64(2*size), "a small commit after a large one allocates no room for a large one")
+		assert.Less(t, allocated(1), uint64(2*size), "a small commit after a large one does not allocate for a large one")
 		commit(values)
-		assert.Less(t, allocated(2*values), uint64(8*values*size), "a commit may be larger than the one before")
+		assert.Less(t, allocated(2*values), uint64(8*values*size), "a commit may be larger than the previous one")
 	}
-	// Sizes go up and down, and the room is that of the largest of late: it falls when large ones do not come any more.
+	// Sizes vary. The buffer has the size of the largest recent commit, and shrinks when large
+	// commits cease.
 	p = Puts{}
 	commit(512)
 	commit(384)

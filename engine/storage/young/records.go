@@ -8,56 +8,58 @@ import (
 	"sort"
 )
 
-// Records are the records of a store that are in its log only.
+// Records holds the records of a store that are in its log only.
 type Records struct {
 	runs  map[Key]*run
-	last  *run // the run that was used last
-	of    Key  // and what it is the run of
+	last  *run // the last used run
+	of    Key  // the key of last in runs
 	parts []*part
-	head  int   // of parts
-	ended int   // parts without a live record, among those from head on
+	head  int   // index in parts of the oldest part
+	ended int   // number of parts from head on that have no live record
 	bytes int64 // of all parts with a live record
 
 	number uint64 // of the last commit
 	live   int
 	checks uint64 // calls of Fits
 
+	// each decodes the records in the buffer of a commit.
 	each Each
-	buf  []byte // of the commit that was begun
-	part *part  // of this commit; nil before its first record
+	buf  []byte // buffer of the current commit; see Begin
+	part *part  // of the current commit; nil before its first record
 }
 
-// Each calls visit for each record that a commit put, with the place of its value in the commit's buffer. It may also visit keys that are
-// not held, and a key twice.
+// Each calls visit for each record that a commit put, with the offset at and length n of its value
+// in the commit's buffer. It may also visit keys that are not held, and may visit a key twice.
 type Each func(buf []byte, visit func(k Key, at, n int)) error
 
-// part is the records of one commit.
 type part struct {
 	number uint64
 	buf    []byte // nil after the last record ended
 	live   int
 }
 
-// run is the records of one run, ascending.
+// run holds the records of one run in ascending order.
 type run struct {
 	slots []slot
-	head  int // slots before it are gone
+	head  int // slots before it have ended
 	live  int
-	next  uint64 // the least seq that may be added
+	next  uint64 // lower bound of the seqs that may be added
 
-	check, checked uint64 // the last call of Fits that looked at the run, and the least seq that may follow those it saw
+	// check is the last call of Fits that examined the run. checked is the lower bound of the seqs
+	// that may follow those which that call has seen.
+	check, checked uint64
 }
 
 type slot struct {
 	seq   uint64
-	part  *part // nil: the record ended
+	part  *part // nil if the record has ended
 	at, n uint32
 }
 
-// New returns no records. The number of the next commit is beyond a number.
+// New returns an empty Records. The number of the next commit exceeds beyond.
 func New(beyond uint64) *Records { return NewIn(beyond, eachPut) }
 
-// NewIn is New for records that lie in buffers of the caller's, see Begin.
+// NewIn is like New for records in buffers of the caller; see Begin.
 func NewIn(beyond uint64, each Each) *Records {
 	return &Records{runs: map[Key]*run{}, number: beyond, each: each}
 }
@@ -65,13 +67,14 @@ func NewIn(beyond uint64, each Each) *Records {
 // Len returns the number of records.
 func (r *Records) Len() int { return r.live }
 
-// Bytes returns the memory of the buffers.
+// Bytes returns the size of the buffers in bytes.
 func (r *Records) Bytes() int64 { return r.bytes }
 
 // Number returns the number of the last commit.
 func (r *Records) Number() uint64 { return r.number }
 
-// Floor returns the number up to which all records ended.
+// Floor returns the number of the last commit such that its records and all earlier ones have
+// ended.
 func (r *Records) Floor() uint64 {
 	if r.head == len(r.parts) {
 		return r.number
@@ -79,7 +82,8 @@ func (r *Records) Floor() uint64 {
 	return r.parts[r.head].number - 1
 }
 
-// Fits reports whether the records of a commit may be added: the keys of each run must ascend, over all calls of Add.
+// Fits reports whether the records of a commit may be added: the keys of each run must ascend over
+// all calls of Add.
 func (r *Records) Fits(p *Puts) bool {
 	r.checks++
 	for _, i := range p.items {
@@ -95,7 +99,8 @@ func (r *Records) Fits(p *Puts) bool {
 	return true
 }
 
-// Add adds the records of a commit, which fit, and returns them encoded for the log. The result is valid until p changes.
+// Add adds the records of a commit and returns them encoded for the log. Fits must have returned
+// true for them. The result is valid until p changes.
 func (r *Records) Add(p *Puts) (encoded []byte) {
 	r.number++
 	binary.BigEndian.PutUint64(p.buf[2:], r.number)
@@ -109,12 +114,12 @@ func (r *Records) Add(p *Puts) (encoded []byte) {
 	return p.buf
 }
 
-// Begin begins a commit. Its number is greater than the numbers of all earlier commits. The records that Put adds are parts of buf. The caller
-// must not change buf afterwards.
+// Begin begins a commit. Its number must exceed the numbers of all earlier commits. Put then adds
+// records that are parts of buf. The caller must not change buf afterwards.
 func (r *Records) Begin(number uint64, buf []byte) { r.number, r.buf, r.part = number, buf, nil }
 
-// Put adds a record of the commit that was begun. It reports false if the record cannot be held: the keys of each run must ascend, over all
-// calls of Put and Pass.
+// Put adds a record of the current commit. It returns false if the record cannot be held: the keys
+// of each run must ascend over all calls of Put and Pass.
 func (r *Records) Put(k Key, at, n int) bool {
 	of := r.at(k)
 	if k.Seq < of.next {
@@ -131,13 +136,13 @@ func (r *Records) Put(k Key, at, n int) bool {
 	return true
 }
 
-// Pass notes a record that is not held. Its key, and lower keys of its run, cannot be put later.
+// Pass marks a record that is not held. Neither its key nor lower keys of its run can be put later.
 func (r *Records) Pass(k Key) {
 	of := r.at(k)
 	of.next = max(of.next, k.Seq+1)
 }
 
-// at returns the run of a key, and makes it if it does not exist.
+// at returns the run of a key and creates it if it does not exist.
 func (r *Records) at(k Key) *run {
 	if of := k.run(); r.last == nil || r.of != of {
 		r.last, r.of = r.runs[of], of
@@ -149,7 +154,7 @@ func (r *Records) at(k Key) *run {
 	return r.last
 }
 
-// find returns the slot of a record, or nil.
+// find returns the run and slot of a record, or a nil slot if it does not exist.
 func (r *Records) find(k Key) (*run, *slot) {
 	if of := k.run(); r.last == nil || r.of != of {
 		found := r.runs[of]
@@ -161,13 +166,14 @@ func (r *Records) find(k Key) (*run, *slot) {
 	return r.last, r.last.find(k.Seq)
 }
 
-// Has reports whether there is a record.
+// Has reports whether a record exists.
 func (r *Records) Has(k Key) bool {
 	_, s := r.find(k)
 	return s != nil
 }
 
-// Get returns the value of a record. The caller must not change it; it stays valid.
+// Get returns the value of a record. The caller must not change it. It stays valid after the record
+// has ended.
 func (r *Records) Get(k Key) (value []byte, found bool) {
 	_, s := r.find(k)
 	if s == nil {
@@ -176,7 +182,7 @@ func (r *Records) Get(k Key) (value []byte, found bool) {
 	return s.value(), true
 }
 
-// First returns the key of the first record of a run, at or after a key.
+// First returns the key of the first record at or after from in from's run.
 func (r *Records) First(from Key) (first Key, found bool) {
 	of := r.runs[from.run()]
 	if of == nil || of.live == 0 {
@@ -193,7 +199,7 @@ func (r *Records) First(from Key) (first Key, found bool) {
 	return first, false
 }
 
-// Drop ends a record, and reports whether there was one.
+// Drop ends a record and reports whether it existed.
 func (r *Records) Drop(k Key) bool {
 	of, s := r.find(k)
 	if s == nil {
@@ -204,7 +210,8 @@ func (r *Records) Drop(k Key) bool {
 	return true
 }
 
-// shiftEnded removes the oldest parts whose records have all ended, and such parts among the others if they are many.
+// shiftEnded removes the oldest parts while all their records have ended. It also removes such
+// parts between others if there are many.
 func (r *Records) shiftEnded() {
 	for r.head < len(r.parts) && r.parts[r.head].live == 0 {
 		r.shift()
@@ -229,7 +236,6 @@ func (r *Records) end(of *run, s *slot) {
 	}
 }
 
-// shift removes the oldest part.
 func (r *Records) shift() {
 	r.ended--
 	r.parts[r.head] = nil
@@ -243,14 +249,14 @@ func (r *Records) shift() {
 	}
 }
 
-// Retire ends the oldest records, those of whole commits: until all commits up to a number have ended, or about so many bytes are retired.
-// store is called with each, in the order in which the commits added them.
+// Retire ends the oldest records, a whole commit at a time, until all commits up to upTo have ended
+// or about bytesMax bytes are retired. It calls store for each record, in the order of Add or Put.
 func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []byte)) {
 	for retired := int64(0); r.head < len(r.parts) && r.parts[r.head].number <= upTo && retired < bytesMax; {
 		p := r.parts[r.head]
 		if p.live > 0 {
 			buf := p.buf
-			_ = r.each(buf, func(k Key, at, n int) { // which was read before
+			_ = r.each(buf, func(k Key, at, n int) { // no error: buf was decoded before
 				if of, s := r.find(k); s != nil && s.part == p {
 					store(k, buf[at:at+n])
 					retired += int64(n)
@@ -263,7 +269,8 @@ func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []
 	r.shiftEnded()
 }
 
-// Trim forgets the runs of a prefix that have no record, if they are many. Keys of these runs may then be added again.
+// Trim removes the runs of a prefix that have no record, if there are many runs. Keys of the
+// removed runs may be added again.
 func (r *Records) Trim(prefix byte) {
 	if len(r.runs) <= emptyRunsMax {
 		return
@@ -277,21 +284,21 @@ func (r *Records) Trim(prefix byte) {
 }
 
 const (
-	// endedPartsMax is how many parts without a record are kept between others.
+	// endedPartsMax is the number of parts without a record that are tolerated between others.
 	endedPartsMax = 1024
-	// emptyRunsMax is how many runs are kept, if most of them have no record.
+	// emptyRunsMax is the number of runs above which Trim removes empty ones.
 	emptyRunsMax = 1024
-	// emptySlotsMax is how many slots a run without a record keeps.
+	// emptySlotsMax is the number of slots that a run without a record retains.
 	emptySlotsMax = 4096
 )
 
-// Record is a record with its key.
+// Record is a record and its key.
 type Record struct {
 	Key   Key
 	Value []byte
 }
 
-// Range returns the records from a key on, before another key, in the order of their keys.
+// Range returns the records with keys in [from, before), in the order of their keys.
 func (r *Records) Range(from, before Key) (out []Record) {
 	var runs []Key
 	for of, run := range r.runs {
@@ -326,7 +333,7 @@ func (s *slot) value() []byte {
 	return s.part.buf[s.at:end:end]
 }
 
-// push appends a slot. It makes room by removing gone slots, if there are many.
+// push appends a slot. It first removes ended slots if that makes room and there are many.
 func (r *run) push(s slot) {
 	if len(r.slots) == cap(r.slots) && r.live <= len(r.slots)/2 {
 		kept := r.slots[:0]
@@ -343,7 +350,8 @@ func (r *run) push(s slot) {
 	r.live++
 }
 
-// find returns the slot of a seq, or nil. The seqs of most runs have no gaps.
+// find returns the slot of a seq, or nil. It first guesses the position, because the seqs of most
+// runs have no gaps.
 func (r *run) find(seq uint64) *slot {
 	if r.live == 0 {
 		return nil
@@ -365,7 +373,6 @@ func (r *run) find(seq uint64) *slot {
 	return &slots[i]
 }
 
-// ended accounts for the end of a record.
 func (r *run) ended() {
 	if r.live--; r.live == 0 {
 		r.slots, r.head = r.slots[:0], 0

@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// Saved are the records that a program left in the logs of a store, as a later program saves them in a file before it opens the store.
-// The file is
+// Saved has the records that a program left in the logs of a store. A later program saves them in a
+// file before it opens the store. The file is
 //
 //	format 1 byte │ newest log 8 │ number 8 │ prefix 1 │ queue 4 │ priority 1 │ seq 8 │ length 4 │ value │ number … │ checksum 4
 //
-// with integers in big-endian order, and the records in the order of their keys.
+// with integers in big-endian order and the records in the order of their keys.
 type Saved struct {
-	Newest  uint64 // the newest log that the records are from
-	Number  uint64 // the greatest of any commit that put a record
+	Newest  uint64 // the newest log from which the records were read
+	Number  uint64 // the greatest number of a commit that put a record
 	records map[Key]savedRecord
 }
 
@@ -33,7 +33,7 @@ const (
 	savedSum    = 4
 )
 
-// ErrDamaged says that a file of saved records is not what was written.
+// ErrDamaged reports that a file of saved records has changed since it was written.
 var ErrDamaged = errors.New("the saved records do not match their checksum")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -41,7 +41,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Len returns the number of records.
 func (s *Saved) Len() int { return len(s.records) }
 
-// Put adds a record of a commit. It copies the value.
+// Put adds a record with the number of its commit. It copies the value.
 func (s *Saved) Put(number uint64, k Key, value []byte) { s.put(number, k, bytes.Clone(value)) }
 
 func (s *Saved) put(number uint64, k Key, value []byte) {
@@ -52,7 +52,7 @@ func (s *Saved) put(number uint64, k Key, value []byte) {
 	s.records[k] = savedRecord{number, value}
 }
 
-// Drop removes a record, if it exists.
+// Drop removes a record if it exists.
 func (s *Saved) Drop(k Key) { delete(s.records, k) }
 
 // Clear removes all records.
@@ -94,7 +94,8 @@ func (s *Saved) Encode() []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// Decode reads the content of a file; the records refer to it. The error is ErrDamaged, or says that a newer program wrote the file.
+// Decode reads the content of a file. The records share the memory of b. The error is ErrDamaged,
+// or reports that a newer program wrote the file.
 func (s *Saved) Decode(b []byte) error {
 	if len(b) < savedHead+savedSum {
 		return ErrDamaged

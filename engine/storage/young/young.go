@@ -1,30 +1,33 @@
-// Package young holds records that are in a store's log and not in its tables: most tasks and leases live for milliseconds, and such
-// a record need never be inserted into a table.
+// Package young holds the records that are in a store's log but not in its tables. Most tasks and
+// leases live for milliseconds, and their records never need to be inserted into a table.
 //
 // # Usage
 //
-// A commit collects its records in Puts and adds them with Records.Add, which returns a number. A record ends with Drop, or with Retire,
-// which hands it to the caller to be stored. Records up to Floor are all dropped or stored:
+// A commit collects its records in Puts and adds them with Records.Add, which numbers the commit. A
+// record ends with Drop, or with Retire, which passes it to the caller to be stored. All records of
+// commits up to Floor are dropped or stored:
 //
 //	var puts young.Puts
 //	puts.Add(young.Key{Prefix: 't', Queue: 1, Seq: 7}, value)
 //	encoded := records.Add(&puts)      // for the log
 //	value, found := records.Get(key)
 //	found = records.Drop(key)          // Drops encodes it for the log
-//	records.Retire(upTo, most, store)  // the oldest ones
+//	records.Retire(upTo, most, store)  // oldest first
 //	err := young.Decode(logged, visitor)
 //
-// Records that lie in a buffer of the caller's, such as an entry of a Raft log, are added with Begin and Put; see NewIn.
+// Records in a buffer of the caller, such as an entry of a Raft log, are added with Begin and Put;
+// see NewIn.
 //
-// Saved are the records that a later program found in the log.
+// Saved has the records that a later program found in the log.
 //
 // # Memory
 //
-// The records of one commit share one buffer, which lives until the last of them ends. Bytes counts the buffers.
+// The records of one commit share one buffer, which is freed when the last of them ends. Bytes
+// returns the size of all buffers.
 //
 // # Concurrency
 //
-// Nothing in this package is safe for concurrent use: the store's lock guards it.
+// Nothing in this package is safe for concurrent use. The store's lock guards it.
 package young
 
 import (
@@ -33,7 +36,8 @@ import (
 	"fmt"
 )
 
-// Key is the key of a record, in parts. Records of one Prefix, Queue and Priority form a run: they are added in the order of Seq.
+// Key is the key of a record. Records with the same Prefix, Queue and Priority form a run and are
+// added in the order of Seq.
 type Key struct {
 	Prefix   byte
 	Queue    uint32
@@ -65,11 +69,10 @@ const (
 	headDrops = 2
 	sameRun   = 0
 	newRun    = 1
-	// headMax is the largest size of an encoded key with the length that follows it.
+	// headMax is the maximum size of an encoded key and the length that follows it.
 	headMax = 3 + binary.MaxVarintLen32 + 2*binary.MaxVarintLen64
 )
 
-// keys encodes keys one after the other.
 type keys struct {
 	last Key
 	any  bool
@@ -119,11 +122,11 @@ type Puts struct {
 	buf   []byte
 	keys  keys
 	items []item
-	large int    // bytes that the next large commit likely needs
-	kept  []byte // the buffer of small commits, while a large one uses another; at most keptBytesMax
+	large int    // expected size of the next large commit in bytes
+	kept  []byte // buffer of small commits while a large one uses another; at most keptBytesMax
 }
 
-// item is the place of a record's value in the encoded records.
+// item is the position of a record's value in the encoded records.
 type item struct {
 	key   Key
 	at, n uint32
@@ -142,8 +145,9 @@ func (p *Puts) Add(k Key, value []byte) {
 	p.buf = append(p.buf, value...)
 }
 
-// grow makes room for n more bytes. Large commits often follow each other: each begins in the buffer of small commits, and then moves to one of
-// the size that large ones had of late. Repeated appends would allocate and copy several times that size.
+// grow makes room for n more bytes. Large commits often follow each other. Each begins in the
+// buffer of small commits and then moves to a buffer of the size that recent large commits needed.
+// Repeated appends would allocate and copy several times that size.
 func (p *Puts) grow(n int) {
 	need := len(p.buf) + n
 	if need <= cap(p.buf) {
@@ -164,7 +168,7 @@ func (p *Puts) grow(n int) {
 // Len returns the number of records.
 func (p *Puts) Len() int { return len(p.items) }
 
-// Bytes returns the size of the encoded records.
+// Bytes returns the size of the encoded records in bytes.
 func (p *Puts) Bytes() int {
 	if len(p.items) == 0 {
 		return 0
@@ -172,16 +176,16 @@ func (p *Puts) Bytes() int {
 	return len(p.buf)
 }
 
-// Reset forgets the records.
+// Reset removes the records.
 func (p *Puts) Reset() {
 	p.items = p.items[:0]
 	if cap(p.buf) > keptBytesMax {
-		p.large = max(len(p.buf)+headMax, p.large-p.large/8) // sizes go up and down: the largest of late
+		p.large = max(len(p.buf)+headMax, p.large-p.large/8) // decaying maximum, because sizes vary
 		p.buf, p.items = p.kept, nil
 	}
 }
 
-// keptBytesMax is how large a buffer may be that is kept for the next commit.
+// keptBytesMax is the maximum size of a buffer that is retained for the next commit.
 const keptBytesMax = 1 << 20
 
 // Each calls visit for each record, in the order of Add. The value is valid until the next Add.
@@ -191,7 +195,7 @@ func (p *Puts) Each(visit func(k Key, value []byte)) {
 	}
 }
 
-// eachPut calls visit for each record of encoded records, with the place of its value.
+// eachPut calls visit for each record in encoded records, with the offset and length of its value.
 func eachPut(buf []byte, visit func(k Key, at, n int)) error {
 	e := keys{}
 	for rest := buf[headPuts:]; len(rest) > 0; {
@@ -224,7 +228,8 @@ func (d *Drops) Add(k Key) {
 	d.buf = d.keys.append(d.buf, k)
 }
 
-// Encoded returns the keys for the log, or nil if there are none. It is valid until the next call of a method.
+// Encoded returns the keys encoded for the log, or nil if there are none. The result is valid until
+// the next call of a method.
 func (d *Drops) Encoded() []byte {
 	if len(d.buf) == 0 {
 		return nil
@@ -232,13 +237,14 @@ func (d *Drops) Encoded() []byte {
 	return d.buf
 }
 
-// Reset forgets the keys.
+// Reset removes the keys.
 func (d *Drops) Reset() { d.buf = d.buf[:0] }
 
-// Visitor takes what one entry of the log says about records.
+// Visitor receives the records of one entry of the log.
 type Visitor struct {
-	// Put takes a record, with the number of its commit. The value is a part of the entry.
-	Put  func(number uint64, k Key, value []byte)
+	// Put receives a record and the number of its commit. The value is a subslice of the entry.
+	Put func(number uint64, k Key, value []byte)
+	// Drop receives the key of a record that ended.
 	Drop func(k Key)
 }
 

@@ -15,7 +15,6 @@ type entry struct {
 	value  string
 }
 
-// model is what Records should have, and what its log says.
 type model struct {
 	all     map[Key]entry
 	logged  map[Key]entry
@@ -110,7 +109,7 @@ func TestKeysOfARunAscend(t *testing.T) {
 	puts.Add(Key{Prefix: 'l', Seq: 5}, nil)
 	require.True(t, r.Fits(&puts))
 	r.Add(&puts)
-	assert.False(t, r.Fits(&puts), "the same key again")
+	assert.False(t, r.Fits(&puts), "the same key twice")
 	puts.Reset()
 	puts.Add(Key{Prefix: 'l', Seq: 7}, nil)
 	puts.Add(Key{Prefix: 'l', Seq: 6}, nil)
@@ -119,7 +118,7 @@ func TestKeysOfARunAscend(t *testing.T) {
 	puts.Add(Key{Prefix: 'l', Seq: 7}, nil)
 	puts.Add(Key{Prefix: 't', Seq: 1}, nil)
 	puts.Add(Key{Prefix: 'l', Seq: 6}, nil)
-	assert.False(t, r.Fits(&puts), "with another run between")
+	assert.False(t, r.Fits(&puts), "with another run in between")
 	puts.Reset()
 	r.Trim('t')
 	puts.Add(Key{Prefix: 'l', Seq: 9}, nil)
@@ -146,7 +145,7 @@ func TestANewerFormatIsRefused(t *testing.T) {
 	assert.ErrorContains(t, Decode([]byte{format}, Visitor{}), "cut off")
 }
 
-// One record that stays must not keep the parts of all later commits.
+// One remaining record must not retain the parts of all later commits.
 func TestPartsWithoutARecordAreRemoved(t *testing.T) {
 	r := New(0)
 	put := func(seq uint64) {
@@ -169,10 +168,11 @@ func TestPartsWithoutARecordAreRemoved(t *testing.T) {
 	require.Empty(t, r.parts)
 }
 
-// Records may lie in a buffer of the caller's. Each visits also records that are not held.
+// Records may be in a buffer of the caller. Each also visits records that are not held.
 func TestRecordsLieInBuffersOfTheCaller(t *testing.T) {
 	key := func(seq uint64) Key { return Key{Prefix: 't', Queue: 1, Seq: seq} }
-	r := NewIn(0, func(buf []byte, visit func(k Key, at, n int)) error { // each byte is a record, and its seq
+	// Each byte is a record and its seq.
+	r := NewIn(0, func(buf []byte, visit func(k Key, at, n int)) error {
 		for at, seq := range buf {
 			visit(key(uint64(seq)), at, 1)
 		}
@@ -182,10 +182,10 @@ func TestRecordsLieInBuffersOfTheCaller(t *testing.T) {
 	require.True(t, r.Put(key(5), 0, 1))
 	require.True(t, r.Drop(key(5)))
 	require.Zero(t, r.Bytes())
-	require.False(t, r.Put(key(5), 0, 1), "once")
+	require.False(t, r.Put(key(5), 0, 1), "a key can be put only once")
 	require.True(t, r.Put(key(6), 1, 1), "after all records of the commit ended")
 	r.Pass(key(8))
-	require.False(t, r.Put(key(8), 3, 1), "it is stored elsewhere")
+	require.False(t, r.Put(key(8), 3, 1), "the record is stored elsewhere")
 	require.True(t, r.Put(key(9), 2, 1))
 	require.EqualValues(t, 4, r.Bytes(), "a buffer counts once")
 	r.Begin(7, []byte{11})
