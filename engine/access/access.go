@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// AllTenants is the tenant of an operator's token.
+// AllTenants is the Tenant of an operator's token.
 const AllTenants = "*"
 
 // Scopes is a set of permissions of a token.
@@ -20,13 +20,13 @@ const (
 	AllScopes = Produce | Work | Admin
 )
 
-// Any reports whether the sets have a scope in common.
+// Any reports whether the two sets have a common scope.
 func (s Scopes) Any(of Scopes) bool { return s&of != 0 }
 
-// Contain reports whether s has all of the others.
+// Contain reports whether s includes all of the other scopes.
 func (s Scopes) Contain(others Scopes) bool { return others&^s == 0 }
 
-// String names the scopes, as in "produce, work".
+// String returns the names of the scopes, such as "produce, work".
 func (s Scopes) String() string {
 	var names []string
 	for _, n := range []struct {
@@ -42,7 +42,7 @@ func (s Scopes) String() string {
 
 // Identity is a caller. Its fields never change.
 type Identity struct {
-	// TokenID names the caller's token; it is empty if authentication is off.
+	// TokenID is the id of the caller's token; it is empty if authentication is off.
 	TokenID string
 	// Tenant is the only tenant whose tasks the caller may use, or AllTenants.
 	Tenant string
@@ -52,25 +52,27 @@ type Identity struct {
 	done chan struct{}
 }
 
-// Everybody returns the identity of every caller if authentication is off: an operator. Its Done is never closed.
+// Everybody returns the identity of all callers if authentication is off. It is an operator, and
+// its Done channel is never closed.
 func Everybody() *Identity { return &Identity{Tenant: AllTenants, Scopes: AllScopes} }
 
 // Operator reports whether the identity is for all tenants.
 func (i *Identity) Operator() bool { return i.Tenant == AllTenants }
 
-// Done returns a channel that is closed when the caller's secret becomes invalid: its token was revoked or expired, or the secret
-// was replaced and its grace time ended. The channel is nil if that cannot happen.
+// Done returns a channel that is closed when the caller's secret becomes invalid: the token was
+// revoked or expired, or the secret was replaced and its grace time ended. The channel is nil if
+// that cannot happen.
 func (i *Identity) Done() <-chan struct{} { return i.done }
 
 func (i *Identity) end() { i.once.Do(func() { close(i.done) }) }
 
-// Record is a stored part of the registry.
+// Record is a stored record of the registry.
 type Record struct {
 	Key   string
 	Value []byte
 }
 
-// Store keeps the registry's records across restarts.
+// Store persists the registry's records.
 type Store interface {
 	// Load returns all records. Some may belong to other parts of the server.
 	Load(ctx context.Context) ([]Record, error)

@@ -9,34 +9,42 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// The retry delays of refusals that do not follow from the quota.
+// The fixed retry delays of refusals.
 const (
-	roomRetryMs    = 1_000  // workers complete tasks meanwhile
-	payloadRetryMs = 60_000 // only another quota helps
+	roomRetryMs    = 1_000  // workers may complete tasks in this time
+	payloadRetryMs = 60_000 // only a larger quota helps
 )
 
-// account counts the usage of one tenant over all shards. The counts are always exact. Add and Lease keep them at or below the
-// quotas; after Restore, or after a quota was lowered, they may be above until tasks are done.
+// account counts the usage of one tenant over all shards. The counts are always exact. Add and
+// Lease keep them within the quotas. After Restore or a reduction of a quota, they may exceed the
+// quotas until tasks are completed.
 type account struct {
 	tenant string
 	quotas atomic.Pointer[Quotas] // nil without quotas
-	held   bool                   // a shard uses the account: the tenant has queues. Guarded by Registry.opening
+	// A shard uses the account: the tenant has queues. Guarded by Registry.opening.
+	held bool
 
-	// The node's share of the quotas in a cluster. The usage of a recovered shard is added to the limits and to the counts.
-	sharing     *sharing            // nil without a cluster
-	limits      [kinds]atomic.Int64 // bounds of the usage at this node
-	wants       [kinds]atomic.Int64 // what the node lacked since its last report; for kindEnqueues, the number of enqueues since demandSince
-	demanded    int64               // enqueues per second in the last demandWindow; owned by the reporting goroutine
-	demandSince time.Duration       // when demandWindow began; owned by the reporting goroutine
+	// The node's share of the quotas in a cluster. The usage of a recovered shard is added to the
+	// limits and to the counts.
+	sharing *sharing // nil without a cluster
+	// Bounds of the usage at this node.
+	limits [kinds]atomic.Int64
+	// What the node lacked since its last report; for kindEnqueues, the number of enqueues since
+	// demandSince.
+	wants [kinds]atomic.Int64
+	// Enqueues per second in the last demandWindow; owned by the reporting goroutine.
+	demanded    int64
+	demandSince time.Duration // when demandWindow began; owned by the reporting goroutine
 
 	tasks, bytes, leases atomic.Int64
-	paidNs               atomic.Int64 // the time until which the tenant's enqueues are paid for, in the registry's time; see enqueues
+	// The time until which the tenant's enqueues are paid, in the registry's time; see enqueues.
+	paidNs atomic.Int64
 }
 
 var _ queue.Account = (*account)(nil)
 
-// Account returns the account of a tenant, which all shards share. The registry keeps it: the number of accounts is bounded by
-// the number of tenants with queues or quotas.
+// Account returns the account of a tenant, which all shards share. The registry keeps the account,
+// so there are as many accounts as tenants with queues or quotas.
 func (r *Registry) Account(tenant string) queue.Account {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -45,7 +53,8 @@ func (r *Registry) Account(tenant string) queue.Account {
 	return a
 }
 
-// openAccountLocked returns the account of a tenant, and makes it if need be. The caller holds r.opening.
+// openAccountLocked returns the account of a tenant, which it creates if necessary. The caller
+// holds r.opening.
 func (r *Registry) openAccountLocked(tenant string) *account {
 	a, _ := r.accounts.LoadOrStore(tenant, &account{tenant: tenant, sharing: r.sharing})
 	return a.(*account)
@@ -69,7 +78,8 @@ func (r *Registry) setQuotas(tenant string, q Quotas) {
 	}
 }
 
-// Add implements queue.Account. Near the quota of bytes, it may refuse a task because another Add is about to take back its own.
+// Add implements queue.Account. Near the quota of bytes, it may refuse a task because a concurrent
+// Add has reserved room that it is about to free.
 func (a *account) Add(bytes int64) error {
 	q := a.quotas.Load()
 	if q == nil {
@@ -121,7 +131,8 @@ func (a *account) EndLeases(n int) { a.leases.Add(-int64(n)) }
 
 // Restore implements queue.Account.
 func (a *account) Restore(tasks, bytes, leases int64) {
-	if a.sharing != nil { // raise limits after the counts, lower them before: no room appears in between
+	// Raise limits after the counts and lower them before, so that no room appears in between.
+	if a.sharing != nil {
 		a.limits[kindTasks].Add(min(0, tasks))
 		a.limits[kindBytes].Add(min(0, bytes))
 		a.limits[kindLeases].Add(min(0, leases))
@@ -136,7 +147,8 @@ func (a *account) Restore(tasks, bytes, leases int64) {
 	a.leases.Add(leases)
 }
 
-// room returns how many more than held a quota allows. A count may be below zero while a shard stops.
+// room returns how many a quota allows in addition to held. A count may be negative while a shard
+// stops.
 func (a *account) room(held int64, kind int, quota uint64) int64 {
 	if quota == 0 {
 		return math.MaxInt64 - max(0, held)
@@ -144,7 +156,7 @@ func (a *account) room(held int64, kind int, quota uint64) int64 {
 	return max(0, a.bound(kind, quota)-max(0, held))
 }
 
-// take counts up to n more, as many as the quota allows, and returns how many.
+// take adds up to n to the count, within the quota, and returns the number added.
 func (a *account) take(count *atomic.Int64, n int64, kind int, quota uint64) int64 {
 	for {
 		held := count.Load()
@@ -158,7 +170,7 @@ func (a *account) take(count *atomic.Int64, n int64, kind int, quota uint64) int
 	}
 }
 
-// takeAll counts n more if the quota allows all of them.
+// takeAll adds n to the count if the quota allows all of them.
 func (a *account) takeAll(count *atomic.Int64, n int64, kind int, quota uint64) bool {
 	for {
 		held := count.Load()
@@ -172,19 +184,20 @@ func (a *account) takeAll(count *atomic.Int64, n int64, kind int, quota uint64) 
 	}
 }
 
-// count returns a count; it may be below zero for a moment while a shard starts or stops.
+// count returns a count, or 0 if it is negative, which can happen briefly while a shard starts or
+// stops.
 func count(c *atomic.Int64) uint64 { return uint64(max(0, c.Load())) }
 
 func (a *account) refusal(quota string, maximum, retryMs uint64) *queue.QuotaError {
 	return &queue.QuotaError{Tenant: a.tenant, Quota: quota, Max: maximum, RetryAfterMs: retryMs}
 }
 
-// enqueuesBurst bounds the part of its rate that a tenant may save up.
+// enqueuesBurst bounds the unused rate that a tenant can save, in nanoseconds of the rate.
 const enqueuesBurst = int64(time.Second)
 
-// TakeEnqueues takes n enqueues from the tenant's rate, or returns a *queue.QuotaError if the rate does not allow them now. A
-// tenant that has saved up a full burst may make a call larger than the burst; later calls then wait until it is paid for. So
-// the rate holds over time for calls of any size.
+// TakeEnqueues takes n enqueues from the tenant's rate, or returns a *queue.QuotaError if the rate
+// does not allow them now. A tenant that has saved a full burst may make a call larger than the
+// burst; later calls then wait until it is paid. So the rate holds over time for calls of any size.
 func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -212,7 +225,8 @@ func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	return nil
 }
 
-// ReturnEnqueues gives back n enqueues that TakeEnqueues took and this node did not execute, because another node counts them.
+// ReturnEnqueues returns n enqueues of TakeEnqueues that this node did not execute, because another
+// node counts them.
 func (r *Registry) ReturnEnqueues(tenant string, n int) {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -231,8 +245,10 @@ func (r *Registry) ReturnEnqueues(tenant string, n int) {
 	a.paidNs.Add(-enqueuesCost(n, rate))
 }
 
-// enqueues is a token bucket in one number: the time until which the enqueues so far are paid for at the rate. That time may be
-// ahead of now by at most enqueuesBurst. enqueues takes n, or returns how long to wait before n are allowed.
+// enqueues is a token bucket in one number: the time until which the previous enqueues are paid at
+// the rate. A call may advance that time to at most enqueuesBurst ahead of now; a call larger than
+// the burst counts as a burst here. enqueues takes n and returns 0, or returns the wait until n are
+// allowed.
 func (a *account) enqueues(n int, rate uint64, now int64) time.Duration {
 	cost := enqueuesCost(n, rate)
 	for {
@@ -263,7 +279,8 @@ func enqueuesCost(n int, rate uint64) int64 {
 	return int64(min(cost, enqueuesCostMax))
 }
 
-// CheckLeases returns a *queue.QuotaError if the tenant's quota of leases is used up: a claim would get no task.
+// CheckLeases returns a *queue.QuotaError if the tenant's quota of leases is exhausted, so that a
+// claim would get no task.
 func (r *Registry) CheckLeases(tenant string) error {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -284,7 +301,7 @@ func (r *Registry) CheckPayload(tenant string, bytes int) error {
 	return nil
 }
 
-// PayloadBytesMax returns the largest size of a payload of the tenant; math.MaxInt without a quota.
+// PayloadBytesMax returns the largest payload size of the tenant, or math.MaxInt without a quota.
 func (r *Registry) PayloadBytesMax(tenant string) int {
 	if found, ok := r.accounts.Load(tenant); ok {
 		if q := found.(*account).quotas.Load(); q != nil && q.PayloadBytesMax != 0 {

@@ -25,7 +25,7 @@ func (f *fixture) configure(tenant string, q Quotas) {
 	assert.Equal(f, q, out.Quotas)
 }
 
-// requireQuota checks what refused tenant "t", and returns the delay that it asks for.
+// requireQuota checks the quota that refused tenant "t", and returns the retry delay.
 func requireQuota(t *testing.T, quota string, maximum uint64, err error) (retryMs uint64) {
 	t.Helper()
 	var e *queue.QuotaError
@@ -37,7 +37,8 @@ func requireQuota(t *testing.T, quota string, maximum uint64, err error) (retryM
 	return e.RetryAfterMs
 }
 
-// TestAnAccountCountsAsAModelDoes drives an account with random calls and changes of quotas.
+// TestAnAccountCountsAsAModelDoes compares an account with a model under random calls and changes
+// of quotas.
 func TestAnAccountCountsAsAModelDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := New(Options{})
@@ -96,13 +97,14 @@ func TestAnAccountCountsAsAModelDoes(t *testing.T) {
 	})
 }
 
-// TestQuotasHoldUnderConcurrency has many shards take and give back while others watch the counts.
+// TestQuotasHoldUnderConcurrency makes many shards reserve and free room while other goroutines
+// check the counts.
 func TestQuotasHoldUnderConcurrency(t *testing.T) {
 	const shards, each, size = 8, 3_000, 3
 	q := Quotas{TasksMax: 5, BytesMax: 4 * size, LeasesMax: 3}
 	f := newFixture(t)
 	f.configure("t", q)
-	var tasks, leases atomic.Int64 // held by the shards, counted after the account let them
+	var tasks, leases atomic.Int64 // held by the shards, counted after the account allowed them
 	var added, refused atomic.Int64
 	var wg sync.WaitGroup
 	for range shards {
@@ -123,7 +125,7 @@ func TestQuotasHoldUnderConcurrency(t *testing.T) {
 					t.Errorf("%d leases with a quota of %d", n, q.LeasesMax)
 				}
 				if count(&a.(*account).tasks) > q.TasksMax || count(&a.(*account).bytes) > q.BytesMax || count(&a.(*account).leases) > q.LeasesMax {
-					t.Error("a count is above its quota")
+					t.Error("a count exceeds its quota")
 				}
 				leases.Add(-int64(got))
 				a.EndLeases(got)
@@ -136,7 +138,7 @@ func TestQuotasHoldUnderConcurrency(t *testing.T) {
 	}
 	wg.Wait()
 	assert.EqualValues(t, shards*each, added.Load()+refused.Load())
-	assert.Equal(t, Tenant{Name: "t", Quotas: q}, f.tenant("t"), "all was given back")
+	assert.Equal(t, Tenant{Name: "t", Quotas: q}, f.tenant("t"), "all room was freed")
 	a := f.Account("t")
 	for range 4 {
 		require.NoError(t, a.Add(size))
@@ -146,8 +148,8 @@ func TestQuotasHoldUnderConcurrency(t *testing.T) {
 	requireQuota(t, "tasks_max", 5, a.Add(0))
 }
 
-// TestOneLeaseIsOneLease lets goroutines race for the only lease there is: two that look before either takes it would
-// both have it.
+// TestOneLeaseIsOneLease makes goroutines compete for a single lease. Without an atomic check and
+// increment, two of them could get it.
 func TestOneLeaseIsOneLease(t *testing.T) {
 	f := newFixture(t)
 	f.configure("t", Quotas{LeasesMax: 1})
@@ -161,7 +163,7 @@ func TestOneLeaseIsOneLease(t *testing.T) {
 					continue
 				}
 				if held.Add(1) > 1 {
-					t.Error("the lease was given twice")
+					t.Error("two goroutines got the lease")
 				}
 				held.Add(-1)
 				a.EndLeases(1)
@@ -198,7 +200,7 @@ func TestQuotasChangeAtRunTime(t *testing.T) {
 	require.NoError(t, a.Add(math.MaxInt32))
 	a.Restore(-100, -1<<40, -100)
 	f.configure("t", Quotas{TasksMax: math.MaxInt64, BytesMax: math.MaxInt64, LeasesMax: math.MaxInt64})
-	require.NoError(t, a.Add(1), "a count below zero does not overflow")
+	require.NoError(t, a.Add(1), "a negative count does not overflow")
 	assert.Equal(t, 1, a.Lease(1))
 	assert.Equal(t, uint64(0), f.tenant("t").Tasks)
 }
@@ -281,7 +283,7 @@ func TestPayloadsHaveAQuota(t *testing.T) {
 func TestTheRateOfEnqueuesHasAQuota(t *testing.T) {
 	f := newFixture(t)
 	f.configure("t", Quotas{EnqueuesPerSMax: 10})
-	f.clock.pass(time.Hour) // what is saved up is a second's worth, not an hour's
+	f.clock.pass(time.Hour) // the tenant saves the enqueues of a second, not of an hour
 	for range 10 {
 		require.NoError(t, f.TakeEnqueues("t", 1))
 	}
@@ -294,7 +296,7 @@ func TestTheRateOfEnqueuesHasAQuota(t *testing.T) {
 	f.clock.pass(time.Millisecond)
 	require.NoError(t, f.TakeEnqueues("t", 1))
 
-	// A call of more than a second's worth goes when all is saved up, and is paid off after.
+	// A call of more than a second's enqueues needs a full burst, and is paid afterwards.
 	requireQuota(t, "enqueues_per_s_max", 10, f.TakeEnqueues("t", 100))
 	f.clock.pass(time.Second)
 	require.NoError(t, f.TakeEnqueues("t", 100))
@@ -310,8 +312,9 @@ func TestTheRateOfEnqueuesHasAQuota(t *testing.T) {
 	require.NoError(t, f.TakeEnqueues("t", 1_000_000))
 }
 
-// TestTheRateHoldsOverAnyTime checks, for random calls and pauses, that what was let through never exceeds the rate by
-// more than a second's worth and the last call, and that the delay of a refusal is exact to the millisecond.
+// TestTheRateHoldsOverAnyTime checks, for random calls and pauses, that the accepted enqueues never
+// exceed the rate by more than the enqueues of a second plus the last call, and that the delay of a
+// refusal is exact.
 func TestTheRateHoldsOverAnyTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Uint64Range(1, 5_000_000).Draw(t, "rate")
@@ -323,11 +326,11 @@ func TestTheRateHoldsOverAnyTime(t *testing.T) {
 			"take": func(t *rapid.T) {
 				n := rapid.IntRange(1, 1_000).Draw(t, "n")
 				if wait := a.enqueues(n, rate, now); wait > 0 {
-					require.Zero(t, a.enqueues(n, rate, now+int64(wait)), "it is let through after the wait")
+					require.Zero(t, a.enqueues(n, rate, now+int64(wait)), "accepted after the wait")
 					now += int64(wait)
 				}
 				allowed := float64(rate) * (float64(now-start)/1e9 + 1)
-				require.LessOrEqual(t, taken, allowed+1, "before the call")
+				require.LessOrEqual(t, taken, allowed+1, "enqueues before the call")
 				taken += float64(n)
 			},
 		})
@@ -343,7 +346,7 @@ func TestCostsOfEnqueuesStayInRange(t *testing.T) {
 	assert.Positive(t, enqueuesCost(math.MaxInt, math.MaxInt64))
 }
 
-// TestConcurrentEnqueuesShareTheRate is for the race detector too.
+// TestConcurrentEnqueuesShareTheRate also serves the race detector.
 func TestConcurrentEnqueuesShareTheRate(t *testing.T) {
 	f := newFixture(t)
 	f.configure("t", Quotas{EnqueuesPerSMax: 1_000})

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkAuthenticate is what each unary call pays for its access token.
+// BenchmarkAuthenticate measures the cost of authentication for a unary call.
 func BenchmarkAuthenticate(b *testing.B) {
 	r := New(Options{})
 	defer r.Close()
@@ -21,7 +21,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	}
 }
 
-// BenchmarkAccount is what each task pays for its tenant's quotas.
+// BenchmarkAccount measures the cost of its tenant's quotas for a task.
 func BenchmarkAccount(b *testing.B) {
 	r := New(Options{})
 	defer r.Close()

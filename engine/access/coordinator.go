@@ -5,19 +5,22 @@ import (
 	"time"
 )
 
-// In a cluster, the nodes that lead shards share the quotas of a tenant. Each node has its own limit for each quota, and
-// admits up to that limit without a call to another node. A Coordinator, on the node that leads shard 0, raises limits so
-// that their sum never exceeds the quota. Nodes report their limits and their usage periodically and when they lack room.
+// In a cluster, the nodes that lead shards share the quotas of a tenant. Each node has a limit for
+// each quota, and admits up to that limit without a call to another node. A Coordinator, on the
+// node that leads shard 0, raises limits so that their sum never exceeds the quota. Nodes report
+// their limits and their usage periodically and when they lack room.
 //
-//   - Only the coordinator raises a limit, and only the node lowers its own. After a lost report, the limit that the
-//     coordinator knows is too high; after a lost answer, the limit of the node is too low. Neither admits too much.
-//   - When the leadership of a shard moves, its usage moves from the limit of one node to the limit of another. The
-//     coordinator therefore raises limits only while its reports cover all shards: no report has the usage of a shard
-//     without a leader.
-//   - If a node lacks room and none is left, the coordinator tells the other nodes to lower their limits to what they use
-//     and need.
-//   - A node that cannot report for shareExpiryMs lowers its limits to its usage. The coordinator forgets a node after
-//     silenceMs without a report. A new coordinator waits for the first reports of all nodes, at most silenceMs.
+//   - Only the coordinator raises a limit, and only the node lowers its own. After a lost report,
+//     the limit that the coordinator knows is too high; after a lost answer, the limit of the node
+//     is too low. Neither admits too much.
+//   - When the leadership of a shard moves, its usage moves from the limit of one node to the limit
+//     of another. The coordinator therefore raises limits only while its reports cover all shards:
+//     no report has the usage of a shard without a leader.
+//   - If a node lacks room and no room is left, the coordinator orders the other nodes to lower
+//     their limits to their usage and need.
+//   - A node that cannot report for shareExpiryMs lowers its limits to its usage. The coordinator
+//     forgets a node after silenceMs without a report. A new coordinator waits for the first
+//     reports of all nodes, at most silenceMs.
 
 // The kinds of quotas that are shared, in the order of Shares.
 const (
@@ -28,7 +31,8 @@ const (
 	kinds
 )
 
-// ShareExpiry is how long a node keeps its limits without an answer. Then it lowers them to its usage.
+// ShareExpiry is how long a node keeps its limits without an answer. Then it lowers them to its
+// usage.
 const ShareExpiry = shareExpiryMs * time.Millisecond
 
 const (
@@ -40,12 +44,11 @@ const (
 
 // Share is a node's part of one quota of a tenant.
 type Share struct {
-	Limit int64 // the node admits up to this
+	Limit int64 // the node admits usage up to this limit
 	Used  int64
-	Want  int64 // what the node lacked since its last report; for the rate, all that it needed
+	Want  int64 // what the node lacked since its last report; for the rate, its whole demand
 }
 
-// spare is how much a node may still admit.
 func (s Share) spare() int64 { return max(0, s.Limit-s.Used) }
 
 // Shares are a node's parts of the quotas of a tenant: tasks, bytes, leases, enqueues per second.
@@ -54,40 +57,42 @@ type Shares [kinds]Share
 // Report is a node's report of its limits and usage to the coordinator.
 type Report struct {
 	Node    string
-	Seq     uint64 // the number of the report; it increases also across restarts of the node
-	Epoch   uint64 // the newest epoch in an answer to the node
+	Seq     uint64 // increases with each report, also across restarts of the node
+	Epoch   uint64 // the newest epoch in answers to the node
 	Shards  []int  // the shards whose usage is in the report
 	Tenants map[string]Shares
 }
 
 // Grant changes a node's part of one quota.
 type Grant struct {
-	More  int64 // to be added to the limit
-	Spare int64 // the limit is to be lowered to the usage plus Spare; a negative Spare does not lower it
+	More  int64 // to add to the limit
+	Spare int64 // lowers the limit to the usage plus Spare; a negative Spare does not lower it
 }
 
 // Grants change a node's parts of the quotas of a tenant, in the order of Shares.
 type Grants [kinds]Grant
 
-// NoGrants returns grants that change nothing.
+// NoGrants returns grants without a change.
 func NoGrants() Grants { return Grants{{Spare: -1}, {Spare: -1}, {Spare: -1}, {Spare: -1}} }
 
-// Answer is the answer to a report. Tenants has only the tenants whose grants change something.
+// Answer is the answer to a report. Tenants has only the tenants whose limits change.
 type Answer struct {
 	Epoch   uint64
 	Tenants map[string]Grants
 }
 
-// Coordinator raises the limits of nodes. It is a state machine without a clock; one goroutine at a time calls it.
+// Coordinator raises the limits of nodes. It is a state machine without a clock; one goroutine at a
+// time calls it.
 type Coordinator struct {
 	epoch   uint64
 	owners  []string // by shard: the node whose last report has the usage of the shard, or ""
 	sinceMs int64
 	nodes   map[string]*sharer
-	scarce  map[string]*[kinds]int64 // by tenant and kind: until when nodes get no spare room
+	// By tenant and kind: the time until which nodes get no spare room.
+	scarce map[string]*[kinds]int64
 }
 
-// sharer is the last report of a node, with what was granted to the node since.
+// sharer is the last report of a node, with the grants that the node got since.
 type sharer struct {
 	seq     uint64
 	atMs    int64
@@ -99,8 +104,10 @@ func NewCoordinator(epoch uint64, shards int, nowMs int64) *Coordinator {
 	return &Coordinator{epoch: epoch, owners: make([]string, shards), sinceMs: nowMs, nodes: map[string]*sharer{}, scarce: map[string]*[kinds]int64{}}
 }
 
-// Report answers a node's report. members are the nodes of the cluster; quotas are the quotas of all tenants that have any.
-// The coordinator keeps r.Tenants.
+// Report answers a node's report. members are the nodes of the cluster; quotas has the quotas of
+// all tenants with quotas. The coordinator retains and changes r.Tenants. Report returns ErrDeposed
+// if the node knows a later coordinator, and ErrLateReport if a later report of the node was
+// answered.
 func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Quotas, r Report) (Answer, error) {
 	if r.Epoch > c.epoch {
 		return Answer{}, ErrDeposed
@@ -146,7 +153,7 @@ func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Qu
 	return out, nil
 }
 
-// own records which shards' usage a node's report has.
+// own records the shards whose usage a node's report includes.
 func (c *Coordinator) own(node string, shards []int) {
 	for i, owner := range c.owners {
 		if slices.Contains(shards, i) {
@@ -165,12 +172,11 @@ func (c *Coordinator) complete(nowMs int64, members []string) bool {
 	return nowMs-c.sinceMs > silenceMs || !slices.ContainsFunc(members, func(node string) bool { return c.nodes[node] == nil })
 }
 
-// grant decides how one share changes.
 func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, own Share) Grant {
 	free, spare, wants := most, int64(0), 0.0
 	for _, n := range c.nodes {
 		shares, known := n.tenants[tenant]
-		if !known { // the node does not know the quota yet, and counts nothing against it
+		if !known { // the node does not know the quota yet and counts no usage
 			return Grant{Spare: -1}
 		}
 		s := shares[kind]
@@ -188,11 +194,12 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 		scarce[kind] = nowMs + scarceMs
 	}
 	if scarce == nil || scarce[kind] <= nowMs {
-		// Far from the quota, a grant has spare room, so that the node rarely has to report for more.
+		// Far from the quota, a grant includes spare room, so that the node rarely needs an extra
+		// report.
 		part := free / int64(len(c.nodes)+1)
 		return Grant{More: min(free, max(need, part-own.spare())), Spare: -1}
 	}
-	fair := int64(0) // the node's part of all that is left, in proportion to what it needs
+	fair := int64(0) // the node's part of all remaining room, in proportion to its demand
 	if want := min(own.Want, most); want > 0 {
 		fair = min(want, partOf(min(free, most-spare)+spare, float64(want)/wants))
 	}
@@ -202,7 +209,7 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 	return Grant{More: min(free, fair-own.spare()), Spare: -1}
 }
 
-// partOf returns whole times part, rounded up.
+// partOf returns whole times part, rounded up, but at most whole.
 func partOf(whole int64, part float64) int64 {
 	if part >= 1 {
 		return whole

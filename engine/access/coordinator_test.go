@@ -10,19 +10,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// simNode is a node of a simulated cluster: a registry of its own.
+// simNode is a node of a simulated cluster, with its registry.
 type simNode struct {
 	name     string
 	registry *Registry
 	covered  []int
 	version  uint64
-	pending  *Report // a report that the node has sent and whose answer it awaits
-	late     *Report // a report whose answer the node no longer awaits, and which may still arrive
+	pending  *Report // the report whose answer the node awaits
+	late     *Report // a report that may still arrive, but whose answer the node no longer awaits
 	sentMs   int64
-	heardMs  int64 // when the node sent the last report that was answered
+	heardMs  int64 // the time of the last report that was answered
 }
 
-// simulation is a cluster whose messages are lost and late, whose shards move, and whose nodes die.
+// simulation is a cluster with lost and late messages, moving shards, and dying nodes.
 type simulation struct {
 	t             *rapid.T
 	quotas        map[string]Quotas
@@ -70,7 +70,7 @@ func (s *simulation) coordinate() {
 	s.current = NewCoordinator(s.epoch, len(s.leads), s.nowMs)
 }
 
-// lead makes a node recover a shard, as a state does.
+// lead makes a node recover a shard, as a queue.State does.
 func (s *simulation) lead(shard, node int) {
 	n, h := s.nodes[node], s.held[shard]
 	n.registry.Account(simTenant).Restore(h[0], h[1], h[2])
@@ -79,7 +79,6 @@ func (s *simulation) lead(shard, node int) {
 	s.leads[shard] = node
 }
 
-// lose makes the leader of a shard lose it.
 func (s *simulation) lose(shard int) {
 	if s.leads[shard] < 0 {
 		return
@@ -97,7 +96,6 @@ func (s *simulation) report(n *simNode) {
 	n.pending, n.sentMs = &r, s.nowMs
 }
 
-// deliver delivers a node's report; the answer may be lost.
 func (s *simulation) deliver(n *simNode, to *Coordinator, lost bool) {
 	if n.pending == nil || to == nil {
 		return
@@ -146,7 +144,7 @@ func (s *simulation) use(shard int, more bool) {
 	}
 }
 
-// check checks that all nodes together never hold more than the quotas, nor may enqueue faster.
+// check checks that all nodes together never exceed the quotas.
 func (s *simulation) check(t *rapid.T) {
 	var sum [3]int64
 	for _, h := range s.held {
@@ -162,15 +160,16 @@ func (s *simulation) check(t *rapid.T) {
 		}
 		if kind == kindEnqueues {
 			if most > 0 && limits > int64(most) {
-				t.Fatalf("nodes may enqueue %d a second, and the quota is %d", limits, most)
+				t.Fatalf("nodes may enqueue %d per second, and the quota is %d", limits, most)
 			}
 		} else if most > 0 && sum[kind] > int64(most) {
-			t.Fatalf("shards hold %d of kind %d, and the quota is %d", sum[kind], kind, most)
+			t.Fatalf("shards use %d of kind %d, and the quota is %d", sum[kind], kind, most)
 		}
 	}
 }
 
-// settle lets the cluster reach a steady state in which all nodes want more, and checks that the whole quota is usable.
+// settle brings the cluster to a steady state in which all nodes want more, and checks that the
+// whole quota is usable.
 func (s *simulation) settle() {
 	for shard := range s.leads {
 		if s.leads[shard] < 0 {
@@ -179,7 +178,7 @@ func (s *simulation) settle() {
 	}
 	s.pass(silenceMs + 1)
 	s.former = nil
-	only := rapid.IntRange(0, len(s.leads)-1).Draw(s.t, "only shard that is enqueued to")
+	only := rapid.IntRange(0, len(s.leads)-1).Draw(s.t, "the only shard that gets tasks")
 	for range 40 {
 		for range 60 {
 			a, h := s.nodes[s.leads[only]].registry.Account(simTenant), &s.held[only]
@@ -202,18 +201,18 @@ func (s *simulation) settle() {
 	}
 	q := s.quotas[simTenant]
 	if q.BytesMax == 0 && tasks != int64(q.TasksMax) {
-		s.t.Fatalf("%d tasks are held, and the quota is %d", tasks, q.TasksMax)
+		s.t.Fatalf("%d tasks are stored, and the quota is %d", tasks, q.TasksMax)
 	}
 	for _, n := range s.nodes {
 		rate += n.registry.openAccountLocked(simTenant).limits[kindEnqueues].Load()
 	}
 	if least := int64(q.EnqueuesPerSMax) * 3 / 4; rate < least {
-		s.t.Fatalf("nodes may enqueue %d a second, and the quota is %d", rate, q.EnqueuesPerSMax)
+		s.t.Fatalf("nodes may enqueue %d per second, and the quota is %d", rate, q.EnqueuesPerSMax)
 	}
 }
 
-// The quotas hold for all nodes together, whatever messages are lost, nodes die and leaders change. Afterwards, the whole of
-// each quota is usable.
+// All nodes together never exceed the quotas while messages are lost, nodes die and leaders change.
+// Afterwards, each whole quota is usable.
 func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSimulation(t)
@@ -247,7 +246,8 @@ func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 					n.late = nil
 				}
 			},
-			"ask former": func(*rapid.T) { // a former leader may answer until it notices that it lost shard 0
+			// A former leader may answer until it notices that it lost shard 0.
+			"ask former": func(*rapid.T) {
 				for range 4 {
 					if n := node(); s.nowMs < s.formerUntilMs {
 						if n.pending == nil {
@@ -284,7 +284,7 @@ func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 					}
 				}
 			},
-			"die": func(*rapid.T) { // and start again; its shards have no leader meanwhile
+			"die": func(*rapid.T) { // and restart; until then its shards have no leader
 				k := rapid.IntRange(0, 2).Draw(t, "node")
 				for i, by := range s.leads {
 					if by == k {
@@ -301,8 +301,8 @@ func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 	})
 }
 
-// A late report does not have what was granted to its node since. The coordinator refuses a report that arrives after a later
-// one of the same node.
+// A late report does not include the grants that its node got since. The coordinator refuses a
+// report that arrives after a later one of the same node.
 func TestLateReportChangesNothing(t *testing.T) {
 	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
 	c := NewCoordinator(1, 1, 0)
@@ -321,7 +321,7 @@ func TestLateReportChangesNothing(t *testing.T) {
 	require.Zero(t, answer.Tenants[simTenant][kindTasks].More)
 }
 
-// A node gives back enqueues that another node executes.
+// A node returns enqueues that another node executes.
 func TestEnqueuesOfAnotherNodeAreGivenBack(t *testing.T) {
 	now := time.UnixMilli(0)
 	r := New(Options{Now: func() time.Time { return now }})
@@ -337,14 +337,14 @@ func TestEnqueuesOfAnotherNodeAreGivenBack(t *testing.T) {
 	require.Error(t, r.TakeEnqueues(simTenant, 1))
 }
 
-// The number of enqueues that a tenant has saved up does not change when its rate is raised.
+// Raising a rate does not change the number of enqueues that a tenant has saved.
 func TestRaisedRateSavesNoMore(t *testing.T) {
 	now := time.UnixMilli(0)
 	r := New(Options{Shared: true, Now: func() time.Time { return now }})
 	r.setQuotas(simTenant, Quotas{EnqueuesPerSMax: 1_000})
 	a := r.openAccountLocked(simTenant)
 	a.raise(kindEnqueues, 10, 0)
-	require.Error(t, r.TakeEnqueues(simTenant, 1), "nothing is saved up yet")
+	require.Error(t, r.TakeEnqueues(simTenant, 1), "no enqueues are saved yet")
 	now = now.Add(time.Second)
 	a.raise(kindEnqueues, 90, r.elapsed())
 	took := 0
@@ -354,8 +354,8 @@ func TestRaisedRateSavesNoMore(t *testing.T) {
 	require.InDelta(t, 10, took, 1)
 }
 
-// A shard moves from a to b to c. Until c reports, the coordinator grants nothing: the old report of a, which is silent now,
-// does not count as one of the shard's usage.
+// A shard moves from a to b to c. Until c reports, the coordinator grants nothing: the old report
+// of a, which is now silent, does not cover the shard's usage.
 func TestShardThatMovedTwiceIsWaitedFor(t *testing.T) {
 	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
 	c := NewCoordinator(1, 1, 0)
@@ -368,10 +368,10 @@ func TestShardThatMovedTwiceIsWaitedFor(t *testing.T) {
 	}
 	report("b", Share{})
 	report("c", Share{})
-	of := report("a", Share{}, 0) // it is silent from here on
+	of := report("a", Share{}, 0) // the last report of a
 	rest := report("b", Share{Want: 10}, 0)
 	require.Equal(t, int64(10), of+rest)
-	require.Zero(t, report("b", Share{}), "its shard has gone to c, with all tasks")
+	require.Zero(t, report("b", Share{}), "the shard moved to c with all tasks")
 	require.Zero(t, report("b", Share{Want: 10}))
 	require.Zero(t, report("c", Share{Limit: rest, Used: rest}, 0))
 	require.Zero(t, report("b", Share{Want: 10}))

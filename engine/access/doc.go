@@ -1,28 +1,34 @@
-// Package access decides who may call, and how much: access tokens, and tenants with their quotas.
+// Package access implements access tokens, and tenants with their quotas.
 //
 // # Usage
 //
-// New returns an empty Registry, Load fills it from a Store. Authenticate returns the Identity of a secret; its Scopes and
-// Tenant say what the caller may do, and its Done ends streams when the token does. TakeEnqueues, CheckLeases and
-// CheckPayload refuse calls beyond a quota; Account returns the account in which the shards count a tenant's tasks, bytes and
-// leases. CreateToken, RotateToken, RevokeToken and ConfigureTenant change the registry, on behalf of an Identity.
+// New returns an empty Registry, and Load fills it from a Store. Authenticate returns the Identity
+// of a secret. Its Scopes and Tenant define the caller's permissions, and its Done channel ends
+// streams when the token ends. TakeEnqueues, CheckLeases and CheckPayload refuse calls beyond a
+// quota. Account returns the account in which the shards count a tenant's tasks, bytes and leases.
+// CreateToken, RotateToken, RevokeToken and ConfigureTenant change the registry on behalf of an
+// Identity.
 //
-// In a cluster, every node has a registry: Follow reads what another node changed. Quotas are divided among the nodes:
-// coordinator.go explains how. Report and Apply exchange limits with the Coordinator.
+// In a cluster, every node has a registry, and Follow reads the changes of another node. The nodes
+// share the quotas, as coordinator.go explains. Report and Apply exchange limits with the
+// Coordinator.
 //
 // # Records
 //
-// A token's record has the hash of each secret, never a secret. record.go draws the records, secret.go the text of a secret.
+// A token's record has the hash of each secret, but no secret. record.go describes the records, and
+// secret.go the text of a secret.
 //
 // # Concurrency
 //
-// All methods of a Registry may be called by several goroutines at once, after Load returned. Authenticate, TakeEnqueues and
-// the accounts take no lock: they read an immutable snapshot, and count with atomic operations. One change is made at a time:
-// it is stored first, and takes effect when the store has it. A change that cannot be stored changes nothing. A Coordinator
-// has no lock; its caller has.
+// After Load returned, all methods of a Registry are safe for concurrent use. Authenticate,
+// TakeEnqueues and the accounts take no lock: they read an immutable snapshot, and count with
+// atomic operations. Changes are serialized. A change is stored first, and takes effect once the
+// store has it. A change that cannot be stored has no effect. A Coordinator is not safe for
+// concurrent use: its caller must serialize the calls.
 //
 // # Errors
 //
-// errors.go has the sentinel errors. *DeniedError says what the caller may not do, *queue.FieldError which field is wrong,
-// and *queue.QuotaError which quota is used up, and when to try again.
+// errors.go has the sentinel errors. A *DeniedError names the missing permission, a
+// *queue.FieldError the invalid field, and a
+// *queue.QuotaError the exhausted quota and the retry delay.
 package access

@@ -2,36 +2,38 @@ package access
 
 import "errors"
 
-// Errors of authentication. They do not reveal which tokens exist: only the secret of a token that was valid gives ErrExpired.
+// Errors of authentication. They do not reveal which tokens exist: only a secret that was valid
+// gets ErrExpired.
 var (
 	ErrNoToken  = errors.New("no access token: send authorization: Bearer SECRET")
 	ErrBadToken = errors.New("the access token is not valid")
 	ErrExpired  = errors.New("the access token has expired or was replaced")
-	// ErrNotYet says that the node has just started and does not know all tokens yet: the token may be valid.
+	// ErrNotYet means that the node has just started and does not know all tokens yet. The token
+	// may be valid.
 	ErrNotYet = errors.New("this node does not know the access tokens yet: try again, or another node")
-	// ErrEnded says that the identity of a call or stream ended: see Identity.Done.
+	// ErrEnded means that the identity of a call or stream ended: see Identity.Done.
 	ErrEnded = errors.New("the access token was revoked or replaced, or has expired")
 )
 
 // Errors of a change.
 var (
-	// ErrNotFound says that the token does not exist, or belongs to another tenant.
+	// ErrNotFound means that the token does not exist, or belongs to another tenant.
 	ErrNotFound = errors.New("no such token")
-	// ErrTooMany says that a bound of the registry is reached.
+	// ErrTooMany means that a bound of the registry is reached.
 	ErrTooMany = errors.New("too many")
-	// ErrPrecondition says that the state of the token does not allow the change.
+	// ErrPrecondition means that the state of the token does not allow the change.
 	ErrPrecondition = errors.New("not possible now")
 )
 
 // Errors of a coordinator.
 var (
-	// ErrDeposed says that the report knows a later coordinator.
+	// ErrDeposed means that the reporting node knows a later coordinator.
 	ErrDeposed = errors.New("another node has led shard 0 since")
-	// ErrLateReport says that the coordinator has a later report of the same node.
+	// ErrLateReport means that the coordinator has a later report of the same node.
 	ErrLateReport = errors.New("the coordinator has a later report of this node")
 )
 
-// DeniedError says what the caller may not do.
+// DeniedError means that the caller lacks a permission. Problem names it.
 type DeniedError struct{ Problem string }
 
 func (e *DeniedError) Error() string { return e.Problem }

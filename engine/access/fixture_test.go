@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a store that can be made to fail.
+// memory is a store in memory with injectable errors.
 type memory struct {
 	mu      sync.Mutex
 	records map[string][]byte
@@ -63,7 +63,7 @@ func (m *memory) snapshot() map[string][]byte {
 
 var errDisk = errors.New("the disk is gone")
 
-// clock is a time that a test moves.
+// clock is a time that the test controls.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -98,7 +98,6 @@ func newFixture(t *testing.T) *fixture {
 	return load(t, &memory{}, newClock())
 }
 
-// load makes a registry of what a store holds.
 func load(t *testing.T, m *memory, c *clock) *fixture {
 	t.Helper()
 	r := New(Options{Now: c.time})
@@ -114,7 +113,7 @@ func (f *fixture) create(n NewToken) (Token, string) {
 	return token, secret
 }
 
-// show authenticates a secret that must be good.
+// show authenticates a secret that must be valid.
 func (f *fixture) show(secret string) *Identity {
 	f.Helper()
 	i, err := f.Authenticate(secret, f.clock.time())

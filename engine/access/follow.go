@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Follow reads the registry again from its store, which another node of a cluster changed. It ends the streams of secrets that
-// are not valid any more; other streams continue.
+// Follow reads the registry again from its store, after another node of a cluster changed it. It
+// ends the streams of secrets that are no longer valid. Other streams continue.
 func (r *Registry) Follow(ctx context.Context) error {
 	select {
 	case r.writing <- struct{}{}:
@@ -33,7 +33,8 @@ func (r *Registry) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepIdentities gives the secrets that a token had before their identities, unless the token's tenant or scopes changed.
+// keepIdentities copies the identities of unchanged secrets from the token's previous version,
+// unless the token's tenant or scopes changed.
 func (t *token) keepIdentities(was *token) {
 	if t.Scopes != was.Scopes || t.Tenant != was.Tenant {
 		return

@@ -18,7 +18,7 @@ const (
 	tenantPrefix = keyPrefix + "tenant/"
 )
 
-// format is the first byte of every record. A record of a newer format is refused.
+// format is the first byte of every record. Decoding refuses other formats.
 const format = 1
 
 // encodeToken writes a token:
@@ -61,7 +61,7 @@ func decodeToken(b []byte) (*token, error) {
 	case t.Tenant != AllTenants && queue.CheckName("tenant", t.Tenant) != nil:
 		return nil, fmt.Errorf("tenant %q is malformed", t.Tenant)
 	case scopes == 0 || scopes&^uint64(AllScopes) != 0:
-		return nil, fmt.Errorf("scopes %#x are not known: use a newer server", scopes)
+		return nil, fmt.Errorf("unknown scopes %#x: use a newer server", scopes)
 	case n < 1 || n > secretsMax:
 		return nil, fmt.Errorf("token has %d secrets, not 1 to %d", n, secretsMax)
 	}
@@ -102,7 +102,6 @@ func decodeTenant(b []byte) (string, Quotas, error) {
 	return name, q, nil
 }
 
-// decodeAll decodes the registry's records among the records of a store.
 func decodeAll(records []Record) (*snapshot, error) {
 	s := &snapshot{tokens: map[string]*token{}, quotas: map[string]Quotas{}}
 	for _, r := range records {
@@ -126,7 +125,7 @@ func decodeAll(records []Record) (*snapshot, error) {
 				s.quotas[tenant] = q
 			}
 		default:
-			err = errors.New("its kind is not known: use a newer server")
+			err = errors.New("unknown kind of record: use a newer server")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the access record %q: %w", name, err)
@@ -137,7 +136,7 @@ func decodeAll(records []Record) (*snapshot, error) {
 
 func sameName(key, own string) error {
 	if key != own {
-		return fmt.Errorf("record is %q's: the store is damaged", own)
+		return fmt.Errorf("the record belongs to %q: the store is damaged", own)
 	}
 	return nil
 }
@@ -146,7 +145,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// text reads a text, which must be valid UTF-8.
+// text reads a text. The decoder fails if it is not valid UTF-8.
 func text(d *fields.Decoder) string {
 	s := d.Text()
 	if !utf8.ValidString(s) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tokenOf is what a token's record says.
+// tokenOf returns the stored contents of a token.
 func tokenOf(t *token) (Token, bool, []secretHash, []int64) {
 	var hashes []secretHash
 	var until []int64
@@ -82,7 +82,8 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestDamagedRecordsAreRefused cuts records short everywhere, and makes them longer and newer.
+// TestDamagedRecordsAreRefused truncates records at each length, extends them, and gives them a
+// newer format.
 func TestDamagedRecordsAreRefused(t *testing.T) {
 	f := newFixture(t)
 	records := []Record{encodeTenant("t0", Quotas{1, 2, 3, 4, 5})}

@@ -14,16 +14,17 @@ import (
 
 // Options configure a registry. Zero fields mean the defaults.
 type Options struct {
-	// Now is the clock: its wall time says when tokens expire, its monotonic time how fast tenants enqueue.
+	// Now is the clock. Its wall time determines when tokens expire, and its monotonic time the
+	// rate of enqueues; nil means time.Now.
 	Now func() time.Time
-	// Log receives a line for each change, with the token of the caller; nil discards the lines.
+	// Log receives a line for each change, with the caller's token id; nil discards the lines.
 	Log *slog.Logger
 	// Shared divides the quotas among the nodes of a cluster. See Coordinator.
 	Shared bool
 }
 
-// Registry holds tokens and tenants. Its methods are safe for concurrent use. Load is called once, before all other methods
-// except Account and Close.
+// Registry has the tokens and the tenants' quotas and accounts. Its methods are safe for concurrent
+// use. Load must be called once, before all other methods except Account and Close.
 type Registry struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -33,8 +34,8 @@ type Registry struct {
 	current  atomic.Pointer[snapshot]
 	accounts sync.Map      // tenant to *account
 	sharing  *sharing      // nil without a cluster
-	opening  sync.Mutex    // held while an account is made or removed
-	writing  chan struct{} // has an element while a change is made
+	opening  sync.Mutex    // held while an account is created or removed
+	writing  chan struct{} // has an element during a change
 
 	sweeping sync.Mutex // guards timer and closed
 	timer    *time.Timer
@@ -47,7 +48,7 @@ type snapshot struct {
 	quotas map[string]Quotas // of tenants with quotas
 }
 
-// New returns an empty registry. Close it.
+// New returns an empty registry. The caller must call Close.
 func New(o Options) *Registry {
 	r := &Registry{now: o.Now, log: o.Log, writing: make(chan struct{}, 1)}
 	if r.now == nil {
@@ -64,10 +65,10 @@ func New(o Options) *Registry {
 	return r
 }
 
-// elapsed returns the registry's time, which begins with New.
+// elapsed returns the registry's time: the time since New.
 func (r *Registry) elapsed() time.Duration { return r.now().Sub(r.started) }
 
-// Load fills the registry from its store, to which later changes are saved.
+// Load fills the registry from its store. Later changes are saved to the same store.
 func (r *Registry) Load(ctx context.Context, store Store) error {
 	records, err := store.Load(ctx)
 	if err != nil {
@@ -86,7 +87,7 @@ func (r *Registry) Load(ctx context.Context, store Store) error {
 	return nil
 }
 
-// Close stops the registry's timer. The registry can still be read.
+// Close stops the registry's timer. The registry remains readable.
 func (r *Registry) Close() {
 	r.sweeping.Lock()
 	defer r.sweeping.Unlock()
@@ -102,9 +103,10 @@ type change struct {
 	deletes []string
 }
 
-// change makes one change: decide alters a copy of the current snapshot and returns what to store. The change takes effect when
-// it is stored. One change is made at a time. ctx bounds the wait for other changes. It does not bound the write to the
-// store, because the outcome of an interrupted write would be unknown.
+// change makes one change: decide alters a copy of the current snapshot and returns the records to
+// store. The change takes effect when it is stored. Changes are serialized. ctx bounds the wait for
+// other changes. It does not bound the write to the store, because the outcome of an interrupted
+// write would be unknown.
 func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, error)) error {
 	if r.store == nil {
 		return errors.New("the access registry was not loaded")
@@ -132,7 +134,7 @@ func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, e
 
 // follow applies a change to identities, accounts and the timer.
 func (r *Registry) follow(before, after *snapshot) {
-	for id, t := range before.tokens { // end the streams of secrets that are not valid any more
+	for id, t := range before.tokens { // end the streams of secrets that are no longer valid
 		if now := after.tokens[id]; now != t {
 			t.endAllBut(now)
 		}
@@ -150,7 +152,8 @@ func (r *Registry) follow(before, after *snapshot) {
 	r.sweep()
 }
 
-// forget removes tokens that expired more than expiredKeptMs ago, and returns their keys.
+// forget removes tokens that expired more than expiredKeptMs ago, and returns the keys of their
+// records.
 func (s *snapshot) forget(nowMs int64) (keys []string) {
 	for id, t := range s.tokens {
 		if t.ExpiresAtMs != 0 && t.ExpiresAtMs < nowMs-expiredKeptMs {
@@ -161,7 +164,7 @@ func (s *snapshot) forget(nowMs int64) (keys []string) {
 	return keys
 }
 
-// endAllBut ends the identities of t that its successor does not have; the successor may be nil.
+// endAllBut ends the identities of t that its successor does not have. The successor may be nil.
 func (t *token) endAllBut(successor *token) {
 	for _, s := range t.secrets {
 		if successor == nil || !successor.has(s.identity) {
@@ -179,12 +182,14 @@ func (t *token) has(i *Identity) bool {
 	return false
 }
 
-// sweepMax bounds the time between two sweeps while tokens can expire, because the wall clock may be set.
+// sweepMax bounds the time between two sweeps while tokens can expire, because the wall clock may
+// be stepped.
 const sweepMax = time.Minute
 
-// sweep ends the identities whose time is over, and sets the timer for the next.
+// sweep ends the identities of expired secrets, and sets the timer for the next sweep.
 func (r *Registry) sweep() {
-	r.sweeping.Lock() // before the snapshot is read: the last sweep sees the last change
+	// Lock before reading the snapshot, so that the last sweep sees the last change.
+	r.sweeping.Lock()
 	defer r.sweeping.Unlock()
 	if r.closed {
 		return
@@ -201,7 +206,7 @@ func (r *Registry) sweep() {
 		}
 	}
 	if next == math.MaxInt64 {
-		return // a timer that is still set sweeps once more, and finds nothing
+		return // a timer that is still set causes one sweep without effect
 	}
 	wait := min(sweepMax, time.Duration(min(next-now, sweepMax.Milliseconds()))*time.Millisecond)
 	if r.timer == nil {

@@ -12,7 +12,7 @@ import (
 //
 //	prony_ | token id: 10 random bytes, base32 | _ | 32 random bytes, base64
 //
-// Scanners for leaked secrets recognize the prefix. The id makes the look-up one access to a map.
+// Scanners for leaked secrets recognize the prefix. With the id, the lookup is one map access.
 const (
 	secretPrefix = "prony_"
 	idLen        = 16
@@ -21,12 +21,13 @@ const (
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// secretHash is the stored form of a secret. A secret has 256 random bits, so a plain hash cannot be reversed by a search.
+// secretHash is the stored form of a secret. A secret has 256 random bits, so a search cannot
+// reverse even a plain hash.
 type secretHash [sha256.Size]byte
 
 func newTokenID() string {
 	var b [10]byte
-	_, _ = rand.Read(b[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(b[:]) // never returns an error: it crashes the process instead
 	return idEncoding.EncodeToString(b[:])
 }
 
@@ -37,14 +38,15 @@ func newSecret(id string) (string, secretHash) {
 	return text, hashSecret(text)
 }
 
-// hashSecret hashes the whole text, so that no other text has the same hash.
+// hashSecret hashes the whole text. A change anywhere in the text changes the hash.
 func hashSecret(text string) secretHash {
 	var b [secretLen]byte
 	copy(b[:], text)
 	return sha256.Sum256(b[:])
 }
 
-// secretID returns the id of the token of a secret. It returns false if the text does not have the form of a secret.
+// secretID returns the token id in a secret, or false if the text does not have the form of a
+// secret.
 func secretID(text string) (string, bool) {
 	const end = len(secretPrefix) + idLen
 	if len(text) != secretLen || !strings.HasPrefix(text, secretPrefix) || text[end] != '_' {

@@ -8,10 +8,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// sharing is the state of a registry, beside its accounts, in a cluster whose nodes share quotas.
+// sharing is the additional state of a registry in a cluster whose nodes share quotas.
 type sharing struct {
-	lacking  chan struct{}                 // has an element when this node lacks room
-	answered atomic.Pointer[chan struct{}] // closed with the next answer
+	lacking  chan struct{}                 // has an element when this node should report
+	answered atomic.Pointer[chan struct{}] // closed by the next answer
 	epoch    atomic.Uint64                 // of the last answer
 }
 
@@ -31,13 +31,13 @@ func (q *Quotas) shared() [kinds]uint64 {
 	return [kinds]uint64{kindTasks: q.TasksMax, kindBytes: q.BytesMax, kindLeases: q.LeasesMax, kindEnqueues: q.EnqueuesPerSMax}
 }
 
-// Quotas returns the quotas of all tenants that have any. The caller must not change them.
+// Quotas returns the quotas of all tenants with quotas. The caller must not change the map.
 func (r *Registry) Quotas() map[string]Quotas { return r.current.Load().quotas }
 
-// Lacking returns a channel that has an element when this node should report, because it lacks room or its quotas changed.
+// Lacking returns a channel that has an element when this node should report, because it lacks room
+// or its quotas changed.
 func (r *Registry) Lacking() <-chan struct{} { return r.sharing.lacking }
 
-// used returns the account's usage of a kind of quota.
 func (a *account) used(kind int) int64 {
 	switch kind {
 	case kindTasks:
@@ -50,7 +50,7 @@ func (a *account) used(kind int) int64 {
 	return 0
 }
 
-// begin starts the sharing of new quotas: the node's first limit is its usage.
+// begin starts the sharing of new quotas. The node's first limit is its usage.
 func (a *account) begin(was *Quotas, q Quotas) {
 	var before [kinds]uint64
 	if was != nil {
@@ -64,7 +64,7 @@ func (a *account) begin(was *Quotas, q Quotas) {
 	a.sharing.wake()
 }
 
-// lack records that the account had no room for n more.
+// lack records that the account lacked room for n more, and requests a report.
 func (a *account) lack(kind int, n int64) {
 	if a.sharing != nil {
 		a.wants[kind].Add(n)
@@ -72,7 +72,8 @@ func (a *account) lack(kind int, n int64) {
 	}
 }
 
-// retryMs returns when a caller should retry after a refusal: soon, if only this node's share of the quota is used up.
+// retryMs returns the retry delay of a refusal. It is short if only this node's share of the quota
+// is exhausted.
 func (a *account) retryMs(kind int, quota uint64) uint64 {
 	if a.sharing != nil && a.limits[kind].Load() < int64(quota) {
 		return shareRetryMs
@@ -80,12 +81,13 @@ func (a *account) retryMs(kind int, quota uint64) uint64 {
 	return roomRetryMs
 }
 
-// shareRetryMs is how soon a node may get a part of a quota that it lacks.
+// shareRetryMs is how long a node typically waits for a larger share of a quota.
 const shareRetryMs = 100
 
-// Report returns this node's report. covered returns the shards whose usage is in the accounts, and the version of that list.
-// The version must change before the usage of a shard leaves the accounts and after it was added: Report reads the accounts
-// again if the version changed meanwhile, so that the usage and the list of shards agree.
+// Report returns this node's report. covered returns the shards whose usage is in the accounts, and
+// the version of that list. The version must change before the usage of a shard is subtracted from
+// the accounts, and after it was added. Report reads the accounts again if the version changed
+// during the reading, so that the usage and the list of shards agree.
 func (r *Registry) Report(node string, seq uint64, covered func() ([]int, uint64)) Report {
 	wants := map[string][kinds]int64{}
 	for {
@@ -120,10 +122,11 @@ func (a *account) report(tenant string, wants map[string][kinds]int64, now time.
 	return out
 }
 
-// demandWindow is how long enqueues are counted for the rate that a node needs.
+// demandWindow is the time over which enqueues are counted to estimate the rate that a node needs.
 const demandWindow = time.Second
 
-// demand returns how many enqueues per second the node needs. Reports are made by one goroutine.
+// demand returns the enqueues per second that the node needs. Only the reporting goroutine calls
+// it.
 func (a *account) demand(now time.Duration) int64 {
 	n := a.wants[kindEnqueues].Load()
 	if passed := now - a.demandSince; passed >= demandWindow {
@@ -135,8 +138,8 @@ func (a *account) demand(now time.Duration) int64 {
 	return max(a.demanded, n)
 }
 
-// Apply applies the answer to the last report. The caller calls it before the next Report. An answer is never of an older epoch
-// than a previous one, since a coordinator refuses a report that has a later epoch.
+// Apply applies the answer to the last report. The caller must call it before the next Report. The
+// epochs of answers never decrease, since a coordinator refuses a report with a later epoch.
 func (r *Registry) Apply(answer Answer) {
 	r.sharing.epoch.Store(answer.Epoch)
 	lowered := false
@@ -157,12 +160,12 @@ func (r *Registry) Apply(answer Answer) {
 	}
 	next := make(chan struct{})
 	close(*r.sharing.answered.Swap(&next))
-	if lowered { // other nodes wait for the room: report at once
+	if lowered { // other nodes wait for the room: report immediately
 		r.sharing.wake()
 	}
 }
 
-// Expire lowers all limits to the usage. It is for a node that got no answer for ShareExpiry.
+// Expire lowers all limits to the usage. A node that got no answer for ShareExpiry must call it.
 func (r *Registry) Expire() {
 	r.accounts.Range(func(_, found any) bool {
 		for kind := range kinds {
@@ -172,8 +175,8 @@ func (r *Registry) Expire() {
 	})
 }
 
-// raise raises a limit. The number of enqueues that the tenant has saved up stays the same: the account keeps it as a time,
-// which raise converts to the new rate.
+// raise raises a limit. The number of enqueues that the tenant has saved stays the same. The
+// account stores it as a time, which raise converts to the new rate.
 func (a *account) raise(kind int, more int64, now time.Duration) {
 	if kind == kindEnqueues {
 		before := a.limits[kind].Load()
@@ -202,7 +205,7 @@ func (a *account) lower(kind int, spare int64) bool {
 	}
 }
 
-// bound returns what the account admits up to, for a quota that is not 0.
+// bound returns the highest usage that the account admits, for a quota that is not 0.
 func (a *account) bound(kind int, quota uint64) int64 {
 	if a.sharing == nil {
 		return int64(quota)
@@ -213,9 +216,10 @@ func (a *account) bound(kind int, quota uint64) int64 {
 // shareWaitMax bounds how long a call waits for a larger share of a quota.
 const shareWaitMax = time.Second
 
-// AwaitRoom waits, for a bounded time, while this node's shares lack room for a number of tasks and their bytes, or for a
-// number of leases, and another node may give up that room. With tasks it also waits while the node may not enqueue at all.
-// AwaitRoom does not take the room. Without a cluster it returns at once.
+// AwaitRoom waits at most shareWaitMax while this node's shares lack room for a number of tasks and
+// their bytes, or for a number of leases, and other nodes may give up that room. For tasks, it also
+// waits while the node's rate is 0. AwaitRoom does not reserve the room. Without a cluster it
+// returns immediately.
 func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, bytes func() int64, leases int) {
 	if r.sharing == nil {
 		return
@@ -237,7 +241,7 @@ func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, byte
 		}
 	}
 	var timeout <-chan time.Time
-	for range 2 { // the first answer may be to a report that does not have this need
+	for range 2 { // the first answer may belong to a report without this need
 		next := *r.sharing.answered.Load()
 		if a.hasRoom(q, need) {
 			return
@@ -258,8 +262,8 @@ func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, byte
 	}
 }
 
-// hasRoom reports whether the shares have room for need, or waiting cannot help since the quota itself has no room. Otherwise it
-// records what is lacking.
+// hasRoom returns true if the shares have room for need, or if waiting cannot help because the
+// quota has no room. Otherwise it records the need for the next report.
 func (a *account) hasRoom(q *Quotas, need [kinds]int64) bool {
 	has := true
 	for kind, most := range q.shared() {

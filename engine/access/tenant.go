@@ -10,15 +10,15 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// TenantsMax is how many tenants may have quotas.
+// TenantsMax bounds the tenants with quotas.
 const TenantsMax = 10_000
 
-// Quotas bound what a tenant may use over all shards. 0 means no bound.
+// Quotas bounds the usage of a tenant over all shards. 0 means no bound.
 type Quotas struct {
 	TasksMax        uint64 // in all states
-	BytesMax        uint64 // of everything stored for the tenant: see queue/charge.go
+	BytesMax        uint64 // of all data stored for the tenant: see queue/charge.go
 	EnqueuesPerSMax uint64
-	LeasesMax       uint64 // at once
+	LeasesMax       uint64 // at the same time
 	PayloadBytesMax uint64 // of one task
 }
 
@@ -49,8 +49,8 @@ func (q *Quotas) check() error {
 	return nil
 }
 
-// Range returns the greatest value of a number in a change of a tenant or a token, by its name in the API, and whether it has a range,
-// which begins at 0.
+// Range returns the greatest value of a numeric field in a change of a tenant or a token, by its
+// name in the API. ok is false if the field has no range. All ranges begin at 0.
 func Range(field string) (most uint64, ok bool) {
 	switch field {
 	case quotaTasks, quotaBytes, quotaEnqueues, quotaLeases, quotaPayload:
@@ -71,8 +71,8 @@ type Tenant struct {
 	Tasks, Bytes, Leases uint64
 }
 
-// ConfigureTenant sets all quotas of a tenant; zero quotas remove them. The error is a *queue.FieldError, a *DeniedError,
-// ErrTooMany or the store's.
+// ConfigureTenant sets all quotas of a tenant. Zero Quotas remove them. The error is a
+// *queue.FieldError, a *DeniedError, ErrTooMany or an error of the store.
 func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name string, q Quotas) (Tenant, error) {
 	if err := mayAdministerTenants(by); err != nil {
 		return Tenant{}, err
@@ -108,7 +108,8 @@ func mayAdministerTenants(by *Identity) error {
 	return nil
 }
 
-// Tenants returns the tenants that have quotas, tokens or queues, by name. The error is a *DeniedError.
+// Tenants returns the tenants with quotas, tokens or queues, sorted by name. The error is a
+// *DeniedError.
 func (r *Registry) Tenants(by *Identity) ([]Tenant, error) {
 	if err := mayAdministerTenants(by); err != nil {
 		return nil, err

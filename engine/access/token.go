@@ -18,24 +18,26 @@ import (
 const (
 	// TokensMax bounds the tokens of a registry.
 	TokensMax = 10_000
-	// TenantTokensMax bounds the tokens of one tenant, so that it cannot use up TokensMax.
+	// TenantTokensMax bounds the tokens of one tenant, so that no tenant exhausts TokensMax.
 	TenantTokensMax = 100
-	// NoteBytesMax is the length of the longest note.
+	// NoteBytesMax bounds the length of a note.
 	NoteBytesMax = 256
-	// LifeMsMax is the longest life of a token that expires: 100 years.
+	// LifeMsMax bounds the life of a token that expires: 100 years.
 	LifeMsMax = 100 * 365 * 24 * 3600_000
-	// GraceMsMax is the longest grace of a replaced secret: 30 days.
+	// GraceMsMax bounds the grace time of a replaced secret: 30 days.
 	GraceMsMax = 30 * 24 * 3600_000
 
-	// secretsMax bounds the valid secrets of a token: the newest, and replaced secrets in their grace time.
+	// secretsMax bounds the valid secrets of a token: the newest one, and replaced ones in their
+	// grace time.
 	secretsMax = 5
-	// expiredKeptMs is how long an expired token stays listed, so that its owner sees why it stopped working.
+	// expiredKeptMs is how long an expired token stays listed, so that its owner sees why it
+	// stopped working.
 	expiredKeptMs = 24 * 3600_000
 )
 
-// Token describes an access token. It does not have the secret.
+// Token describes an access token, without its secret.
 type Token struct {
-	// ID is public: it names the token in calls and logs.
+	// ID identifies the token in calls and logs. It is public.
 	ID     string
 	Tenant string // or AllTenants
 	Scopes Scopes
@@ -44,7 +46,7 @@ type Token struct {
 	CreatedAtMs, ExpiresAtMs int64
 }
 
-// NewToken describes a token to be made.
+// NewToken describes a token to create.
 type NewToken struct {
 	Tenant      string // or AllTenants
 	Scopes      Scopes
@@ -57,13 +59,13 @@ type token struct {
 	Token
 
 	adminFile bool      // the server wrote the secret to its data folder
-	secrets   []*secret // the newest first; the older ones have an end
+	secrets   []*secret // the newest first; all others have an end
 }
 
 // secret is one secret of a token, with the identity of its callers.
 type secret struct {
 	hash     secretHash
-	untilMs  int64 // when the secret ends; 0 means with the token
+	untilMs  int64 // the end of the secret; 0 means that of the token
 	identity *Identity
 }
 
@@ -73,7 +75,7 @@ func (t *token) newSecret(hash secretHash) *secret {
 	}}
 }
 
-// endMs returns when a secret of the token becomes invalid, or math.MaxInt64 if no end is set.
+// endMs returns when a secret of the token becomes invalid, or math.MaxInt64 without an end.
 func (t *token) endMs(s *secret) int64 {
 	end := int64(math.MaxInt64)
 	for _, ms := range []int64{t.ExpiresAtMs, s.untilMs} {
@@ -84,10 +86,11 @@ func (t *token) endMs(s *secret) int64 {
 	return end
 }
 
-// noToken replaces a token that does not exist, so that authentication takes the same time.
+// noToken replaces a nonexistent token, so that authentication takes the same time.
 var noToken = &token{secrets: []*secret{{}}}
 
-// Authenticate returns the identity of a secret at a time. It takes no lock. The error is ErrNoToken, ErrBadToken or ErrExpired.
+// Authenticate returns the identity of a secret at a time. It takes no lock. The error is
+// ErrNoToken, ErrBadToken or ErrExpired.
 func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
 	if text == "" {
 		return nil, ErrNoToken
@@ -116,8 +119,9 @@ func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
 	return found.identity, nil
 }
 
-// CreateToken makes a token and returns its secret, which is not stored. A caller cannot make a token with more permissions than
-// its own. The error is a *queue.FieldError, a *DeniedError, ErrTooMany or the store's.
+// CreateToken creates a token and returns its secret, which is not stored. A caller cannot create a
+// token with more permissions than its own. The error is a *queue.FieldError, a *DeniedError,
+// ErrTooMany or an error of the store.
 func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (Token, string, error) {
 	if err := n.check(); err != nil {
 		return Token{}, "", err
@@ -140,7 +144,7 @@ func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (T
 	return t.Token, text, nil
 }
 
-// The fields of a change whose values are bounded, as the API names them.
+// The API's names of the bounded fields of a change.
 const (
 	fieldLife  = "expires_in_ms"
 	fieldGrace = "grace_ms"
@@ -207,8 +211,8 @@ func (s *snapshot) roomFor(tenant string) error {
 	return nil
 }
 
-// Tokens returns the tokens that the caller administers: those of one tenant, or of all tenants if tenant is empty. The error is a
-// *DeniedError.
+// Tokens returns the tokens that the caller administers, sorted by tenant and time of creation:
+// those of one tenant, or all of them if tenant is empty. The error is a *DeniedError.
 func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 	switch {
 	case !by.Scopes.Any(Admin):
@@ -231,9 +235,10 @@ func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 	return out, nil
 }
 
-// RotateToken gives a token another secret. Earlier secrets stay valid for graceMs, or until their own end if that is sooner. The
-// caller must have the token's permissions, because it receives the secret. The error is a *queue.FieldError, a *DeniedError,
-// ErrNotFound, ErrPrecondition or the store's.
+// RotateToken creates a new secret for a token. Earlier secrets stay valid for graceMs, or until
+// their own end if that is sooner. The caller must have the token's permissions, because it
+// receives the secret. The error is a *queue.FieldError, a *DeniedError, ErrNotFound,
+// ErrPrecondition or an error of the store.
 func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, graceMs uint64) (Token, string, error) {
 	if graceMs > GraceMsMax {
 		return Token{}, "", queue.Outside(fieldGrace, graceMs, 0, uint64(GraceMsMax))
@@ -280,7 +285,8 @@ func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, gra
 	return rotated.Token, text, nil
 }
 
-// RevokeToken ends a token at once. The error is a *DeniedError, ErrNotFound or the store's.
+// RevokeToken ends a token immediately. The error is a *DeniedError, ErrNotFound or an error of the
+// store.
 func (r *Registry) RevokeToken(ctx context.Context, by *Identity, id string) error {
 	err := r.change(ctx, func(s *snapshot) (change, error) {
 		if _, err := s.administered(by, id); err != nil {
@@ -295,7 +301,8 @@ func (r *Registry) RevokeToken(ctx context.Context, by *Identity, id string) err
 	return err
 }
 
-// administered returns a token that the caller administers. The token of another tenant is ErrNotFound.
+// administered returns a token that the caller administers. For the token of another tenant it
+// returns ErrNotFound.
 func (s *snapshot) administered(by *Identity, id string) (*token, error) {
 	if !by.Scopes.Any(Admin) {
 		return nil, &DeniedError{"the access token does not have the scope admin"}
@@ -307,14 +314,15 @@ func (s *snapshot) administered(by *Identity, id string) (*token, error) {
 	return t, nil
 }
 
-// Empty reports whether the registry has no tokens, as before the first start of a server.
+// Empty reports whether the registry has no tokens, as at the first start of a server.
 func (r *Registry) Empty() bool { return len(r.current.Load().tokens) == 0 }
 
-// AdminFileNote is the note of the operator's token that a server makes for itself.
+// AdminFileNote is the note of the operator's token that the server creates for its data folder.
 const AdminFileNote = "the server's admin.token"
 
-// ReplaceAdminFile makes an operator's token with all scopes, and removes the one that it made before. keep stores the secret for
-// the operator; it is called before the token becomes valid.
+// ReplaceAdminFile creates an operator's token with all scopes, and removes the one that it created
+// before. keep stores the secret for the operator. It is called before the token becomes valid, and
+// its error prevents the change.
 func (r *Registry) ReplaceAdminFile(ctx context.Context, keep func(secret string) error) error {
 	t, text := r.newToken(NewToken{Tenant: AllTenants, Scopes: AllScopes, Note: AdminFileNote})
 	t.adminFile = true

@@ -80,7 +80,7 @@ func TestATokenExpiresToTheMillisecond(t *testing.T) {
 	require.ErrorContains(t, err, "make another one")
 }
 
-// TestIdentitiesEndByThemselves lets real time pass: nobody asks, and the stream's end comes all the same.
+// TestIdentitiesEndByThemselves uses real time. A stream ends although no call checks its token.
 func TestIdentitiesEndByThemselves(t *testing.T) {
 	r := New(Options{})
 	defer r.Close()
@@ -92,9 +92,9 @@ func TestIdentitiesEndByThemselves(t *testing.T) {
 		require.NoError(t, err)
 		return i
 	}
-	<-create(20).Done() // the first one that expires sets the timer
+	<-create(20).Done() // the first token that expires sets the timer
 	never, later, soon := create(0), create(60_000), create(20)
-	<-soon.Done() // a sooner one sets it again
+	<-soon.Done() // an earlier expiry sets it again
 	<-create(20).Done()
 	assert.False(t, ended(never))
 	assert.False(t, ended(later))
@@ -119,7 +119,7 @@ func TestExpiredTokensAreForgottenAfterADay(t *testing.T) {
 	f.create(n)
 	f.clock.pass(24 * time.Hour)
 	f.create(ofT0)
-	assert.Len(t, f.memory.snapshot(), 2, "still listed, for who wonders why it stopped")
+	assert.Len(t, f.memory.snapshot(), 2, "expired tokens stay listed for a day")
 	f.clock.pass(2 * time.Second)
 	f.create(ofT0)
 	assert.Len(t, f.memory.snapshot(), 2)
@@ -137,7 +137,7 @@ func TestRotationKeepsTheOldSecretForItsGrace(t *testing.T) {
 	assert.Equal(t, token, rotated)
 	assert.NotEqual(t, first, second)
 	two := f.show(second)
-	assert.Same(t, one, f.show(first), "open streams go on")
+	assert.Same(t, one, f.show(first), "open streams continue")
 	assert.Equal(t, one.TokenID, two.TokenID)
 	f.clock.pass(999 * time.Millisecond)
 	f.show(first)
@@ -150,7 +150,7 @@ func TestRotationKeepsTheOldSecretForItsGrace(t *testing.T) {
 
 	_, third, err := f.RotateToken(context.Background(), f.operator, token.ID, 0)
 	require.NoError(t, err)
-	assert.True(t, ended(two), "no grace: at once")
+	assert.True(t, ended(two), "without a grace time the secret ends immediately")
 	f.refused(second, ErrBadToken)
 	f.show(third)
 }
@@ -176,8 +176,8 @@ func TestRotationsInARow(t *testing.T) {
 	secrets = secrets[:secretsMax]
 	f.show(secrets[0])
 	f.clock.pass(10 * time.Second)
-	require.NoError(t, rotate(1_000), "the old ones are over")
-	// A shorter grace holds for older secrets too, a longer one does not bring them more.
+	require.NoError(t, rotate(1_000), "the old secrets have ended")
+	// A shorter grace time applies to older secrets too; a longer one does not extend them.
 	require.NoError(t, rotate(500))
 	f.clock.pass(400 * time.Millisecond)
 	require.NoError(t, rotate(10_000))
@@ -244,7 +244,7 @@ func TestWhatCantBeStoredChangesNothing(t *testing.T) {
 	assert.Equal(t, tokens, after)
 	a := f.Account("t0")
 	require.NoError(t, a.Add(1))
-	require.Error(t, a.Add(1), "the quota of one task stands")
+	require.Error(t, a.Add(1), "the quota of one task remains")
 	f.memory.fail(nil)
 	assert.Equal(t, before, f.memory.snapshot())
 }
@@ -319,7 +319,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.NoError(t, create(operator, "t7", Admin))
 	require.NoError(t, create(operator, AllTenants, Admin))
 
-	// A tenant's administrator sees and ends its own tenant's tokens only; it can't take over one that may do more.
+	// A tenant's administrator sees and revokes only the tokens of its tenant, and cannot rotate a
+	// token with more permissions.
 	own, err := f.Tokens(admin0, "")
 	require.NoError(t, err)
 	assert.Len(t, own, 5)
@@ -418,7 +419,7 @@ func TestTheAdminFilesTokenIsReplaced(t *testing.T) {
 	var secrets []string
 	replace := func() error {
 		return f.ReplaceAdminFile(context.Background(), func(s string) error {
-			f.refused(s, ErrBadToken) // not before it is where the operator finds it
+			f.refused(s, ErrBadToken) // invalid until the file with the secret is written
 			secrets = append(secrets, s)
 			return nil
 		})
@@ -461,7 +462,8 @@ func TestAChangeWaitsForOthersAsLongAsItsCallerDoes(t *testing.T) {
 	assert.Empty(t, f.memory.snapshot())
 }
 
-// TestChangesAndCallsAtOnce is for the race detector: calls authenticate while tokens come and go.
+// TestChangesAndCallsAtOnce serves the race detector: calls authenticate while tokens are created
+// and revoked.
 func TestChangesAndCallsAtOnce(t *testing.T) {
 	f := newFixture(t)
 	_, steady := f.create(ofT0)
@@ -476,7 +478,7 @@ func TestChangesAndCallsAtOnce(t *testing.T) {
 				default:
 				}
 				if _, err := f.Authenticate(steady, f.clock.time()); err != nil {
-					t.Errorf("a good secret is refused: %v", err)
+					t.Errorf("a valid secret is refused: %v", err)
 					return
 				}
 				_ = f.TakeEnqueues("t0", 1)

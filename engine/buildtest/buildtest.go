@@ -1,6 +1,6 @@
-// Package buildtest builds the programs that tests start as processes, and writes their scripts.
-// The programs are kept in bin/test, so that the packages of
-// a test run share one build, and the next run links a program again only if its sources changed.
+// Package buildtest builds the programs that tests start as processes, and writes scripts for
+// tests. The programs are stored in bin/test, so that all packages of a test run share one build,
+// and the next run links a program again only if its sources changed.
 package buildtest
 
 import (
@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// Program builds the program in a folder of the repository, such as "engine/cmd/queued", and returns its path. The name is that of
-// the program's file: the same name must always be built with the same flags. Program may be called concurrently, also by several
-// processes.
+// Program builds the program in a folder of the repository, such as "engine/cmd/queued", and
+// returns its path. name is the name of the program's file. Calls with the same name must have the
+// same flags. Program is safe for concurrent use, also by several processes.
 func Program(name, folder string, flags ...string) (path string, err error) {
 	root, err := repository()
 	if err != nil {
@@ -28,7 +28,7 @@ func Program(name, folder string, flags ...string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("build %s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // which ends the lock
+	defer func() { err = errors.Join(err, lock.Close()) }() // also unlocks the file
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
@@ -40,8 +40,9 @@ func Program(name, folder string, flags ...string) (path string, err error) {
 	return path, nil
 }
 
-// WriteScript writes an executable file that a test starts afterwards. No process is started meanwhile: it would inherit the open file until
-// its own program runs, and the script could not be started for that time ("text file busy").
+// WriteScript writes an executable file that a test starts afterwards. It prevents other goroutines
+// from starting processes during the write: such a process would inherit the open file until it
+// runs its program, and the script could not be started in that time ("text file busy").
 func WriteScript(path, text string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -51,7 +52,7 @@ func WriteScript(path, text string) error {
 	return nil
 }
 
-// repository returns the root of the checkout that the working directory is in.
+// repository returns the root of the checkout that contains the working directory.
 func repository() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

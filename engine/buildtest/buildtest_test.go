@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Callers that build the same program at once get one that runs, and what is up to date is not written again.
+// Concurrent callers that build the same program get a working one. A program that is up to date is
+// not written again.
 func TestAProgramIsBuiltOnce(t *testing.T) {
 	build := func() os.FileInfo {
 		path, err := Program("buildtest-example", "engine/buildtest/testdata/example")
@@ -46,7 +47,7 @@ func TestABuildThatFailsSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "is not in a checkout of the repository")
 }
 
-// Scripts are written and started while other processes are started.
+// A script can be written and started while other processes are started.
 func TestAScriptRunsWhateverElseStarts(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup

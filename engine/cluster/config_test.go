@@ -61,17 +61,17 @@ func TestBadClusterConfigurations(t *testing.T) {
 			"cluster advertised address given without a cluster node: name this node with --cluster-node, or leave it out",
 			"cluster nodes to join given without a cluster node: name this node with --cluster-node, or leave it out",
 		}},
-		{func(c *Config) { c.Node, c.Peers = "N1", nil }, []string{`cluster node "N1" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
+		{func(c *Config) { c.Node, c.Peers = "N1", nil }, []string{`cluster node "N1" is not a node id: use 1 to 32 characters of a-z, 0-9 and -`}},
 		{func(c *Config) { c.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join with --cluster-join"}},
 		{func(c *Config) { c.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
 		{func(c *Config) { c.Listen = ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one with --cluster-advertise`}},
 		{func(c *Config) { c.Listen = "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one with --cluster-advertise`}},
-		{func(c *Config) { c.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" names no host: name one that the other nodes reach`}},
-		{func(c *Config) { c.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
-		{func(c *Config) { c.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is no host:port`}},
+		{func(c *Config) { c.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" has no host: use a host that the other nodes reach`}},
+		{func(c *Config) { c.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is not a node id: use 1 to 32 characters of a-z, 0-9 and -`}},
+		{func(c *Config) { c.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is not host:port`}},
 		{func(c *Config) { c.Peers["n2"] = "a:0" }, []string{`cluster peer n2: address "a:0" has no port from 1 to 65535`}},
 		{func(c *Config) { c.Peers["n2"] = "127.0.0.1:1" }, []string{`cluster peers n1 and n2 have the same address, 127.0.0.1:1`}},
-		{func(c *Config) { c.Join = []string{"a:1", ":2"} }, []string{`cluster node to join: address ":2" names no host: name one that the other nodes reach`}},
+		{func(c *Config) { c.Join = []string{"a:1", ":2"} }, []string{`cluster node to join: address ":2" has no host: use a host that the other nodes reach`}},
 		{func(c *Config) {
 			for i := range 30 {
 				c.Peers[fmt.Sprint("m", i)] = fmt.Sprint("b:", i+1)

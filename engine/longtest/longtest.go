@@ -1,7 +1,9 @@
-// Package longtest says which form of a test to run. `make test` runs the short form of every test. `make test-long` sets PRONY_LONG
-// and runs the long form: tests that measure or take long, and more repetitions of the others.
+// Package longtest selects the form of a test. `make test` runs the short form of every test. `make
+// test-long` sets PRONY_LONG and runs the long form: it includes tests that measure or take long,
+// and more repetitions of the others.
 //
-// PRONY_LONG is the share of the long form to run: 1 for all of it, 0.1 for a tenth, 2 for twice as much.
+// PRONY_LONG is the share of the long form to run: 1 for all of it, 0.1 for a tenth, 2 for twice as
+// much.
 package longtest
 
 import (
@@ -11,24 +13,25 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that asks for the long form.
+// Variable is the environment variable that requests the long form.
 const Variable = "PRONY_LONG"
 
-// Only skips a test that has no short form, unless the long form was asked for.
+// Only skips a test without a short form, unless the long form is requested.
 func Only(t testing.TB) {
 	t.Helper()
 	if share(t) == 0 {
-		t.Skipf("it has a long form only: set %s=1, or run make test-long", Variable)
+		t.Skipf("this test has only a long form: set %s=1, or run make test-long", Variable)
 	}
 }
 
-// Asked returns whether the long form was asked for.
+// Asked reports whether the long form is requested.
 func Asked(t testing.TB) bool {
 	t.Helper()
 	return share(t) > 0
 }
 
-// Count returns how often to do something: short, or in the long form the share of long that was asked for, but not less than short.
+// Count returns a number of repetitions: short, or in the long form the requested share of long,
+// but at least short.
 func Count(t testing.TB, short, long int) int {
 	t.Helper()
 	s := share(t)
@@ -38,7 +41,7 @@ func Count(t testing.TB, short, long int) int {
 	return max(short, int(math.Ceil(float64(long)*s)))
 }
 
-// share returns the share of the long form that was asked for, or 0 if the short form is to run.
+// share returns the requested share of the long form, or 0 for the short form.
 func share(t testing.TB) float64 {
 	t.Helper()
 	text := os.Getenv(Variable)

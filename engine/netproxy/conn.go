@@ -23,7 +23,7 @@ type conn struct {
 func (c *conn) abort() {
 	c.mu.Lock()
 	c.aborted = true
-	_ = c.near.SetLinger(0) // fails if it is closed, and then does not matter
+	_ = c.near.SetLinger(0) // fails only if the connection is closed
 	if c.far != nil {
 		_ = c.far.SetLinger(0)
 	}
@@ -31,7 +31,7 @@ func (c *conn) abort() {
 	c.cancel()
 }
 
-// setFar notes the connection to the far node.
+// setFar stores the connection to the far node.
 func (c *conn) setFar(far *net.TCPConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,6 @@ func (c *conn) setFar(far *net.TCPConn) {
 	}
 }
 
-// proxy copies both directions until the connection ends.
 func (c *conn) proxy() {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -65,7 +64,7 @@ func (c *conn) proxy() {
 	defer cancel()
 	dialed, err := dialer.DialContext(dialing, "tcp", c.target)
 	if err != nil {
-		c.abort() // the far node's host would refuse it too
+		c.abort() // as the far node's host would refuse it
 		return
 	}
 	far := dialed.(*net.TCPConn)
@@ -85,11 +84,10 @@ func (c *conn) proxy() {
 	both.Wait()
 }
 
-// atEnd runs a function when the connection is over.
 func (c *conn) atEnd(do func()) { context.AfterFunc(c.ctx, do) }
 
-// opened waits until both directions pass, as a handshake needs. It returns false after a reset, and if the sender
-// gives up or the link closes before.
+// opened waits until both directions pass, as a TCP handshake requires. It returns false after a
+// reset, or if the sender gives up or the link closes first.
 func (c *conn) opened(gone <-chan struct{}) bool {
 	for {
 		forward, changed := c.link.forward.conditions()

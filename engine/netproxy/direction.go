@@ -6,33 +6,35 @@ import (
 	"time"
 )
 
-// Cut says what a direction does with the bytes that the sender sends.
+// Cut is the treatment of the bytes that are sent in a direction.
 type Cut int
 
 const (
-	// Pass lets everything through.
+	// Pass forwards all bytes.
 	Pass Cut = iota
-	// Drop lets nothing through and reports nothing, like a pulled cable. What was sent meanwhile arrives once the
-	// direction passes again, as TCP would retransmit it, unless the connection has ended by then at both ends.
+	// Drop forwards no bytes and reports no error, like a pulled cable. The bytes sent in the
+	// meantime arrive when the direction passes again, as with TCP retransmission, unless both ends
+	// have ended the connection by then.
 	Drop
-	// Reset resets the connections that use the direction, and every new one.
+	// Reset resets all connections that use the direction, and every new one.
 	Reset
 )
 
-// Conditions are what happens to bytes on their way in one direction. The zero value is a sound network.
+// Conditions describes the network in one direction. The zero value is a healthy network.
 type Conditions struct {
 	Cut       Cut
-	Delay     time.Duration // each byte arrives later by this
-	Jitter    time.Duration // and by up to this more; the order stays
-	BytesPerS float64       // of all connections together; 0 means no limit
+	Delay     time.Duration // additional latency of each byte
+	Jitter    time.Duration // maximum further random latency; the order is preserved
+	BytesPerS float64       // limit for all connections together; 0 means no limit
 }
 
-// direction is what one node sends to another, over all connections, whichever node opened them.
+// direction is the traffic from one node to another over all connections, no matter who opened
+// them.
 type direction struct {
 	mu      sync.Mutex
 	now     Conditions
 	changed chan struct{} // closed when the conditions change, and replaced
-	next    time.Time     // when the next byte may pass, if there is a rate
+	next    time.Time     // the time at which the next byte may pass, if there is a rate
 }
 
 func newDirection() *direction { return &direction{changed: make(chan struct{})} }
@@ -52,7 +54,7 @@ func (d *direction) conditions() (Conditions, <-chan struct{}) {
 	return d.now, d.changed
 }
 
-// due returns when bytes that are sent now arrive; zero means at once.
+// due returns the arrival time of bytes sent now; zero means immediately.
 func (d *direction) due() time.Time {
 	c, _ := d.conditions()
 	late := c.Delay
@@ -65,7 +67,7 @@ func (d *direction) due() time.Time {
 	return time.Now().Add(late)
 }
 
-// pass waits until n bytes may pass. It returns false if done is closed before.
+// pass waits until n bytes may pass. It returns false if done is closed first.
 func (d *direction) pass(n int, done <-chan struct{}) bool {
 	for {
 		c, changed := d.conditions()
@@ -94,7 +96,7 @@ func (d *direction) pass(n int, done <-chan struct{}) bool {
 	}
 }
 
-// reserve takes n bytes of the direction's rate and returns how long to wait until they may pass.
+// reserve takes n bytes of the direction's rate and returns the wait until they may pass.
 func (d *direction) reserve(n int) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,7 +112,7 @@ func (d *direction) reserve(n int) time.Duration {
 	return left
 }
 
-// sleepUntil waits until a time; it returns false if done is closed before.
+// sleepUntil waits until a time. It returns false if done is closed first.
 func sleepUntil(at time.Time, done <-chan struct{}) bool {
 	left := time.Until(at)
 	if at.IsZero() || left <= 0 {

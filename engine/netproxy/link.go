@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// connsMax bounds the connections of a link; one more is closed at once.
+	// connsMax bounds the connections of a link. Further connections are closed immediately.
 	connsMax = 128
 	// dialTimeout bounds the dialing of the node at a link's far end.
 	dialTimeout = 5 * time.Second
 )
 
-// link is the listener at which one node reaches another. What its connections copy meets the conditions of the two
-// directions.
+// link is a listener that forwards one node's connections to another node, under the conditions of
+// the two directions.
 type link struct {
 	listener *net.TCPListener
-	forward  *direction // what the node that dials sends
+	forward  *direction // from the dialing node
 	back     *direction
 
-	ctx    context.Context // ends with the link
+	ctx    context.Context // cancelled when the link is closed
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	target string // where the far node listens; "" while the node does not
+	target string // address of the far node; "" while it does not listen
 	conns  map[*conn]struct{}
 }
 
@@ -45,7 +45,6 @@ func newLink(forward, back *direction) (*link, error) {
 
 func (l *link) address() string { return l.listener.Addr().String() }
 
-// to says where the far node listens.
 func (l *link) to(address string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +57,7 @@ func (l *link) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // this connection failed, or descriptors are short
+		if err != nil { // this connection failed, or the process lacks file descriptors
 			if !sleepUntil(time.Now().Add(10*time.Millisecond), l.ctx.Done()) {
 				return
 			}
@@ -73,8 +72,8 @@ func (l *link) accept() {
 	}
 }
 
-// add adds a connection to the link. It closes the connection and returns nil if the link is closed or full, or if the
-// far node is down.
+// add adds a connection to the link. It closes the connection and returns nil if the link is closed
+// or full, or if the far node is down.
 func (l *link) add(near *net.TCPConn) *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +94,6 @@ func (l *link) remove(c *conn) {
 	delete(l.conns, c)
 }
 
-// reset resets all connections.
 func (l *link) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

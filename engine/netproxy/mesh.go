@@ -1,9 +1,9 @@
-// Package netproxy is the network between the nodes of a cluster under test: TCP proxies on loopback that lose, delay
-// and slow what one node sends to another.
+// Package netproxy is the network between the nodes of a cluster under test: TCP proxies on
+// loopback that lose, delay and slow what one node sends to another.
 //
-// A Mesh has one link for each node that reaches another. The node dials the link's address; the link dials the other
-// node and copies. Conditions belong to a direction, not to a connection: what n1 sends to n2 meets the same
-// conditions whether n1 or n2 opened the connection.
+// A Mesh has one link for each node that reaches another. The node dials the link's address; the
+// link dials the other node and copies. Conditions belong to a direction, not to a connection: what
+// n1 sends to n2 meets the same conditions whether n1 or n2 opened the connection.
 //
 //	mesh := netproxy.New()
 //	defer mesh.Close()
@@ -20,26 +20,26 @@ import (
 	"sync"
 )
 
-// pair is one node and another.
+// pair is an ordered pair of nodes.
 type pair struct{ from, to string }
 
 func (p pair) reversed() pair { return pair{p.to, p.from} }
 
-// Mesh is the network between the nodes of a cluster. The caller closes the mesh.
+// Mesh is the network between the nodes of a cluster. The caller must call Close.
 type Mesh struct {
 	mu         sync.Mutex
 	links      map[pair]*link
 	directions map[pair]*direction
-	listens    map[string]string // where a node listens; empty while the node does not
+	listens    map[string]string // address of each node; empty while the node does not listen
 }
 
-// New returns a network without nodes. A node belongs to the network once an address or a condition names it.
+// New returns a network without nodes. Using a node's name adds the node.
 func New() *Mesh {
 	return &Mesh{links: map[pair]*link{}, directions: map[pair]*direction{}, listens: map[string]string{}}
 }
 
-// Address returns the address at which one node reaches another: always the same for the two. The link closes
-// connections until Listens says where the other node listens.
+// Address returns the address that one node must dial to reach another. It never changes. The link
+// closes connections until Listens sets the address of the other node.
 func (m *Mesh) Address(from, to string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,8 @@ func (m *Mesh) Address(from, to string) (string, error) {
 	return l.address(), nil
 }
 
-// Listens says where a node listens. An empty address says that the node is down: all its connections are reset.
+// Listens sets the address of a node. An empty address means that the node is down: all its
+// connections are reset.
 func (m *Mesh) Listens(node, address string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +72,7 @@ func (m *Mesh) Listens(node, address string) {
 	}
 }
 
-// Set gives one direction new conditions. Reset resets all connections between the two nodes.
+// Set sets the conditions of one direction. Cut Reset resets all connections between the two nodes.
 func (m *Mesh) Set(from, to string, c Conditions) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,10 +88,11 @@ func (m *Mesh) Set(from, to string, c Conditions) {
 	}
 }
 
-// Drop lets nothing through from one node to another until the direction is set again or healed.
+// Drop drops all bytes from one node to another until the direction is set again or healed.
 func (m *Mesh) Drop(from, to string) { m.Set(from, to, Conditions{Cut: Drop}) }
 
-// Isolate drops what a node sends to the others, and what they send to the node. The node may be among the others.
+// Isolate drops all bytes between a node and the others, in both directions. The node may be among
+// the others.
 func (m *Mesh) Isolate(node string, others ...string) {
 	for _, other := range others {
 		if other != node {
@@ -100,7 +102,7 @@ func (m *Mesh) Isolate(node string, others ...string) {
 	}
 }
 
-// Heal makes all directions sound.
+// Heal removes the conditions of all directions.
 func (m *Mesh) Heal() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +111,7 @@ func (m *Mesh) Heal() {
 	}
 }
 
-// Close ends all connections and returns when every goroutine of the mesh has ended.
+// Close ends all connections and returns when all goroutines of the mesh have ended.
 func (m *Mesh) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

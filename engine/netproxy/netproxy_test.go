@@ -26,15 +26,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const (
 	wait = waittest.Most
 	tick = time.Millisecond
-	// quiet is how long nothing is seen to arrive where nothing may; what may arrive does so in far less.
+	// quiet is how long a test waits to check that no bytes arrive. Forwarded bytes arrive in far
+	// less time.
 	quiet = 100 * time.Millisecond
 )
 
-// twoNodes is two nodes, and the mesh between them.
+// twoNodes has two nodes and the mesh between them.
 type twoNodes struct {
 	mesh     *Mesh
 	listener *net.TCPListener // of b
-	address  string           // where a reaches b
+	address  string           // the address at which a reaches b
 }
 
 func newTwoNodes(t require.TestingT, cleanup func(func())) *twoNodes {
@@ -48,7 +49,7 @@ func newTwoNodes(t require.TestingT, cleanup func(func())) *twoNodes {
 	return &twoNodes{mesh: mesh, listener: listener, address: addressOf(t, mesh, "a", "b", listener)}
 }
 
-// addressOf returns where one node reaches another that listens.
+// addressOf returns the address that one node dials to reach another, which listens.
 func addressOf(t require.TestingT, m *Mesh, from, to string, listener net.Listener) string {
 	address, err := m.Address(from, to)
 	require.NoError(t, err)
@@ -56,7 +57,6 @@ func addressOf(t require.TestingT, m *Mesh, from, to string, listener net.Listen
 	return address
 }
 
-// dial opens a connection from a and returns both of its ends.
 func (s *twoNodes) dial(t require.TestingT, cleanup func(func())) (near, far *net.TCPConn) {
 	c, err := net.Dial("tcp", s.address)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func hear(t *testing.T, from net.Conn, text string) {
 	require.Equal(t, text, string(got))
 }
 
-// silent checks that nothing arrives, and that the connection stands.
+// silent checks that no bytes arrive and that the connection stays open.
 func silent(t *testing.T, from *net.TCPConn) {
 	t.Helper()
 	require.NoError(t, from.SetReadDeadline(time.Now().Add(quiet)))
@@ -138,7 +138,7 @@ func TestBytesArriveInOrder(t *testing.T) {
 			work.Go(func() {
 				got, err := io.ReadAll(other)
 				assert.NoError(t, err)
-				assert.True(t, bytes.Equal(sent, got), "%d bytes sent, %d arrived, or others", len(sent), len(got))
+				assert.True(t, bytes.Equal(sent, got), "%d bytes sent, %d arrived, or the contents differ", len(sent), len(got))
 			})
 		}
 		work.Wait()
@@ -160,7 +160,7 @@ func TestDelayedBytesArriveNoEarlier(t *testing.T) {
 	hear(t, far, "x")
 	say(t, far, "y")
 	hear(t, near, "y")
-	assert.GreaterOrEqual(t, time.Since(began), 2*delay, "there and back")
+	assert.GreaterOrEqual(t, time.Since(began), 2*delay, "both ways")
 }
 
 func TestARateIsSharedByAllConnections(t *testing.T) {
@@ -181,7 +181,7 @@ func TestARateIsSharedByAllConnections(t *testing.T) {
 		})
 	}
 	work.Wait()
-	// The last piece of each passes when it begins.
+	// The last piece of each connection passes at the begin of its time.
 	least := time.Duration(float64(2*(size-pieceBytesMax)) / rate * float64(time.Second))
 	assert.GreaterOrEqual(t, time.Since(began), least)
 }
@@ -207,7 +207,7 @@ func TestACutHoldsOneDirection(t *testing.T) {
 	say(t, far, "this way is open")
 	hear(t, near, "this way is open")
 
-	// The flow is cut whoever has opened the connection.
+	// The cut also applies to connections that the other node opened.
 	back, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = back.Close() })
@@ -250,7 +250,7 @@ func TestNoConnectionIsOpenedThroughACut(t *testing.T) {
 		s.mesh.Set(cut.from, cut.to, Conditions{Cut: Drop})
 		given, err := net.Dial("tcp", s.address)
 		require.NoError(t, err)
-		require.NoError(t, given.Close(), "given up before the link is well")
+		require.NoError(t, given.Close(), "closed before the link heals")
 		kept, err := net.Dial("tcp", s.address)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = kept.Close() })
@@ -263,7 +263,7 @@ func TestNoConnectionIsOpenedThroughACut(t *testing.T) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			return len(l.conns) == 1
-		}, wait, tick, "what was given up is forgotten")
+		}, wait, tick, "closed connections are removed")
 
 		s.mesh.Set(cut.from, cut.to, Conditions{})
 		require.NoError(t, s.listener.SetDeadline(time.Now().Add(wait)))
@@ -298,9 +298,10 @@ func TestAResetEndsConnectionsAndRefusesNewOnes(t *testing.T) {
 
 func TestANodeThatDoesNotListenRefuses(t *testing.T) {
 	s := newTwoNodes(t, t.Cleanup)
-	s.mesh.Listens("b", "127.0.0.1:1") // a port below the ephemeral ones: no other test can listen there
+	// A port below the ephemeral range, where no other test can listen.
+	s.mesh.Listens("b", "127.0.0.1:1")
 	c, err := net.Dial("tcp", s.address)
-	if err == nil { // the reset may come before the caller has its connection
+	if err == nil { // the reset may arrive before the caller has its connection
 		_, err = c.Read(make([]byte, 1))
 		require.NoError(t, c.Close())
 	}
@@ -333,7 +334,7 @@ func TestALinkHoldsABoundedNumberOfConnections(t *testing.T) {
 func TestANodeThatStopsResetsItsConnections(t *testing.T) {
 	s := newTwoNodes(t, t.Cleanup)
 	near, far := s.dial(t, t.Cleanup)
-	say(t, near, "x") // until then the proxy may not know its connection to the far node yet
+	say(t, near, "x") // ensures that the proxy has its connection to the far node
 	hear(t, far, "x")
 	s.mesh.Isolate("a", "a", "b") // a cut must not hide the reset
 	s.mesh.Listens("b", "")

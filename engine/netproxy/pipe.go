@@ -9,33 +9,34 @@ import (
 )
 
 const (
-	// pipeBytes bounds what a connection buffers in each direction. Beyond it the sender has to wait, as with TCP's
-	// window.
+	// pipeBytes bounds the buffer of a connection in each direction. If it is full, the sender must
+	// wait, as with TCP's window.
 	pipeBytes = 1 << 20
 	// pieceBytesMax bounds one read and one write.
 	pieceBytesMax = 32 << 10
 )
 
-// piece is what one read put into a pipe's ring, and when it may arrive.
+// piece describes the bytes of one read in a pipe's ring.
 type piece struct {
 	n   int
 	due time.Time
 }
 
-// pipe is one direction of one connection. One goroutine reads into its ring, another writes from it.
+// pipe is one direction of one connection. One goroutine reads into its ring, and another writes
+// from it.
 type pipe struct {
 	direction *direction
-	done      <-chan struct{} // closed when the connection is given up
+	done      <-chan struct{} // closed when the connection is aborted
 
 	mu     sync.Mutex
 	change sync.Cond
 	ring   []byte
-	start  int // of the buffered bytes in the ring
-	held   int // how many bytes are buffered
+	start  int // offset of the buffered bytes in the ring
+	held   int // number of buffered bytes
 	pieces []piece
-	last   time.Time // when the last piece is due: none may overtake it
-	ended  bool      // the sender has closed its side, or the connection is given up
-	broken bool      // the sender did not close its side in order
+	last   time.Time // due time of the last piece, which no later piece may overtake
+	ended  bool      // the sender has closed its side, or the connection is aborted
+	broken bool      // the sender did not close its side orderly
 }
 
 func newPipe(d *direction, done <-chan struct{}) *pipe {
@@ -44,7 +45,6 @@ func newPipe(d *direction, done <-chan struct{}) *pipe {
 	return p
 }
 
-// end notes that nothing more will be read.
 func (p *pipe) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,6 @@ func (p *pipe) end() {
 	p.change.Broadcast()
 }
 
-// fail notes that the sender broke the connection off.
 func (p *pipe) fail() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +64,8 @@ func (p *pipe) failed() bool {
 	return p.broken
 }
 
-// free waits for free space in the ring and returns a part of the space, or nil once the pipe has ended.
+// free waits for free space in the ring and returns a part of the space, or nil once the pipe has
+// ended.
 func (p *pipe) free() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *pipe) free() []byte {
 	return p.ring[from:to]
 }
 
-// put notes that n bytes were read into what free returned.
+// put adds n bytes that were read into the result of free.
 func (p *pipe) put(n int) {
 	due := p.direction.due()
 	p.mu.Lock()
@@ -94,7 +94,8 @@ func (p *pipe) put(n int) {
 	p.change.Broadcast()
 }
 
-// next waits for buffered bytes and returns the first piece and its due time, or nil when the pipe has ended and is empty.
+// next waits for buffered bytes and returns the first piece and its due time, or nil if the pipe
+// has ended and is empty.
 func (p *pipe) next() ([]byte, time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +108,6 @@ func (p *pipe) next() ([]byte, time.Time) {
 	return p.ring[p.start : p.start+p.pieces[0].n], p.pieces[0].due
 }
 
-// take notes that the first piece was written.
 func (p *pipe) take() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,15 +140,15 @@ func (p *pipe) read(from net.Conn) {
 }
 
 var (
-	// errGivenUp ends a pipe whose connection is given up.
-	errGivenUp = errors.New("the connection is given up")
-	// errBroken ends a pipe whose sender broke the connection off.
-	errBroken = errors.New("the sender broke the connection off")
+	// errGivenUp ends a pipe whose connection is aborted.
+	errGivenUp = errors.New("the connection was aborted")
+	// errBroken ends a pipe whose sender broke the connection.
+	errBroken = errors.New("the sender broke the connection")
 )
 
-// write writes each piece when the piece is due, and closes the receiver's side after the sender has closed its own. An
-// error means that the connection must be given up; write returns the error only when back passes, so that a cut
-// hides the end too.
+// write writes each piece when it is due, and closes the receiver's side after the sender closes.
+// An error means that the connection must be aborted. write returns the error only when back
+// passes, so that a cut also hides the end of a connection.
 func (p *pipe) write(to *net.TCPConn, back *direction) error {
 	for {
 		bytes, due := p.next()

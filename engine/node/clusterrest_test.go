@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The cluster's calls over REST, of a node that stands alone: what is wrong with a body is said first.
+// The cluster's calls over REST, of a node that stands alone: what is wrong with a body is said
+// first.
 func TestClusterCallsOverREST(t *testing.T) {
 	a := newAdminTest(t)
 	status, body := a.ask(http.MethodGet, "/v1/cluster")
@@ -18,7 +19,7 @@ func TestClusterCallsOverREST(t *testing.T) {
 	const alone = "this server stands alone: start it with --cluster-node"
 	for _, c := range []struct{ path, body, says string }{
 		{"add", `{"node":"n2","address":"a:1"}`, alone},
-		{"add", `{"node":"n2","address":"a"}`, `address: "a" is no host:port`},
+		{"add", `{"node":"n2","address":"a"}`, `address: "a" is not host:port`},
 		{"remove", `{"node":"n2"}`, alone},
 		{"remove", `{}`, "node: is empty"},
 		{"promote", `{"node":"n2"}`, alone},

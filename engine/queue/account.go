@@ -1,23 +1,26 @@
 package queue
 
-// Account counts what one tenant holds over all shards, against its quotas. Its methods are safe for
-// concurrent use and never block.
+// Account counts the tasks, bytes and leases of one tenant over all shards against its quotas. Its
+// methods are safe for concurrent use and never block.
 type Account interface {
-	// Add takes room for one more task and the bytes that are stored with it; it returns a *QuotaError when a quota refuses.
+	// Add reserves room for one more task and its stored bytes. It returns a *QuotaError if a quota
+	// would be exceeded.
 	Add(bytes int64) error
-	// Charge takes room for bytes that are stored beside tasks; it returns a *QuotaError when the quota refuses.
+	// Charge reserves room for stored bytes other than new tasks. It returns a *QuotaError if the
+	// quota would be exceeded.
 	Charge(bytes int64) error
-	// Remove gives back the room of tasks that are done or were removed, and of bytes that are no longer stored.
+	// Remove frees the room of completed or removed tasks, and of bytes that are no longer stored.
 	Remove(tasks, bytes int64)
-	// Lease returns how many of n further leases are allowed; they count at once.
+	// Lease returns how many of n further leases are allowed, and counts them immediately.
 	Lease(n int) int
-	// EndLeases gives back leases.
+	// EndLeases frees the room of n ended leases.
 	EndLeases(n int)
-	// Restore counts what a shard holds when it starts; negative numbers when the shard leaves the accounts.
+	// Restore adds the contents of a shard when it starts. The numbers are negative when the shard
+	// leaves the accounts.
 	Restore(tasks, bytes, leases int64)
 }
 
-// unlimited is the account of every tenant when no quotas are kept.
+// unlimited is the account of every tenant if there are no quotas.
 type unlimited struct{}
 
 func (unlimited) Add(int64) error             { return nil }
@@ -27,14 +30,15 @@ func (unlimited) Lease(n int) int             { return n }
 func (unlimited) EndLeases(int)               {}
 func (unlimited) Restore(int64, int64, int64) {}
 
-// freed is room that a queue's tenant does not use any more and that its account still counts.
+// freed is room that a queue has freed but not yet reported to its tenant's account.
 type freed struct {
 	bytes         int64
 	tasks, leases int32 // of one commit
 }
 
-// free returns where to count room that is freed. Freed room is reported to the account once per commit, and before leases are handed
-// out, because shards share the account and each call costs a contended write.
+// free returns the counter of a queue's freed room. Freed room is reported to the account once per
+// commit and before tasks are leased, not at each change: shards share the account, so each call
+// costs a contended write.
 func (s *State) free(q *Queue) *freed {
 	if q.freed == (freed{}) {
 		s.freed = append(s.freed, q)
@@ -42,7 +46,6 @@ func (s *State) free(q *Queue) *freed {
 	return &q.freed
 }
 
-// reportFreed gives freed room back to the accounts.
 func (s *State) reportFreed() {
 	for i, q := range s.freed {
 		if q.freed.tasks > 0 || q.freed.bytes > 0 {
@@ -57,7 +60,7 @@ func (s *State) reportFreed() {
 	s.freed = s.freed[:0]
 }
 
-// charge takes room for bytes in an account. Room that this commit freed before counts as free.
+// charge reserves room for bytes in an account. Room that this commit freed before is available.
 func (s *State) charge(a Account, bytes int64) error {
 	err := a.Charge(bytes)
 	if err != nil && len(s.freed) > 0 {
@@ -67,11 +70,12 @@ func (s *State) charge(a Account, bytes int64) error {
 	return err
 }
 
-// leaseRetryMs is how soon dispatch tries a queue again after its tenant reached the quota of leases. The retry is needed because
-// the tenant's leases may end in another shard, which does not notify this one.
+// leaseRetryMs is the time after which dispatch tries a queue again whose tenant reached the quota
+// of leases. The retry is necessary because the tenant's leases may end in another shard, which
+// does not notify this one.
 const leaseRetryMs = 50
 
-// starve takes a queue out of dispatch until leases of its tenant end.
+// starve removes a queue from dispatch until leases of its tenant end, or leaseRetryMs has passed.
 func (s *State) starve(q *Queue, now int64) {
 	if !q.starved {
 		q.starved = true
@@ -80,7 +84,7 @@ func (s *State) starve(q *Queue, now int64) {
 	}
 }
 
-// feed lets the starved queues try again.
+// feed returns the starved queues to dispatch.
 func (s *State) feed() {
 	for i, q := range s.starved {
 		q.starved = false
@@ -90,7 +94,8 @@ func (s *State) feed() {
 	s.starved = s.starved[:0]
 }
 
-// LeaveAccounts takes what the shard holds out of the tenants' accounts: from now on the shard's next leader counts it.
+// LeaveAccounts subtracts the contents of the shard from the tenants' accounts. From now on the
+// shard's next leader counts them.
 func (s *State) LeaveAccounts() {
 	if s.cfg.Counting != nil {
 		s.cfg.Counting(false)

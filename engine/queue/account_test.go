@@ -14,7 +14,8 @@ func withQuota(t *testing.T, leasesMax int64) (*fixture, *fakeAccount) {
 	return newFixture(t, Config{Account: func(string) Account { return a }}), a
 }
 
-// A queue whose tenant is at its quota of leases goes on at once when one of this shard's leases ends.
+// A queue whose tenant is at its quota of leases continues as soon as one of this shard's leases
+// ends.
 func TestEndOfALeaseFeedsTheStarvedQueues(t *testing.T) {
 	f, a := withQuota(t, 2)
 	f.fill("a", 3)
@@ -24,11 +25,12 @@ func TestEndOfALeaseFeedsTheStarvedQueues(t *testing.T) {
 	require.Len(t, ds, 2)
 	require.Empty(t, f.dispatch())
 	f.Settle(f.now, "t", []Settlement{{Ref: ds[0].Ref, Token: ds[0].Token, Action: Complete}}, make([]error, 1))
-	require.Len(t, f.dispatch()[w], 1, "though no time passed")
+	require.Len(t, f.dispatch()[w], 1, "without passing of time")
 	assert.Equal(t, int64(2), a.leases)
 }
 
-// Where another shard holds the leases, nobody tells when they end: the queue is tried again soon.
+// If another shard holds the leases, the state is not notified of their end, so it soon tries the
+// queue again.
 func TestStarvedQueueIsTriedAgainSoon(t *testing.T) {
 	f, a := withQuota(t, 2)
 	a.others = 2
@@ -47,7 +49,7 @@ func TestStarvedQueueIsTriedAgainSoon(t *testing.T) {
 	assert.Len(t, f.dispatch()[w], 1)
 }
 
-// A queue without a task that could be leased is not tried again and again.
+// A starved queue without a ready task is not tried repeatedly.
 func TestEmptyQueueIsNotTriedAgain(t *testing.T) {
 	f, a := withQuota(t, 0)
 	f.cfg.trimAfterMs = math.MaxInt32
@@ -56,7 +58,7 @@ func TestEmptyQueueIsNotTriedAgain(t *testing.T) {
 	require.NoError(t, f.Pause("t", "paused", true))
 	f.fill("paused", 1)
 	require.Empty(t, f.dispatch())
-	assert.Equal(t, f.now+70, f.NextDeadlineMs(), "when the delayed one is due")
+	assert.Equal(t, f.now+70, f.NextDeadlineMs(), "when the delayed task is due")
 	f.now += 70
 	f.Tick(f.now)
 	require.Empty(t, f.dispatch())
@@ -65,7 +67,7 @@ func TestEmptyQueueIsNotTriedAgain(t *testing.T) {
 	f.now += leaseRetryMs
 	f.Tick(f.now)
 	require.Len(t, f.dispatch()[w], 1)
-	assert.Equal(t, f.now+int64(DefaultConfig().LeaseMs), f.NextDeadlineMs(), "the lease's end")
+	assert.Equal(t, f.now+int64(DefaultConfig().LeaseMs), f.NextDeadlineMs(), "the end of the lease")
 }
 
 func TestQuotaErrorSaysWhichAndWhatToDo(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// nullJournal takes mutations and keeps nothing.
+// nullJournal discards mutations.
 type nullJournal struct{ Journal }
 
 func (nullJournal) PutTask(Ref, Task)           {}
@@ -16,8 +16,9 @@ func (nullJournal) DropLease(uint64)            {}
 func (nullJournal) PutQueue(*Record)            {}
 func (nullJournal) PutMeta(Meta)                {}
 
-// BenchmarkDecideCycle measures what the state machine alone spends on a full cycle of one task: the enqueue, the lease
-// and the completion of calls of batch tasks, with 1,000 leases held beside them. One operation is one cycle of one task.
+// BenchmarkDecideCycle measures the cost of a full cycle in the state machine alone: enqueue, lease
+// and completion in calls of batch tasks, with 1,000 other leases held. One operation is one cycle
+// of one task.
 func BenchmarkDecideCycle(b *testing.B) {
 	for _, batch := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {

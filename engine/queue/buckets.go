@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// buckets are the times at which expired records are dropped, many at once: each record is stored under the time of its bucket, which
-// is the record's expiry rounded up.
+// buckets group records by their expiry, rounded up to the bucket's time, so that all expired
+// records of a bucket are dropped with one operation. Each record is stored under the time of its
+// bucket.
 type buckets struct {
 	kind    Kept
 	widthMs int64
 	live    []int64 // ascending
 	sums    map[sumKey]*bucketSum
-	dirty   []*bucketSum // to be stored with the next commit
+	dirty   []*bucketSum // stored by the next commit
 }
 
-// Kept is a kind of records that are kept for a limited time.
+// Kept is a kind of record that is stored for a limited time.
 type Kept uint8
 
 // The kinds of kept records.
@@ -25,8 +26,8 @@ const (
 	KeptResults
 )
 
-// Sum is what a tenant is charged for the records of one bucket. It is stored, because a bucket is dropped as a whole without
-// reading its records.
+// Sum is the number of bytes that a tenant is charged for the records of one bucket. It is stored,
+// because a bucket is dropped as a whole, without reading its records.
 type Sum struct {
 	Kind   Kept
 	Bucket int64
@@ -43,7 +44,7 @@ type bucketSum struct {
 	sumKey
 	bytes int64
 	dirty bool
-	gone  bool // its bucket was dropped
+	gone  bool // the bucket was dropped
 }
 
 func newBuckets(kind Kept, widthMs int64, live []int64, sums []Sum) buckets {
@@ -56,7 +57,6 @@ func newBuckets(kind Kept, widthMs int64, live []int64, sums []Sum) buckets {
 	return b
 }
 
-// add counts bytes that a tenant is charged in a bucket.
 func (b *buckets) add(bucket int64, tenant string, bytes int64) {
 	at := sumKey{bucket, tenant}
 	s := b.sums[at]
@@ -71,7 +71,6 @@ func (b *buckets) add(bucket int64, tenant string, bytes int64) {
 	}
 }
 
-// flush stores the sums that changed.
 func (b *buckets) flush(j Journal) {
 	for i, s := range b.dirty {
 		if !s.gone {
@@ -83,19 +82,18 @@ func (b *buckets) flush(j Journal) {
 	b.dirty = b.dirty[:0]
 }
 
-// at returns the bucket of a record that expires at a time.
 func (b *buckets) at(expiresAtMs int64) int64 {
 	return (expiresAtMs + b.widthMs - 1) / b.widthMs * b.widthMs
 }
 
-// note records that a bucket has records.
+// note adds a bucket to the live buckets.
 func (b *buckets) note(bucket int64) {
 	if i, found := slices.BinarySearch(b.live, bucket); !found {
 		b.live = slices.Insert(b.live, i, bucket)
 	}
 }
 
-// next is when the first bucket is to be dropped.
+// next returns when the first bucket can be dropped.
 func (b *buckets) next() int64 {
 	if len(b.live) == 0 {
 		return math.MaxInt64
@@ -103,7 +101,8 @@ func (b *buckets) next() int64 {
 	return b.live[0]
 }
 
-// drop forgets the buckets that are over and returns the last of them. It calls free with what their records were charged.
+// drop removes the expired buckets and returns the last of them. It calls free with the charges of
+// their records.
 func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last int64, any bool) {
 	n := 0
 	for n < len(b.live) && b.live[n] <= now {
@@ -123,35 +122,36 @@ func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last i
 	return last, n > 0
 }
 
-// resultBucketMs is the width of the buckets that results are dropped by.
+// resultBucketMs is the width of the buckets of results.
 const resultBucketMs = 3600_000
 
-// keyBucketMs is the width of the buckets of idempotency keys: a quarter of their window, so that a look-up
-// reads at most five of them, and a sixth where an enqueue within the same millisecond replaces the key of a removed task.
+// keyBucketMs returns the width of the buckets of idempotency keys: a quarter of the key window. So
+// a lookup reads at most five buckets. It reads a sixth one if an enqueue replaced the key of a
+// task that was removed in the same millisecond.
 func keyBucketMs(windowMs uint64) int64 { return max(1_000, int64(windowMs)/4) }
 
-// KeyRef is what is stored under an idempotency key.
+// KeyRef is the record of an idempotency key.
 type KeyRef struct {
 	Ref         Ref
 	ExpiresAtMs int64
 }
 
-// findKey returns the record of a key. valid reports whether the key stands for the record's task: the key has not expired, and the task was
-// not removed.
+// findKey returns the record of a key. valid reports whether the key still belongs to the record's
+// task: the key has not expired, and the task was not removed.
 func (s *State) findKey(q *Queue, key string, now int64) (k KeyRef, valid, found bool) {
 	k, found = s.journal.FindKey(q.record.ID, key, s.keys.live)
 	return k, found && k.ExpiresAtMs > now && !s.removed(q, k.Ref), found
 }
 
-// newKey is an idempotency key that is about to be stored.
+// newKey is an idempotency key to store.
 type newKey struct {
 	bucket      int64
 	expiresAtMs int64
-	bytes       int64 // what it is charged: 0 if it replaces an older record
+	bytes       int64 // the charge; 0 if it replaces an older record
 }
 
-// newKey prepares a key that stands for no task. before is its record, if it has one. The new record expires later than that, because
-// FindKey returns the record that expires last.
+// newKey prepares a key that belongs to no task. If used, before is its old record. The new record
+// expires later than the old one, because FindKey returns the record that expires last.
 func (s *State) newKey(q *Queue, key string, before KeyRef, used bool, now int64) newKey {
 	expires := now + int64(s.cfg.KeyWindowMs)
 	if used && before.ExpiresAtMs >= expires {
@@ -181,8 +181,9 @@ type Result struct {
 	Value           []byte
 }
 
-// keepResult stores the result of a task that is about to be dropped. The result takes the room of its task first. The quota
-// refuses only a result that is larger than the task with its history.
+// keepResult stores the result of a task that is about to be dropped. The result takes over the
+// room of its task. Only if it is larger than the task with its history, it needs additional room,
+// which the quota may refuse.
 func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now int64) error {
 	q := s.numbered(ref.Queue)
 	bytes, task := ResultBytes(len(value)), ref.chargedBytes()
@@ -191,7 +192,7 @@ func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now 
 			return fmt.Errorf("keep a result of %d bytes: %w, or complete the task without a result", len(value), err)
 		}
 	}
-	s.free(q).bytes -= min(bytes, task) // the task frees only the rest
+	s.free(q).bytes -= min(bytes, task) // drop will free the whole task
 	until := now + int64(retentionMs)
 	bucket := s.results.at(until)
 	q.keep(until)
@@ -201,10 +202,10 @@ func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now 
 	return nil
 }
 
-// ResultBuckets returns where results may be, oldest first. The caller must not change it.
+// ResultBuckets returns the buckets that may contain results, oldest first. The caller must not
+// change the slice.
 func (s *State) ResultBuckets() []int64 { return s.results.live }
 
-// dropBuckets drops keys and results whose time is over.
 func (s *State) dropBuckets(now int64) {
 	free := func(tenant string, bytes int64) { s.cfg.Account(tenant).Remove(0, bytes) }
 	if last, any := s.keys.drop(now, free); any {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A record's bucket is over at the record's own expiry or later, by less than a bucket's width, and no sooner.
+// A record's bucket ends at the record's expiry or less than a bucket's width later.
 func TestBucketsOutliveTheirRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBuckets(KeptKeys, rapid.Int64Range(1, 50).Draw(t, "width"), nil, nil)
@@ -59,7 +59,7 @@ func TestBucketsOutliveTheirRecords(t *testing.T) {
 	})
 }
 
-// A server that is started with another window goes on with the buckets that it finds.
+// A server that is started with a different key window continues with the stored buckets.
 func TestKeysOutliveAChangeOfTheirWindow(t *testing.T) {
 	for name, windows := range map[string][2]uint64{"shorter": {60_000, 2_000}, "longer": {2_000, 60_000}} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestRateFollowsTheEventsOfAboutAMinute(t *testing.T) {
 		assert.Zero(t, completed)
 		return enqueued
 	}
-	assert.InDelta(t, 70, perSecond(now), 1.5, "after five minutes at 70 a second")
+	assert.InDelta(t, 70, perSecond(now), 1.5, "after five minutes at 70 per second")
 	assert.InDelta(t, 70/math.E, perSecond(now+rateTauMs), 1.5)
 	assert.InDelta(t, 0, perSecond(now+20*rateTauMs), 1e-3)
 	assert.Equal(t, perSecond(now), perSecond(now-5), "an earlier time counts as the time of the last event")

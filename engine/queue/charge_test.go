@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fail leases the queue's next task and fails it at once.
 func (f *fixture) fail(w *Waiter, text string) error {
 	f.Credit(w, 1)
 	ds := f.dispatch()[w]
@@ -21,7 +20,8 @@ func (f *fixture) fail(w *Waiter, text string) error {
 	return out[0]
 }
 
-// The history of a task that fails repeatedly is bounded, and so is what it is charged. A redriven task keeps its history.
+// The history of a task that fails repeatedly is bounded, and so is its charge. A redriven task
+// keeps its history.
 func TestHistoryKeepsTheLastAttempts(t *testing.T) {
 	f, a := withQuota(t, 10)
 	ref := f.fill("a", 1, func(n *NewTask) { n.MaxAttempts = 100 })[0]
@@ -49,22 +49,24 @@ func TestHistoryKeepsTheLastAttempts(t *testing.T) {
 	assert.Equal(t, QueueBytes("t", "a"), a.bytes)
 }
 
-// A failure takes effect even if the quota of bytes is used up. Only its entry in the history is left out.
+// A failure takes effect even if the quota of bytes is exhausted. Only its entry in the history is
+// omitted.
 func TestFailureTakesEffectAtTheQuota(t *testing.T) {
 	f, a := withQuota(t, 10)
 	ref := f.fill("a", 1, func(n *NewTask) { n.MaxAttempts = 3 })[0]
 	w := f.wait(0, "a")
 	a.bytesMax = a.bytes + AttemptBytes("short")
-	require.NoError(t, f.fail(w, "too long for the room that is left"))
+	require.NoError(t, f.fail(w, "too long for the remaining room"))
 	assert.Empty(t, f.journal.attempts[ref])
 	require.NoError(t, f.fail(w, "short"))
 	assert.Equal(t, "short", f.journal.attempts[ref][2].Error)
 	require.NoError(t, f.fail(w, "once more"))
-	assert.Contains(t, f.journal.dead, ref, "its attempts are used up")
+	assert.Contains(t, f.journal.dead, ref, "all attempts are used")
 	assert.Len(t, f.journal.attempts[ref], 1)
 }
 
-// A result may use the room of its task. The quota refuses a larger result before the task is completed.
+// A result may use the room of its task. The quota refuses a larger result before the task is
+// completed.
 func TestResultBeyondTheQuotaIsRefusedBeforeTheCompletion(t *testing.T) {
 	f, a := withQuota(t, 10)
 	f.fill("a", 1, func(n *NewTask) { n.RetentionMs, n.Payload = 1_000, []byte("payload") })
@@ -94,7 +96,7 @@ func TestResultBeyondTheQuotaIsRefusedBeforeTheCompletion(t *testing.T) {
 	assert.Empty(t, f.journal.sums)
 }
 
-// A sum that changed in the commit that drops its bucket is not stored after it.
+// If a commit changes a sum and drops its bucket, the sum is not stored.
 func TestASumGoesWithItsBucket(t *testing.T) {
 	f, a := withQuota(t, 10)
 	f.fill("a", 1, func(n *NewTask) { n.RetentionMs = 1_000 })
@@ -111,7 +113,7 @@ func TestASumGoesWithItsBucket(t *testing.T) {
 	assert.Equal(t, QueueBytes("t", "a"), a.bytes)
 }
 
-// What one settlement of a call frees is room for the result of the next.
+// The room that one settlement of a call frees is available for the result of the next.
 func TestResultsUseWhatTheSameCallFrees(t *testing.T) {
 	f, a := withQuota(t, 10)
 	f.fill("a", 1, func(n *NewTask) { n.Payload = make([]byte, 500) })
@@ -127,7 +129,7 @@ func TestResultsUseWhatTheSameCallFrees(t *testing.T) {
 	assert.Equal(t, []error{nil, nil}, out)
 }
 
-// Keys and queues count against the quota: a tenant whose quota is used up can store neither.
+// Keys and queues count against the quota: a tenant without room can store neither.
 func TestKeysAndQueuesNeedRoom(t *testing.T) {
 	f, a := withQuota(t, 10)
 	enqueue := func(queue, key string) error {

@@ -1,50 +1,59 @@
 package queue
 
-// Config bounds a State and sets its defaults. The zero value of a field means the default that
-// DefaultConfig gives.
+// Config bounds a State and sets its defaults. A zero field means the value of DefaultConfig.
 type Config struct {
-	LeaseMs     uint64 // the lease of a claim when neither it nor the task names one
-	MaxAttempts uint32 // when the task names none
+	LeaseMs     uint64 // if neither the claim nor the task sets it
+	MaxAttempts uint32 // if the task does not set it
 	Backoff     Backoff
-	KeyWindowMs uint64 // how long an idempotency key is remembered
-	Queues      int    // how many queues the shard may hold
-	// QueuesPerTenant is how many queues one tenant may have in the shard.
+	KeyWindowMs uint64 // how long an idempotency key is stored
+	Queues      int    // bounds the queues of the shard
+	// QueuesPerTenant bounds the queues of one tenant in the shard.
 	QueuesPerTenant int
-	// IdleMs is for how long an empty queue that was never configured is kept after its last use.
-	IdleMs        uint64
-	WindowTasks   int   // bounds the fresh tasks, and the returned tasks, that a lane keeps in memory
-	WindowsTasks  int   // bounds the fresh tasks, and the returned tasks, that all lanes keep in memory together, beside each lane's windowFloor
-	CacheBytesMax int64 // how many bytes of payloads the windows keep in memory together
-	// RefillBytesMax is how many bytes of tasks one Refill reads; the last task may exceed it.
+	// IdleMs is the time from its last use until an empty, never configured queue is deleted.
+	IdleMs uint64
+	// WindowTasks bounds the fresh, and also the returned, tasks that a lane keeps in memory.
+	WindowTasks int
+	// WindowsTasks bounds the fresh, and also the returned, tasks that all lanes keep in memory,
+	// apart from each lane's windowFloor.
+	WindowsTasks  int
+	CacheBytesMax int64 // bounds the payload bytes that all windows keep in memory
+	// RefillBytesMax bounds the bytes of tasks that one Refill reads. The last task may exceed it.
 	RefillBytesMax int64
-	// LookMax bounds the stored tasks that one Refill visits, and the due tasks that one turn counts.
+	// LookMax bounds the stored tasks that one Refill visits, and the due tasks that one turn
+	// counts.
 	LookMax int
-	// SweepMax bounds the expired leases, and the tasks whose time to live is over, that one turn ends.
+	// SweepMax bounds the expired leases, and also the tasks with an ended time to live, that one
+	// turn handles.
 	SweepMax int
 
-	// Reserve makes the state reserve numbers in the journal before it issues them. It is for a store that may lose commits
-	// whose answers were released.
+	// Reserve makes the state reserve numbers in the journal before it issues them. It is for a
+	// store that may lose acknowledged commits.
 	Reserve bool
 
-	historyPart uint32 // see History; smaller in tests
-	turnMax     int    // how many leases one turn grants, and how many closed waiters it leaves out; smaller in tests
-	trimAfterMs int64  // how long after its last use a queue gives back the memory of its windows; other values in tests
+	// historyPart is the size of a part of a History; smaller in tests.
+	historyPart uint32
+	// turnMax bounds the leases that one turn grants plus the closed waiters that it removes;
+	// smaller in tests.
+	turnMax     int
+	trimAfterMs int64 // idle time after which a queue frees the memory of its windows
 
-	// Deliveries, if not nil, returns an empty list for the next Grant of a waiter that may have several. The caller of Dispatch may so reuse
-	// the lists of earlier grants.
+	// Deliveries, if not nil, returns an empty list for the next Grant of a waiter that may get
+	// several grants. It allows the caller of Dispatch to reuse the lists of earlier grants.
 	Deliveries func() []Delivery
-	// Account returns a tenant's account; nil means that no quotas are kept.
+	// Account returns a tenant's account; nil means that there are no quotas.
 	Account func(tenant string) Account
-	// Counting, if not nil, is called with true once the accounts include what the state holds, and with false before LeaveAccounts
-	// takes that out of the accounts.
+	// Counting, if not nil, is called with true once the accounts include the contents of the
+	// state, and with false before LeaveAccounts subtracts them.
 	Counting func(bool)
 }
 
-// TurnMax is approximately how many items one turn of a shard handles of each kind of work: tasks and settlements of commands,
-// expired leases, and granted leases. Later turns handle the rest.
+// TurnMax is the approximate bound of items that one turn of a shard handles for each kind of work:
+// tasks and settlements of commands, expired leases, and granted leases. Later turns handle the
+// rest.
 const TurnMax = 512
 
-// refillMax is how many records one Refill of a window asks for: one turn applies them to the state.
+// refillMax bounds the records that one Refill of a window requests. One turn applies them to the
+// state.
 const refillMax = 2 * TurnMax
 
 // DefaultConfig returns the defaults.
@@ -92,8 +101,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// windowFloor is how many tasks a lane may keep though all windows together are full: a queue that
-// is worked on must not read the store for every single task.
+// windowFloor is the number of tasks that a lane may keep even if all windows together are full. A
+// busy queue must not read the store for every single task.
 func (c *Config) windowFloor() int { return max(1, c.WindowTasks/64) }
 
 func orDefault[T comparable](v, d T) T {

@@ -2,19 +2,20 @@ package queue
 
 import "container/heap"
 
-// timed is something with a deadline that a deadlines holds.
+// timed is an element of a deadlines.
 type timed interface {
 	comparable
 	deadlineMs() int64
-	// place is where the deadlines keeps the element's position; -1 when it is not in.
+	// place points to the element's position in the heap; -1 if it is not in the heap. Only the
+	// heap changes it.
 	place() *int
 }
 
-// deadlines is a heap of elements by deadline in which each knows its place, so that it can be
-// moved or taken out.
+// deadlines is a heap of elements by deadline. Each element stores its position, so that it can be
+// moved or removed in O(log n).
 type deadlines[T timed] struct{ h timedHeap[T] }
 
-// set puts v in, or moves it after its deadline changed.
+// set adds v, or moves it after its deadline changed.
 func (d *deadlines[T]) set(v T) {
 	if i := *v.place(); i >= 0 {
 		heap.Fix(&d.h, i)
@@ -23,14 +24,12 @@ func (d *deadlines[T]) set(v T) {
 	heap.Push(&d.h, v)
 }
 
-// remove takes v out, if it is in.
 func (d *deadlines[T]) remove(v T) {
 	if i := *v.place(); i >= 0 {
 		heap.Remove(&d.h, i)
 	}
 }
 
-// next returns the element with the earliest deadline.
 func (d *deadlines[T]) next() (v T, ok bool) {
 	if len(d.h) == 0 {
 		return v, false

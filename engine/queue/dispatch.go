@@ -2,47 +2,48 @@ package queue
 
 import "slices"
 
-// maxBatch is how many tasks one lease batch holds; a token has batchBits bits for the task's place.
+// maxBatch bounds the tasks of one lease batch. A token has batchBits bits for the task's place.
 const (
 	batchBits = 12
 	maxBatch  = 1 << batchBits
 )
 
-// quantum is how many tasks one waiter gets from one queue before the next queue's, or waiter's, turn.
+// quantum bounds the tasks that one waiter gets from one queue in one turn of the queue.
 const quantum = 64
 
-// passedMax is how many waiters that prefer another queue's task one turn of a queue passes over. A later turn continues with the
-// next waiters. This bounds the turn of a queue with many waiters.
+// passedMax bounds the waiters that one turn of a queue passes over because they prefer another
+// queue's task. A later turn continues with the next waiters. This bounds the turn of a queue with
+// many waiters.
 const passedMax = 64
 
-// grantRoom is how many tasks a grant has room for from the start, at most: beyond that it grows.
+// grantRoom bounds the initial capacity of a grant, in tasks.
 const grantRoom = 512
 
-// spareRefsMax is the capacity, in leases, of the lists that are kept for lease batches under way.
+// spareRefsMax bounds the total capacity, in leases, of the lists kept for new lease batches.
 const spareRefsMax = 4 * maxBatch
 
-// waiterBytesMax is about how many bytes of payloads a waiter is given before it calls Sent for some of them: payloads that were given
-// and not sent are held in memory.
+// waiterBytesMax is the approximate bound of payload bytes that a waiter holds, which are delivered
+// but not confirmed by Sent. These payloads occupy memory.
 const waiterBytesMax = 8 << 20
 
-// Waiter takes tasks: it stands for a worker stream, or one claim. A waiter gets tasks while it has credit.
+// Waiter is a worker stream or a claim that waits for tasks. It gets tasks while it has credit.
 type Waiter struct {
-	Owner any // the caller's value: the state does not use it
+	Owner any // the caller's value; the state does not use it
 
 	leaseMs  uint64
 	once     bool
 	credits  int
 	pool     Pool
-	states   int   // how many states share the pool
+	states   int   // number of states that share the pool
 	starved  bool  // the pool was empty
 	drawn    bool  // is in State.drawn
-	bytes    int64 // of payloads, given and not sent
+	bytes    int64 // of payloads, delivered and not sent
 	bytesMax int64
 	subs     []*subscription
-	turn     int    // in subs: whose queue is next
-	round    uint64 // of turns
-	unit     int    // how many tasks a queue's turn has for each of its weight, in this round
-	batch    *lease // being filled by the running Dispatch
+	turn     int    // index in subs of the queue whose turn is next
+	round    uint64 // number of the current round of turns
+	unit     int    // tasks per unit of weight in a queue's turn, in this round
+	batch    *lease // filled by the running Dispatch
 	grant    []Delivery
 	held     bool // in State.held
 }
@@ -52,35 +53,38 @@ type subscription struct {
 	queue  *Queue
 	index  int // in waiter.subs
 	weight int
-	round  uint64 // of its queue's last turn with the waiter
-	left   int    // of that turn
-	// listed says that the subscription is in queue.waiting, between before and after.
+	round  uint64 // the waiter's round in which the queue last had a turn
+	left   int    // tasks left of that turn
+	// listed reports that the subscription is in queue.waiting, between before and after.
 	listed        bool
 	before, after *subscription
 }
 
-// Grant is the tasks that a waiter was given by one Dispatch.
+// Grant has the tasks that one Dispatch leased to a waiter.
 type Grant struct {
 	Waiter     *Waiter
 	Deliveries []Delivery
 }
 
-// Claim says what a waiter waits for.
+// Claim describes the tasks that a waiter waits for.
 type Claim struct {
 	Tenant  string
 	Queues  []string
-	Weights []uint32 // one for each queue, from 1; nil: all the same
-	LeaseMs uint64   // 0: each task's own lease
-	Credit  int      // how many tasks it may have before it is given more credit
-	Once    bool     // the first grant is the only one
-	// Pool, if not nil, is where the waiter's credit comes from; Credit must be 0 then. States is how many states share it.
+	Weights []uint32 // one per queue, at least 1; nil means equal weights
+	LeaseMs uint64   // 0 means each task's own lease
+	Credit  int      // tasks that it may get before it needs more credit
+	Once    bool     // the waiter gets only one grant
+	// Pool, if not nil, is the source of the waiter's credit; Credit must then be 0. States is the
+	// number of states that share it.
 	Pool   Pool
 	States int
-	// BytesMax is about how many bytes of payloads it is given before it says that it sent some; 0 means 8 MiB.
+	// BytesMax is the approximate bound of payload bytes that are delivered and not confirmed by
+	// Sent; 0 means 8 MiB.
 	BytesMax int64
 }
 
-// Subscribe makes a waiter.
+// Subscribe makes a waiter. It returns ErrTooManyQueues if a queue does not exist and cannot be
+// created.
 func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once, pool: c.Pool, states: c.States, bytesMax: orDefault(c.BytesMax, waiterBytesMax)}
 	for i, name := range c.Queues {
@@ -100,7 +104,8 @@ func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	return w, nil
 }
 
-// Credit lets a waiter have n more tasks. One with a Pool returns there what the next Dispatch does not use.
+// Credit allows a waiter n more tasks. If the waiter has a Pool, credit that the next Dispatch does
+// not use returns to the pool.
 func (s *State) Credit(w *Waiter, n int) {
 	w.credits += n
 	w.starved = false
@@ -108,18 +113,19 @@ func (s *State) Credit(w *Waiter, n int) {
 	s.list(w)
 }
 
-// Sent says that a waiter is done with so many bytes of the payloads it was given.
+// Sent reports that a waiter has released this many bytes of delivered payloads.
 func (s *State) Sent(w *Waiter, bytes int64) {
 	w.bytes -= bytes
 	s.list(w)
 }
 
-// open reports whether the waiter may be given a task.
+// open reports whether the waiter may get a task.
 func (w *Waiter) open() bool {
 	return (w.credits > 0 || w.pool != nil && !w.starved) && w.bytes < w.bytesMax
 }
 
-// list adds a waiter that may be given tasks to the waiters of its queues, beginning with the queue whose turn it is.
+// list adds an open waiter to the waiters of its queues, beginning with the queue whose turn is
+// next.
 func (s *State) list(w *Waiter) {
 	if !w.open() {
 		return
@@ -145,12 +151,14 @@ func (s *State) Unsubscribe(w *Waiter) {
 	w.subs = nil
 }
 
-// Unfinished reports whether the last Dispatch left work for another one. Queues that wait for the answer to a Refill do not count.
+// Unfinished reports whether the next Dispatch has work. Queues that wait for the answer to a
+// Refill do not count.
 func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
-// Dispatch leases ready tasks to waiters: round robin over the queues, and within a queue over its waiters. It appends one Grant for
-// each waiter that got tasks. The grant of a waiter that may have only one is held back while the waiter Awaits more and while the
-// turn's limit is reached, because the grant may still become larger.
+// Dispatch leases ready tasks to waiters: round robin over the queues, and within a queue over its
+// waiters. It appends one Grant for each waiter that got tasks. A waiter that may get only one
+// grant is different: Dispatch retains its grant while a Refill may add tasks or the turn's limit
+// is reached, because the grant may still grow.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
 	s.reportFreed()
@@ -183,11 +191,12 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	return out
 }
 
-// Exhausted reports whether the last Dispatch granted as many leases, or left out as many closed waiters, as one turn may. The
-// next Dispatch continues.
+// Exhausted reports whether the last Dispatch stopped at the bound of leases granted and closed
+// waiters removed in one turn. The next Dispatch continues.
 func (s *State) Exhausted() bool { return s.exhausted }
 
-// releaseHeld appends the grants that were held back and cannot become larger. Their waiters lose the rest of their credit.
+// releaseHeld appends the retained grants that can no longer grow. Their waiters lose the rest of
+// their credit.
 func (s *State) releaseHeld(out []Grant) []Grant {
 	kept := s.held[:0]
 	for _, w := range s.held {
@@ -203,14 +212,14 @@ func (s *State) releaseHeld(out []Grant) []Grant {
 	return out
 }
 
-// turns gives hot queues turns until no queue has both a task and a waiter for it. It returns the queues that can get another turn only
-// in the next Dispatch; they stay marked as hot.
+// turns gives hot queues turns until no queue has both a task and a waiter for it. It returns the
+// queues whose next turn must wait for the next Dispatch; they stay marked as hot.
 func (s *State) turns() (blocked []*Queue) {
 	var deferred []*Queue // queues whose waiters all prefer another queue's task
 	progressed := false   // a task was leased since they were deferred
 	for {
 		for s.hot.len() > 0 {
-			if s.given >= s.cfg.turnMax { // a queue keeps its place for the next Dispatch
+			if s.given >= s.cfg.turnMax { // the queue keeps its place for the next Dispatch
 				s.exhausted = true
 				break
 			}
@@ -233,7 +242,8 @@ func (s *State) turns() (blocked []*Queue) {
 			s.ignorePreference = false
 			return append(blocked, deferred...)
 		}
-		// The preferred tasks may be gone by now. If no task was leased, the waiters take tasks of any queue.
+		// The preferred tasks may be leased by now. If no task was leased in this round, the
+		// waiters take tasks of any queue.
 		s.ignorePreference = !progressed
 		progressed = false
 		for _, q := range deferred {
@@ -247,14 +257,13 @@ func (s *State) turns() (blocked []*Queue) {
 type turn uint8
 
 const (
-	turnEmpty    turn = iota // no task or no waiter is left
-	turnTaken                // a waiter was given tasks
-	turnBlocked              // a batch is full, or the turn of the shard is over
+	turnEmpty    turn = iota // the queue has no task or no waiter
+	turnTaken                // a waiter got tasks
+	turnBlocked              // a batch is full, or the shard's turn is at its bound
 	turnAwaits               // a Refill must be answered first
 	turnDeferred             // all waiters prefer another queue's task
 )
 
-// dispatchTurn gives the queue's next waiter a turn.
 func (s *State) dispatchTurn(q *Queue) turn {
 	if q.record.Paused || q.starved {
 		return turnEmpty
@@ -277,12 +286,12 @@ func (s *State) dispatchTurn(q *Queue) turn {
 			return turnBlocked
 		}
 		if w.pool != nil {
-			if !s.servable(q) { // do not draw credit that other states may need
+			if !s.servable(q) { // leave the credit to other states
 				return turnEmpty
 			}
 			s.draw(w)
 			if w.starved {
-				continue // the pool is empty: the waiter is not open any more
+				continue // the pool is empty: the waiter is no longer open
 			}
 		}
 		if s.prefersAnother(sub) {
@@ -297,7 +306,7 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		s.given += took
 		s.worked += took
 		if took > 0 {
-			q.waiting.rotate() // the next turn is the next waiter's
+			q.waiting.rotate() // the next turn belongs to the next waiter
 			s.took(sub, took)
 		}
 		switch {
@@ -314,19 +323,19 @@ func (s *State) dispatchTurn(q *Queue) turn {
 	return turnEmpty
 }
 
-// A waiter of several queues shares its credits among them by deficit round robin (Shreedhar and Varghese,
-// SIGCOMM 1995): a queue's turn is a number of tasks in proportion to its weight, and the rest of a turn is kept when credits run
-// out. Without that, a waiter that gets one credit at a time would always spend it on the first queue.
+// A waiter of several queues shares its credits among them by deficit round robin (Shreedhar and
+// Varghese, SIGCOMM 1995). A queue's turn is a number of tasks in proportion to its weight. If
+// credits run out during a turn, the queue keeps the rest of its turn. Otherwise a waiter that gets
+// one credit at a time would always spend it on the first queue.
 
-// allowance is how many tasks the subscription may take in its turn.
 func (sub *subscription) allowance() int {
 	w := sub.waiter
 	if len(w.subs) == 1 {
 		return quantum
 	}
 	if sub.left <= 0 {
-		// Many at once while credits are plentiful, since a turn costs time; the same for all queues of a round. A
-		// round ends where a queue's turn comes again.
+		// Turns are long while credits are plentiful, since each turn costs time. The unit is the
+		// same for all queues of a round. A round ends when a queue would get its second turn.
 		if sub.round == w.round {
 			w.round++
 			w.unit = max(1, min(quantum, w.credits/(2*len(w.subs))))
@@ -337,7 +346,8 @@ func (sub *subscription) allowance() int {
 	return sub.left
 }
 
-// prefersAnother reports whether the waiter should spend its few credits on another queue, whose turn it is and which has a ready task.
+// prefersAnother reports whether the waiter, which has few credits, should spend them on a queue
+// whose turn is earlier and which has a ready task.
 func (s *State) prefersAnother(sub *subscription) bool {
 	w := sub.waiter
 	if len(w.subs) == 1 || s.ignorePreference || w.credits >= 2*len(w.subs) {
@@ -351,7 +361,7 @@ func (s *State) prefersAnother(sub *subscription) bool {
 	return false
 }
 
-// took accounts for n tasks of a turn. When the turn is over, the next queue of the waiter has its turn.
+// took subtracts n tasks from a turn. At the end of the turn, the waiter's next queue has its turn.
 func (s *State) took(sub *subscription, n int) {
 	w := sub.waiter
 	if len(w.subs) == 1 {
@@ -366,7 +376,7 @@ func (s *State) took(sub *subscription, n int) {
 	w.turn = (sub.index + 1) % len(w.subs)
 }
 
-// servable reports whether the queue has, or may have, a task to hand out now.
+// servable reports whether the queue has, or may have, a task to lease now.
 func (s *State) servable(q *Queue) bool {
 	if q.record.Paused || q.starved {
 		return false
@@ -383,14 +393,15 @@ func (s *State) servable(q *Queue) bool {
 	return false
 }
 
-// ready is an upper bound of how many tasks are ready.
+// ready returns an upper bound of the ready tasks.
 func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.Returned }
 
-// lease takes up to n tasks from the queue for the waiter, most urgent priority first.
+// lease leases up to n tasks of the queue to the waiter, most urgent priority first. blocked
+// reports that a Refill must be answered first.
 func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
-		if s.servable(q) { // a queue without a task needs no retry
+		if s.servable(q) {
 			s.starve(q, s.nowMs)
 		}
 		return 0, false
@@ -413,7 +424,7 @@ func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool
 			ok, blocked := s.take(l, d)
 			if !ok {
 				s.takeBack(w)
-				if blocked { // a lane of lower priority must wait
+				if blocked { // a lane of lower priority must not overtake
 					return took, true
 				}
 				break
@@ -441,7 +452,8 @@ func (w *Waiter) slot(s *State, q *Queue) *Delivery {
 	return &w.grant[len(w.grant)-1]
 }
 
-// takeBack removes the last delivery of the waiter's grant, for which there was no task. A waiter without deliveries keeps no list.
+// takeBack removes the last slot of the waiter's grant, which got no task. A waiter without
+// deliveries keeps no list.
 func (s *State) takeBack(w *Waiter) {
 	w.grant = w.grant[:len(w.grant)-1]
 	if len(w.grant) > 0 {
@@ -453,7 +465,7 @@ func (s *State) takeBack(w *Waiter) {
 	w.grant = nil
 }
 
-// addLease leases the task of the last delivery of the waiter's grant.
+// addLease leases the task in d, the last slot of the waiter's grant.
 func (s *State) addLease(q *Queue, w *Waiter, d *Delivery) {
 	if w.batch == nil {
 		w.batch = s.newLease()
@@ -473,7 +485,7 @@ func (s *State) addLease(q *Queue, w *Waiter, d *Delivery) {
 	s.touch(q)
 }
 
-// takeRefs returns an empty list for the leases of a batch under way, one that was used before if there is one.
+// takeRefs returns an empty list for a new batch, reusing an earlier one if possible.
 func (s *State) takeRefs() []LeaseRef {
 	last := len(s.spareRefs) - 1
 	if last < 0 {
@@ -485,7 +497,7 @@ func (s *State) takeRefs() []LeaseRef {
 	return refs
 }
 
-// fit copies the leases of a complete batch to a list of their number, since they may stand for long.
+// fit copies the leases of a complete batch to a list of exact size, since the batch may live long.
 func (s *State) fit(b *lease) {
 	refs := b.refs
 	b.refs = slices.Clone(refs)

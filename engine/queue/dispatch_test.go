@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixture is a state on a journal in memory, for tests that say each step.
+// fixture is a state on a journal in memory, for tests that specify each step.
 type fixture struct {
 	t       *testing.T
 	now     int64
@@ -52,7 +52,7 @@ func (f *fixture) wait(credit int, queues ...string) *Waiter {
 	return w
 }
 
-// dispatch hands out all that can be, as a shard does, and says who got what.
+// dispatch leases all available tasks, as a shard does, and returns the deliveries of each waiter.
 func (f *fixture) dispatch() map[*Waiter][]Delivery {
 	f.t.Helper()
 	got := map[*Waiter][]Delivery{}
@@ -68,7 +68,7 @@ func (f *fixture) dispatch() map[*Waiter][]Delivery {
 			return got
 		}
 	}
-	f.t.Fatal("the dispatch does not come to an end")
+	f.t.Fatal("the dispatch does not end")
 	return nil
 }
 
@@ -119,10 +119,10 @@ func TestOnceWaiterGetsOneGrant(t *testing.T) {
 	f.fill("a", 3)
 	assert.Len(t, f.dispatch()[w], 3)
 	f.fill("a", 3)
-	assert.Empty(t, f.dispatch(), "the first grant is the only one")
+	assert.Empty(t, f.dispatch(), "a Once waiter gets one grant")
 }
 
-// A token has room for maxBatch tasks of a batch: more credit than that takes several batches.
+// A token can address maxBatch tasks of a batch. A waiter with more credit gets several batches.
 func TestMoreTasksThanABatchHoldsComeInSeveral(t *testing.T) {
 	f := newFixture(t, Config{turnMax: 1 << 20, WindowTasks: 1 << 14})
 	n := 2*maxBatch + 10
@@ -151,8 +151,8 @@ func TestMoreTasksThanABatchHoldsComeInSeveral(t *testing.T) {
 	assert.Empty(t, f.journal.tasks)
 }
 
-// The windows of many queues stay within their common bound, for fresh and for returned tasks,
-// though each queue was worked on and has a backlog.
+// The windows of many queues stay within their common bound, for fresh and for returned tasks, even
+// if each queue is busy and has a backlog.
 func TestWindowsOfManyQueuesStayWithinTheirBound(t *testing.T) {
 	const queues, most = 30, 40
 	cfg := Config{WindowTasks: 16, WindowsTasks: most}
@@ -175,7 +175,7 @@ func TestWindowsOfManyQueuesStayWithinTheirBound(t *testing.T) {
 	}
 }
 
-// A stored lease of a queue that is not stored is damage, and is said to be.
+// A stored lease of a queue that is not stored is damage, which the recovery reports.
 func TestRecoveryRefusesALeaseOfAnUnknownQueue(t *testing.T) {
 	_, err := New(Config{}, newMapJournal(t.Fatalf), Recovered{Leases: []RecoveredLease{
 		{Batch: 7, Refs: []LeaseRef{{Ref: Ref{Queue: 3}, Attempt: 1, ExpiresAtMs: 5}}},
@@ -183,7 +183,7 @@ func TestRecoveryRefusesALeaseOfAnUnknownQueue(t *testing.T) {
 	require.ErrorContains(t, err, "lease batch 7 names queue 3")
 }
 
-// A queue that was recovered has empty windows: a claim that does not wait still gets its tasks.
+// A recovered queue has empty windows, but a claim that does not wait still gets its tasks.
 func TestClaimAfterRecoveryReadsTheStore(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.fill("a", 2)
@@ -195,11 +195,11 @@ func TestClaimAfterRecoveryReadsTheStore(t *testing.T) {
 	w := f.wait(10, "a")
 	ds := f.dispatch()[w]
 	require.Len(t, ds, 3)
-	assert.Equal(t, uint64(2), ds[0].Seq, "the delayed one is due and goes first")
+	assert.Equal(t, uint64(2), ds[0].Seq, "the delayed task is due and comes first")
 	assert.Equal(t, f.now+int64(DefaultConfig().LeaseMs), f.NextDeadlineMs())
 }
 
-// A second answer to a refill would bring back tasks that are leased.
+// A second answer to a refill, which would return leased tasks to the window, is ignored.
 func TestSecondAnswerToARefillIsIgnored(t *testing.T) {
 	for name, delayMs := range map[string]uint64{"fresh": 0, "returned": 5} {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestQueueIsFoundByItsID(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Flush writes nothing when nothing was decided: an idle shard commits nothing.
+// Flush writes nothing without decisions, so that an idle shard commits nothing.
 func TestFlushSaysWhetherThereIsSomethingToCommit(t *testing.T) {
 	f := newFixture(t, Config{})
 	assert.False(t, f.Flush())
@@ -258,8 +258,9 @@ func TestFlushSaysWhetherThereIsSomethingToCommit(t *testing.T) {
 	assert.False(t, f.Flush())
 }
 
-// TestAWaiterHoldsABoundedNumberOfBytes lets credits for many large tasks meet them: what was given and not
-// sent is bounded, also for tasks that came back, and what was sent makes room.
+// TestAWaiterHoldsABoundedNumberOfBytes gives a waiter credit for many large tasks. The bytes that
+// are delivered and not sent are bounded, also for returned tasks, and Sent makes room for further
+// tasks.
 func TestAWaiterHoldsABoundedNumberOfBytes(t *testing.T) {
 	f := newFixture(t, Config{})
 	const mib = 1 << 20
@@ -270,9 +271,9 @@ func TestAWaiterHoldsABoundedNumberOfBytes(t *testing.T) {
 	require.Len(t, first, waiterBytesMax/mib)
 
 	f.Sent(w, 2*mib)
-	require.Len(t, f.dispatch()[w], 2, "as many bytes as were sent")
+	require.Len(t, f.dispatch()[w], 2, "Sent made room for two tasks")
 	f.Sent(w, 0)
-	require.Empty(t, f.dispatch(), "nothing was sent since")
+	require.Empty(t, f.dispatch(), "no bytes were sent since")
 
 	out := make([]error, 1)
 	f.Settle(f.now, "t", []Settlement{{Ref: first[0].Ref, Token: first[0].Token, Action: Release}}, out)
@@ -281,6 +282,6 @@ func TestAWaiterHoldsABoundedNumberOfBytes(t *testing.T) {
 	again := f.dispatch()[w]
 	require.Len(t, again, 1)
 	assert.Equal(t, first[0].Ref, again[0].Ref)
-	assert.EqualValues(t, mib, again[0].Bytes, "its size is known though its payload is not at hand")
+	assert.EqualValues(t, mib, again[0].Bytes, "the size is known although the payload is not in memory")
 	require.Empty(t, f.dispatch())
 }

@@ -2,23 +2,27 @@ package queue
 
 import "math"
 
-// A lane counts its returned tasks that are due, in memory or not, so that the numbers of a queue's ready and delayed tasks are
-// exact at any time. The count advances with the time, in the order of the due times:
+// A lane counts its returned tasks that are due, in memory or not, so that the numbers of a queue's
+// ready and delayed tasks are exact at any time. The count advances with the time, in the order of
+// the due times:
 //
 //	counted as due │ lane.counted (a place) │ not counted; not due, unless the lane is behind
 //
-// Within the window, a lane counts at once. Beyond the window, it counts by reading the store: a bounded number of records at a
-// time, and at most every countEveryMs unless the queue's figures are requested. The queue's record has the place and the number,
-// so that a recovery continues from there.
+// Within the window, a lane counts immediately. Beyond the window, it counts by reading the store:
+// a bounded number of records at a time, and at most every countEveryMs unless the queue's figures
+// are requested. The queue's record stores the place and the number, so that a recovery continues
+// from there.
 
 const (
-	// countEveryMs is how far the count may be behind while the queue's figures are not requested.
+	// countEveryMs bounds the lag of the count, in milliseconds, while the queue's figures are not
+	// requested.
 	countEveryMs = 1_000
-	// countLanesMax is the number of lanes for which one turn reads the store.
+	// countLanesMax bounds the lanes whose counts are read from the store simultaneously.
 	countLanesMax = 16
 )
 
-// DueCount is the number of a lane's returned tasks before a place in the order of due times and seqs.
+// DueCount is the number of a lane's returned tasks before a place in the order of due times and
+// seqs.
 type DueCount struct {
 	Tasks     uint64
 	BeforeMs  int64
@@ -28,7 +32,7 @@ type DueCount struct {
 // dueNone is the place after all tasks.
 var dueNone = returnedKey{math.MaxInt64, math.MaxUint64}
 
-// addDue accounts for a task that joins the returned ones.
+// addDue updates the count for a task that joins the returned ones.
 func (s *State) addDue(l *lane, k returnedKey) {
 	switch {
 	case !k.less(l.counted):
@@ -39,14 +43,13 @@ func (s *State) addDue(l *lane, k returnedKey) {
 	}
 }
 
-// dropDue accounts for a task that leaves the returned ones.
+// dropDue updates the count for a task that leaves the returned ones.
 func (l *lane) dropDue(k returnedKey) {
 	if k.less(l.counted) {
 		l.due--
 	}
 }
 
-// countDue counts the tasks that became due.
 func (s *State) countDue(l *lane) {
 	if !l.behind && l.counted.dueAtMs <= s.nowMs {
 		s.show(l.queue)
@@ -58,7 +61,6 @@ func (s *State) countDue(l *lane) {
 	s.schedule(l)
 }
 
-// countWindow counts in the window, up to its end.
 func (s *State) countWindow(l *lane) {
 	end := dueNone
 	if !l.returnedAll {
@@ -81,7 +83,8 @@ func (s *State) countWindow(l *lane) {
 	s.noteCounted(l, n)
 }
 
-// noteCounted stores the queue's record after many tasks were counted, so that a recovery does not count them again.
+// noteCounted stores the queue's record after many tasks were counted, so that a recovery does not
+// count them again.
 func (s *State) noteCounted(l *lane, n uint64) {
 	if l.unsaved += n; l.unsaved >= uint64(s.cfg.LookMax) {
 		s.touch(l.queue)
@@ -114,8 +117,8 @@ func (s *State) askCounts() {
 	}
 }
 
-// askCount requests the count of a lane that is behind. A recovered count may be ahead of this clock, if a node with another
-// clock made it. Then the request counts backwards.
+// askCount requests the count of a lane that is behind. A recovered count may be ahead of this
+// clock, if a node with a faster clock made it. Then the request counts backwards.
 func (s *State) askCount(l *lane, limit int) {
 	if !l.behind || l.reads(StreamDue) {
 		return
@@ -131,8 +134,9 @@ func (s *State) askCount(l *lane, limit int) {
 	s.ask(l, r)
 }
 
-// RefillDue answers a Refill of StreamDue or StreamNotDue: the places of the records, and the place of the first one after
-// them, or of the last one that was counted back. more says that it stopped at r.Limit of them.
+// RefillDue answers a Refill of StreamDue or StreamNotDue. tasks are the places of the records.
+// next is the place of the first record after them, or of the last record that was counted back.
+// more reports that the reading stopped at r.Limit.
 func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 	s.worked += len(tasks)
 	l, while := s.answered(r)
@@ -145,7 +149,7 @@ func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 	if l.behind && l.counted == from {
 		back := r.Stream == StreamNotDue
 		to := returnedKey{next.AtMs, next.Seq}
-		for k, t := range while.moved { // everything before to is counted, and nothing after it
+		for k, t := range while.moved { // count everything before to, nothing after it
 			if !t.dropped && k.dueAtMs > r.UntilMs && k.less(to) && (!back && !k.less(from) || back && !more) {
 				to = k
 			}
@@ -179,7 +183,6 @@ func (l *lane) dueCount(nowMs int64) DueCount {
 	return DueCount{Tasks: l.due, BeforeMs: before.dueAtMs, BeforeSeq: before.seq}
 }
 
-// recoverDue continues from a stored count.
 func (s *State) recoverDue(l *lane, c DueCount) {
 	l.due, l.counted, l.unsure = c.Tasks, returnedKey{c.BeforeMs, c.BeforeSeq}, true
 	s.fallBehind(l)

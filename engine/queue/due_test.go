@@ -24,7 +24,8 @@ func newDueCounter(t require.TestingT, cfg Config, broken func(string, ...any)) 
 	return c
 }
 
-// recover recovers the state from the journal, with a clock that differs by stepMs from the previous one.
+// recover makes a new state from the journal, with a clock that differs by stepMs from the previous
+// one.
 func (c *dueCounter) recover(t require.TestingT, stepMs int64) {
 	s, err := New(c.cfg, c.journal, c.journal.recovered())
 	require.NoError(t, err)
@@ -37,7 +38,6 @@ func (c *dueCounter) enqueue(delayMs uint64) {
 	c.state.Enqueue(c.now, "t", []NewTask{{Queue: "q", DelayMs: delayMs}}, make([]Enqueued, 1))
 }
 
-// check reads the figures and compares them with what is stored.
 func (c *dueCounter) check(t require.TestingT) {
 	c.state.Flush()
 	q, ok := c.state.Named("t", "q")
@@ -75,7 +75,8 @@ func (c *dueCounter) answer() {
 	}
 }
 
-// The count of due tasks is exact by the current clock, also if the clock before a recovery was ahead.
+// The count of due tasks is exact by the current clock, even if the clock before a recovery was
+// ahead.
 func TestDueTasksAreCountedByTheClockThatHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newDueCounter(t, Config{WindowTasks: rapid.IntRange(1, 4).Draw(t, "window"), LookMax: rapid.IntRange(1, 30).Draw(t, "count")}, t.Fatalf)
@@ -120,8 +121,8 @@ func TestDueTasksAreCountedByTheClockThatHolds(t *testing.T) {
 	})
 }
 
-// A backlog of tasks that became due beyond the window is counted in parts of LookMax. Each part is stored, so that a recovery
-// half-way continues from there.
+// A backlog of tasks that became due beyond the window is counted in parts of LookMax. Each part is
+// stored, so that a recovery in between continues from there.
 func TestDueTasksAreCountedInPartsThatAreStored(t *testing.T) {
 	const n, part = 1_000, 100
 	c := newDueCounter(t, Config{WindowTasks: 10, LookMax: part, trimAfterMs: math.MaxInt32}, t.Fatalf)
@@ -144,10 +145,11 @@ func TestDueTasksAreCountedInPartsThatAreStored(t *testing.T) {
 	}
 	assert.InDelta(t, n/part, turns, 3)
 	c.check(t)
-	assert.Greater(t, c.state.NextDeadlineMs(), c.now+1_000_000, "nothing is left to do")
+	assert.Greater(t, c.state.NextDeadlineMs(), c.now+1_000_000, "no work is left")
 }
 
-// While no figures are requested and no worker waits, a lane does not read the store for each task that becomes due.
+// While no figures are requested and no worker waits, a lane does not read the store for each task
+// that becomes due.
 func TestDueTasksBeyondTheWindowAreCountedNowAndThen(t *testing.T) {
 	c := newDueCounter(t, Config{WindowTasks: 10}, t.Fatalf)
 	const ms = 5_000
@@ -170,7 +172,8 @@ func TestDueTasksBeyondTheWindowAreCountedNowAndThen(t *testing.T) {
 	assert.Equal(t, uint64(ms), q.lanes[0].due)
 }
 
-// Many leases that expire at once end in parts, and none of them can be settled meanwhile.
+// Many leases that expire simultaneously end in parts. None of them can be settled before its end
+// either.
 func TestLeasesThatExpireTogetherEndInParts(t *testing.T) {
 	const batches, each, part = 30, 10, 25
 	f := newFixture(t, Config{SweepMax: part})
@@ -192,11 +195,12 @@ func TestLeasesThatExpireTogetherEndInParts(t *testing.T) {
 		left -= ended
 		require.Equal(t, left == 0, f.Swept(f.now))
 		if turns == 3 {
-			last := ds[slices.IndexFunc(ds, func(d Delivery) bool { return f.leases[d.Token>>batchBits] != nil })] // not swept yet
+			// A task that is not swept yet.
+			last := ds[slices.IndexFunc(ds, func(d Delivery) bool { return f.leases[d.Token>>batchBits] != nil })]
 			out := make([]error, 1)
 			f.Settle(f.now, "t", []Settlement{{Ref: last.Ref, Token: last.Token, Action: Complete}}, out)
 			require.ErrorIs(t, out[0], ErrStaleToken)
-			require.Contains(t, f.journal.leases, last.Token>>batchBits, "a sweep ends it")
+			require.Contains(t, f.journal.leases, last.Token>>batchBits, "a later sweep ends it")
 		}
 		require.Equal(t, left > 0, f.NextDeadlineMs() <= f.now)
 	}

@@ -2,14 +2,14 @@ package queue
 
 // Enqueued is the outcome of one task of Enqueue.
 type Enqueued struct {
-	Shard uint16 // which shard holds the task; set by package shard
+	Shard uint16 // the task's shard; set by package shard
 	Ref   Ref
-	// Duplicate says that Ref is an earlier task's, with the same idempotency key.
+	// Duplicate is set if Ref belongs to an earlier task with the same idempotency key.
 	Duplicate bool
 	Err       error // ErrTooManyQueues, a *QuotaError, or nil
 }
 
-// Enqueue stores tasks of one tenant; out receives an outcome for each.
+// Enqueue stores tasks of one tenant. out receives the outcome of each.
 func (s *State) Enqueue(now int64, tenant string, tasks []NewTask, out []Enqueued) {
 	s.advance(now)
 	s.worked += len(tasks)
@@ -72,7 +72,8 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	return Enqueued{Ref: ref}
 }
 
-// returnTask gives a task back to its lane, to become ready at p.DueAtMs. due has the other fields of the task's Due record.
+// returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due has the other
+// fields of the task's Due record.
 func (s *State) returnTask(ref Ref, p Progress, due Due) {
 	q := s.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts

@@ -15,12 +15,13 @@ func brokenBy(f func()) (err *BrokenError) {
 	return nil
 }
 
-// Each assertion of the state machine finds the invariant that the test breaks, before the journal has the queue's record.
+// Each check of the state machine finds the invariant that the test breaks, before the journal gets
+// the queue's record.
 func TestABrokenInvariantIsFound(t *testing.T) {
 	settle := func(f *fixture, d Delivery) {
 		f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: Complete}}, make([]error, 1))
 	}
-	refill := func(f *fixture, d Delivery) { // puts the task into the window once more
+	refill := func(f *fixture, d Delivery) { // puts the task into the window again
 		l := d.Queue.lanes[0]
 		f.appendFresh(l, d.Seq, Task{MaxAttempts: 1, LeaseMs: 1}, 0)
 		f.Credit(f.wait(0, "a"), 1)
@@ -52,7 +53,7 @@ func TestABrokenInvariantIsFound(t *testing.T) {
 			refill(f, d)
 			f.Dispatch(f.now, nil)
 		}},
-		{"is handed out again", func(f *fixture, d Delivery) {
+		{"is claimed again", func(f *fixture, d Delivery) {
 			settle(f, d)
 			for d.Queue.lanes[0].fresh.len() > 0 {
 				d.Queue.lanes[0].fresh.pop()
@@ -80,7 +81,8 @@ func TestABrokenInvariantIsFound(t *testing.T) {
 	assert.PanicsWithError(t, "another panic", func() { _ = brokenBy(func() { panic(errors.New("another panic")) }) })
 }
 
-// A queue whose recovered counts do not add up, which an older server wrote, is not checked: its shard would stop at each change.
+// The counts of a queue are not checked if its recovered counts, written by an older server, do not
+// add up. Otherwise the shard would stop at each change.
 func TestRecoveredCountsThatDoNotAddUpStopNothing(t *testing.T) {
 	j := newMapJournal(t.Fatalf)
 	s, err := New(Config{}, j, Recovered{Queues: []Record{{ID: 1, Tenant: "t", Name: "a", NextSeq: 7, Counts: Counts{Enqueued: 7, Completed: 5}}}})

@@ -5,18 +5,19 @@ import (
 	"math/bits"
 )
 
-// An extended task gets a small record of its own, so that the extension of one task of a large batch does not rewrite the record
-// of the batch. Once a quarter of the batch's tasks would have such records, the batch's record is rewritten and the small records
-// are dropped. So the writes are proportional to the extensions, and the stored bytes to the batch.
+// An extended task gets a separate small record, so that the extension of one task of a large batch
+// does not rewrite the record of the batch. Once a quarter of the batch's tasks would have such
+// records, the batch's record is rewritten and the small records are dropped. So the writes are
+// proportional to the extensions, and the stored bytes to the batch.
 const extensionsPart = 4
 
-// extensions is the state of a lease batch whose tasks have different expiries, because some were extended.
+// extensions is the additional state of a lease batch whose tasks have different expiries.
 type extensions struct {
-	pending []uint16 // extended since the last Flush
-	waiting places   // pending as a set
+	pending []uint16 // places extended since the last Flush
+	waiting places   // the same as a set
 	stored  places   // tasks with a small record
 	byTime  []uint16 // a heap by expiry of all tasks that were live when extensions was made
-	at      []uint16 // the place of each in byTime
+	at      []uint16 // the index of each place in byTime
 }
 
 // places is a set of places in a lease batch.
@@ -31,7 +32,6 @@ func (p places) len() (n int) {
 	return n
 }
 
-// each calls f for each place of the set.
 func (p places) each(f func(i int)) {
 	for k, w := range p {
 		for ; w != 0; w &= w - 1 {
@@ -40,7 +40,8 @@ func (p places) each(f func(i int)) {
 	}
 }
 
-// extended returns the batch's extensions. The first call makes them, which visits each task of the batch.
+// extended returns the batch's extensions. The first call makes them, in O(n) for a batch of n
+// tasks.
 func (b *lease) extended() *extensions {
 	if b.ext != nil {
 		return b.ext
@@ -61,7 +62,6 @@ func (b *lease) extended() *extensions {
 	return x
 }
 
-// extend moves the expiry of the batch's i-th task.
 func (s *State) extend(b *lease, i int, untilMs int64) {
 	x := b.extended()
 	b.refs[i].ExpiresAtMs = untilMs
@@ -77,8 +77,8 @@ func (s *State) extend(b *lease, i int, untilMs int64) {
 	s.reschedule(b)
 }
 
-// reschedule sets the deadline of a batch with extensions to the expiry of its first live task. It removes settled tasks from the
-// top of the heap.
+// reschedule sets the deadline of a batch with extensions to the expiry of its first live task. It
+// removes settled tasks from the top of the heap.
 func (s *State) reschedule(b *lease) {
 	x := b.ext
 	for len(x.byTime) > 0 && b.refs[x.byTime[0]].Attempt == 0 {
@@ -91,7 +91,6 @@ func (s *State) reschedule(b *lease) {
 	s.expiry.set(b)
 }
 
-// dropFirst takes the first place off the heap.
 func (b *lease) dropFirst() {
 	h := b.ext.byTime
 	last := len(h) - 1

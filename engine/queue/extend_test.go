@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// writes counts the leases that are written, in either kind of record.
+// writes counts the written leases in both kinds of records.
 type writes struct {
 	*mapJournal
 	refs, small, dropped int
@@ -34,7 +34,6 @@ func (w *writes) DropExtension(batch uint64, i int) {
 	w.mapJournal.DropExtension(batch, i)
 }
 
-// leaseAll leases n tasks to one waiter as one batch.
 func leaseAll(t *testing.T, n int) (*writes, *State, []Delivery) {
 	t.Helper()
 	j := &writes{mapJournal: newMapJournal(t.Fatalf)}
@@ -52,8 +51,8 @@ func leaseAll(t *testing.T, n int) (*writes, *State, []Delivery) {
 
 func (f *fixture) dispatchTo(w *Waiter) []Delivery { return f.dispatch()[w] }
 
-// If the tasks of a large batch are extended one by one, the writes are proportional to the number of extensions, not to its
-// square.
+// If the tasks of a large batch are extended one by one, the writes are proportional to the number
+// of extensions, not to its square.
 func TestExtensionsOneByOneWriteWhatChanged(t *testing.T) {
 	const n = 4_096
 	j, s, got := leaseAll(t, n)
@@ -84,10 +83,11 @@ func TestExtensionOfAllIsOneRecord(t *testing.T) {
 	s.Flush()
 	assert.Equal(t, 64, j.refs)
 	assert.Zero(t, j.small)
-	assert.False(t, s.Flush(), "nothing is stored twice")
+	assert.False(t, s.Flush(), "extensions are stored once")
 }
 
-// Tasks of a batch with different expiries expire in that order. Extended tasks do not expire early.
+// Tasks of a batch with different expiries expire in that order. Extended tasks do not expire
+// early.
 func TestTasksOfABatchExpireInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 130

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fairness is a state whose queues never run out of tasks, and what its waiters were given.
+// fairness is a state whose queues always have tasks.
 type fairness struct {
 	*State
 	t       *rapid.T
@@ -40,7 +40,7 @@ func (f *fairness) fill(queue, n int) {
 	f.Enqueue(f.now, "t", tasks, make([]Enqueued, n))
 }
 
-// hand dispatches and completes what is handed out, and has as many tasks take its place.
+// hand dispatches, counts and completes the granted tasks, and enqueues as many new ones.
 func (f *fairness) hand(got map[*Waiter][]int) {
 	for range 1_000 {
 		for _, g := range f.Dispatch(f.now, nil) {
@@ -64,12 +64,12 @@ func (f *fairness) hand(got map[*Waiter][]int) {
 			return
 		}
 	}
-	f.t.Fatalf("the dispatch does not come to an end")
+	f.t.Fatalf("the dispatch does not end")
 }
 
-// A waiter with few credits at a time gets of each of its queues what the weights say, to the task: never is a
-// queue ahead, or behind, by more than its share of one round. Where a window ran out, another queue gets the
-// credits at hand while the store is read.
+// A waiter with few credits at a time gets tasks of each of its queues in exact proportion to the
+// weights: a queue is never ahead or behind by more than its share of one round. While the store is
+// read for an empty window, the current credits go to another queue.
 func TestFewCreditsAreSharedByTheWeights(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "queues")
@@ -97,7 +97,8 @@ func TestFewCreditsAreSharedByTheWeights(t *testing.T) {
 	})
 }
 
-// With many credits at once the shares hold in the long run, in whatever order the queues' turns come.
+// With many credits at a time, the shares hold in the long run, independent of the order of the
+// queues' turns.
 func TestManyCreditsAreSharedByTheWeights(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -123,12 +124,13 @@ func TestManyCreditsAreSharedByTheWeights(t *testing.T) {
 		}
 		for i, weight := range c.Weights {
 			share := float64(total) * float64(weight) / float64(sum)
-			require.InDelta(t, share, got[c.Queues[i]], 0.06*float64(total), "seed %d: of %d tasks, up to %d at once, with weights %v: %v", seed, total, most, c.Weights, got)
+			require.InDelta(t, share, got[c.Queues[i]], 0.06*float64(total), "seed %d: %d tasks, up to %d at a time, with weights %v: %v", seed, total, most, c.Weights, got)
 		}
 	}
 }
 
-// No queue that somebody waits for starves, however the waiters share queues and however few credits they have.
+// No queue with a waiter starves, independent of how the waiters share queues and of how few
+// credits they have.
 func TestNoQueueOfAWaiterStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "queues")

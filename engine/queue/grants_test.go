@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGrantsUseTheListsTheyAreGiven, and a waiter that gets no task keeps none.
+// TestGrantsUseTheListsTheyAreGiven checks that grants use the lists of Config.Deliveries, and that
+// a waiter without a task keeps no list.
 func TestGrantsUseTheListsTheyAreGiven(t *testing.T) {
 	taken := 0
 	list := make([]Delivery, 0, 100)
@@ -31,10 +32,10 @@ func TestGrantsUseTheListsTheyAreGiven(t *testing.T) {
 		assert.Same(t, &list[:1][0], &ds[0])
 		for i := range ds {
 			assert.Equal(t, []byte{byte(n), byte(i)}, ds[i].Payload)
-			require.Equal(t, ds[i].LeaseRef, s.leases[ds[i].Token>>batchBits].refs[i], "the lease is a copy of its own")
+			require.Equal(t, ds[i].LeaseRef, s.leases[ds[i].Token>>batchBits].refs[i], "the lease has its own copy")
 		}
 		assert.Empty(t, s.Dispatch(1, nil))
-		assert.LessOrEqual(t, taken, n+1, "the list that a turn without a task left unused serves the next one")
+		assert.LessOrEqual(t, taken, n+1, "the next turn uses the list that a turn without a task did not need")
 		clear(ds)
 		settle := make([]Settlement, 0, len(tasks))
 		for _, b := range s.leases {
@@ -51,7 +52,7 @@ func TestGrantsUseTheListsTheyAreGiven(t *testing.T) {
 	}
 }
 
-// TestListsOfLeasesAreKeptWithinABound for batches under way.
+// TestListsOfLeasesAreKeptWithinABound checks the bound of the lists that are kept for new batches.
 func TestListsOfLeasesAreKeptWithinABound(t *testing.T) {
 	s, err := New(Config{}, nullJournal{}, Recovered{})
 	require.NoError(t, err)
@@ -59,7 +60,7 @@ func TestListsOfLeasesAreKeptWithinABound(t *testing.T) {
 		b := &lease{refs: make([]LeaseRef, 3, maxBatch)}
 		s.fit(b)
 		assert.Len(t, b.refs, 3)
-		assert.LessOrEqual(t, cap(b.refs), 8, "a lease that stands for long keeps no more memory than it needs")
+		assert.LessOrEqual(t, cap(b.refs), 8, "a long lease uses no more memory than necessary")
 	}
 	assert.Equal(t, spareRefsMax, s.spareRefsRoom)
 	assert.Len(t, s.spareRefs, spareRefsMax/maxBatch)

@@ -1,11 +1,12 @@
 package queue
 
-// AttemptsKept is the largest number of failed attempts that are kept of one task. At least the last AttemptsKept/2 are kept.
+// AttemptsKept bounds the stored failed attempts of one task. At least the last AttemptsKept/2 are
+// stored.
 const AttemptsKept = 32
 
-// History is what the kept attempts of a task are charged. Attempts form parts of AttemptsKept/2, and a whole part is dropped at a
-// time: a history has the part of the newest attempt and the part before. With the sums of these two, a part can be dropped
-// without reading its attempts.
+// History is the charge of a task's stored attempts. Attempts form parts of AttemptsKept/2, and are
+// dropped one whole part at a time: a history has the part of the newest attempt and the part
+// before. With the sums of these two, a part can be dropped without reading its attempts.
 type History struct {
 	NewestBytes uint32 // of the part of the newest attempt
 	BeforeBytes uint32 // of the part before
@@ -13,8 +14,9 @@ type History struct {
 
 func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeBytes) }
 
-// remember adds a failed attempt to the history of a leased task, and drops attempts that are too old. If the tenant's quota of
-// bytes is used up, the attempt is left out, because a failure must take effect.
+// remember adds a failed attempt to the history of a leased task, and drops attempts that are too
+// old. If the tenant's quota of bytes is exhausted, it omits the attempt, because a failure must
+// always take effect.
 func (s *State) remember(ref *LeaseRef, a Attempt) {
 	q := s.numbered(ref.Queue)
 	c := &q.record.Counts
@@ -35,7 +37,7 @@ func (s *State) remember(ref *LeaseRef, a Attempt) {
 	s.journal.PutAttempt(ref.Ref, ref.Attempt, a)
 }
 
-// forget drops the history of a task that has used up a number of attempts.
+// forget drops the history of a task that has used the given number of attempts.
 func (s *State) forget(ref *LeaseRef, attempts uint32) {
 	if attempts > 0 {
 		s.journal.DropAttempts(ref.Ref, 1, attempts)

@@ -5,15 +5,15 @@ import "fmt"
 // MaxPriority is the most urgent priority; 0 is the least urgent and the default.
 const MaxPriority = 9
 
-// Ref names a task within its shard.
+// Ref identifies a task within its shard.
 type Ref struct {
 	Queue    uint32
 	Priority uint8
 	Seq      uint64
 }
 
-// ID names a task anywhere: it says which shard holds it and under which key, so that a look-up
-// needs no index.
+// ID identifies a task in the whole system. It contains the task's shard and key, so a lookup needs
+// no index.
 type ID struct {
 	Shard uint16
 	Ref
@@ -22,23 +22,23 @@ type ID struct {
 // IDLen is the length of an ID as text.
 const IDLen = 24
 
-// The text is base32 with Crockford's alphabet in lower case: no letter is mistaken for a digit, and the text sorts as the bytes do. The
-// bytes are
+// The text is base32 with Crockford's alphabet in lower case: no letter looks like a digit, and the
+// text sorts like the bytes. The bytes are
 //
 //	shard (2) │ queue (4) │ priority (1) │ seq (8), big-endian
 //
-// which are 120 bits: 12 characters for the first half and 12 for the second. The first half is the same for all tasks of a lane, but for
-// the 4 high bits of seq.
+// which are 120 bits: 12 characters for the first half and 12 for the second. The first half is the
+// same for all tasks of a lane, except for the 4 high bits of seq.
 const (
 	idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	idHalf     = IDLen / 2
 	idHalfBits = 5 * idHalf
 	idCharBits = 5
 	idHalfMask = 1<<idHalfBits - 1
-	idSeqBits  = 64 - idHalfBits // of seq, in the first half
+	idSeqBits  = 64 - idHalfBits // bits of seq in the first half
 )
 
-// idValues has the value of each character of an id; idNone for one that is not of the alphabet.
+// idValues has the value of each character of an id, or idNone for an invalid one.
 var idValues = func() (values [256]uint8) {
 	for i := range values {
 		values[i] = idNone
@@ -63,7 +63,8 @@ func putIDHalf(text *[idHalf]byte, half uint64) {
 	}
 }
 
-// IDTexts writes the texts of ids, one after the other. It encodes what successive ids have in common once. The zero value is ready for use.
+// IDTexts writes the texts of consecutive ids. It encodes a first half that consecutive ids share
+// only once. The zero value is ready for use.
 type IDTexts struct {
 	first uint64
 	text  [idHalf]byte // of first
@@ -115,9 +116,10 @@ func ParseID(text string) (ID, error) {
 	return id, nil
 }
 
-// idHalfOf returns the value of one half of an id's text, and whether all of its characters are of the alphabet.
+// idHalfOf returns the value of one half of an id's text, and whether all of its characters are
+// valid.
 func idHalfOf(text string) (half uint64, ok bool) {
-	seen := uint8(0) // has bits above those of a value if one character is not of the alphabet
+	seen := uint8(0) // exceeds a value's bits if a character is invalid
 	for i := range len(text) {
 		v := idValues[text[i]]
 		seen |= v

@@ -49,7 +49,7 @@ func TestIDComesBackFromItsText(t *testing.T) {
 	})
 }
 
-// TestTheTextIsBase32 holds the text to its description, by another implementation.
+// TestTheTextIsBase32 compares the text with that of another implementation of its description.
 func TestTheTextIsBase32(t *testing.T) {
 	crockford := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,7 +61,7 @@ func TestTheTextIsBase32(t *testing.T) {
 	})
 }
 
-// TestTextsOfSuccessiveIDs are the same as each id's own.
+// TestTextsOfSuccessiveIDs checks that IDTexts writes the same texts as ID.String.
 func TestTextsOfSuccessiveIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var texts IDTexts
@@ -114,7 +114,7 @@ func TestMalformedIDIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever text is accepted is the text of the id that it names: no two texts name one task.
+// Every accepted text is the text of the id that it names, so no two texts name the same task.
 func FuzzParseID(f *testing.F) {
 	f.Add(ID{Shard: 1, Ref: Ref{Queue: 2, Priority: 3, Seq: 4}}.String())
 	f.Add("0000000000000000000000\n\n")

@@ -1,54 +1,62 @@
 package queue
 
-// Journal takes the mutations of decisions, in order. The implementation turns them into one
-// atomic write. Arguments are only valid during the call, except payloads, which are immutable.
+// Journal receives the mutations of decisions, in order. The implementation turns them into one
+// atomic write. Arguments are valid only during the call, except payloads, which are immutable.
 type Journal interface {
 	// PutTask stores a new task. A ref is put exactly once.
 	PutTask(ref Ref, t Task)
-	// PutFresh stores a new task that is ready and has few others before it, so that it will probably be dropped soon.
+	// PutFresh stores a new task that is ready and near the front of its lane, so that it will
+	// probably be dropped soon.
 	PutFresh(ref Ref, t Task)
-	// DropTask removes a task that is done.
+	// DropTask removes a task.
 	DropTask(ref Ref)
-	// PutDue indexes a task by the time it becomes ready; DropDue takes it out, when it is claimed.
+	// PutDue indexes a task by the time when it becomes ready. DropDue removes the entry.
 	PutDue(ref Ref, due Due)
 	DropDue(ref Ref, dueAtMs int64)
-	// PutProgress stores what past attempts left; DropProgress removes it with the task.
+	// PutProgress stores the state after past attempts. DropProgress removes it with the task.
 	PutProgress(ref Ref, p Progress)
 	DropProgress(ref Ref)
-	// PutAttempt stores how an attempt ended; DropAttempts removes attempts first to last; some may not be stored.
+	// PutAttempt stores a failed attempt. DropAttempts removes attempts first to last, some of
+	// which may not be stored.
 	PutAttempt(ref Ref, attempt uint32, a Attempt)
 	DropAttempts(ref Ref, first, last uint32)
-	// PutExpiry indexes a task by the end of its time to live; DropExpiry takes it out, if it is in.
+	// PutExpiry indexes a task by the end of its time to live. DropExpiry removes the entry, if
+	// present.
 	PutExpiry(ref Ref, atMs int64)
 	DropExpiry(ref Ref, atMs int64)
-	// PutLease stores a new lease batch: each has a greater number than those before. ReplaceLease stores it again, after many extensions.
-	// DropLease removes it when all of its tasks are settled.
+	// PutLease stores a new lease batch. Each batch has a greater number than all earlier ones.
+	// ReplaceLease stores the batch again, after many extensions. DropLease removes it when all of
+	// its tasks are settled.
 	PutLease(batch uint64, refs []LeaseRef)
 	ReplaceLease(batch uint64, refs []LeaseRef)
 	DropLease(batch uint64)
-	// PutExtension stores until when the batch's i-th task is leased, which overrides the batch's record; DropExtension removes
-	// that.
+	// PutExtension stores the expiry of the batch's i-th task, which overrides the batch's record.
+	// DropExtension removes it.
 	PutExtension(batch uint64, i int, untilMs int64)
 	DropExtension(batch uint64, i int)
 	PutDead(ref Ref, d Dead)
 	DropDead(ref Ref)
-	// PutKey stores an idempotency key in a bucket; DropKeys removes all buckets up to one, with their sums.
+	// PutKey stores an idempotency key in a bucket. DropKeys removes all buckets up to and
+	// including one, with their sums.
 	PutKey(queue uint32, key string, bucket int64, k KeyRef)
 	DropKeys(bucket int64)
-	// FindKey finds an idempotency key in buckets, both stored and just put. If several buckets have a record, it returns the one
-	// that expires last. Decisions read only with FindKey and HasKey.
+	// FindKey finds an idempotency key in buckets, whether committed or put by this batch. If
+	// several buckets have a record, it returns the record that expires last. Decisions read the
+	// store only with FindKey and HasKey.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
 	// HasKey reports whether a bucket has a record of a key.
 	HasKey(queue uint32, key string, bucket int64) bool
-	// PutResult stores a result in a bucket; DropResults removes all buckets up to one, with their sums.
+	// PutResult stores a result in a bucket. DropResults removes all buckets up to and including
+	// one, with their sums.
 	PutResult(ref Ref, bucket int64, r Result)
 	DropResults(bucket int64)
-	// PutSum stores what a tenant is charged for the records of a bucket.
+	// PutSum stores a tenant's charge for the records of a bucket.
 	PutSum(s Sum)
 	PutQueue(r *Record)
 	// DropQueue removes the record of a queue that has no tasks, if it is stored.
 	DropQueue(id uint32)
 	PutMeta(m Meta)
-	// PutReserved reserves numbers. Unlike other commits, one with a reservation is durable before its answers are released.
+	// PutReserved reserves numbers. Unlike other commits, one with a reservation is durable before
+	// its answers are released.
 	PutReserved(r Reserved)
 }

@@ -13,7 +13,7 @@ type dueEntry struct {
 	dueAtMs int64
 }
 
-// keyEntry and resultEntry are the keys of what is kept in buckets.
+// keyEntry and resultEntry are the keys of the records in buckets.
 type keyEntry struct {
 	bucket int64
 	queue  uint32
@@ -25,23 +25,25 @@ type resultEntry struct {
 	ref    Ref
 }
 
-// mapJournal is a Journal that keeps the records in maps, answers refills from them, and gives
-// what a store would recover. It calls broken when a mutation breaks the Journal's contract.
+// mapJournal is a Journal that stores the records in maps, answers refills from them, and returns
+// the contents that a store would recover. It calls broken when a mutation violates the Journal's
+// contract.
 type mapJournal struct {
 	broken func(format string, args ...any)
 
-	tasks     map[Ref]Task
-	ever      map[Ref]bool // refs that were ever put
-	due       map[dueEntry]Due
-	dueKeysOf map[Ref][]returnedKey // of due, in order; by lane: Seq is 0 in the key. PutDue and DropDue clear it
+	tasks map[Ref]Task
+	ever  map[Ref]bool // all refs ever put
+	due   map[dueEntry]Due
+	// Of due, in order; by lane: Seq is 0 in the key. PutDue and DropDue clear it.
+	dueKeysOf map[Ref][]returnedKey
 	progress  map[Ref]Progress
 	attempts  map[Ref]map[uint32]Attempt
 	expiries  map[dueEntry]bool
 	keys      map[keyEntry]KeyRef
 	results   map[resultEntry]Result
-	sums      map[Sum]int64 // by what they are of: Bytes is 0 in the key
+	sums      map[Sum]int64 // Bytes is 0 in the key
 	leases    map[uint64][]LeaseRef
-	lastLease uint64           // the greatest batch that was put
+	lastLease uint64           // the greatest batch ever put
 	extended  map[uint64]int64 // by token
 	dead      map[Ref]Dead
 	queues    map[uint32]Record
@@ -72,7 +74,7 @@ func (j *mapJournal) PutFresh(ref Ref, t Task) { j.PutTask(ref, t) }
 
 func (j *mapJournal) DropTask(ref Ref) {
 	if _, ok := j.tasks[ref]; !ok {
-		j.broken("task %v is dropped and was not there", ref)
+		j.broken("task %v is dropped and does not exist", ref)
 	}
 	delete(j.tasks, ref)
 }
@@ -84,7 +86,7 @@ func (j *mapJournal) PutDue(ref Ref, due Due) {
 
 func (j *mapJournal) DropDue(ref Ref, dueAtMs int64) {
 	if _, ok := j.due[dueEntry{ref, dueAtMs}]; !ok {
-		j.broken("due record %v at %d is dropped and was not there", ref, dueAtMs)
+		j.broken("due record %v at %d is dropped and does not exist", ref, dueAtMs)
 	}
 	delete(j.due, dueEntry{ref, dueAtMs})
 	clear(j.dueKeysOf)
@@ -94,7 +96,7 @@ func (j *mapJournal) PutProgress(ref Ref, p Progress) { j.progress[ref] = p }
 
 func (j *mapJournal) DropProgress(ref Ref) {
 	if _, ok := j.progress[ref]; !ok {
-		j.broken("progress %v is dropped and was not there", ref)
+		j.broken("progress %v is dropped and does not exist", ref)
 	}
 	delete(j.progress, ref)
 }
@@ -109,7 +111,7 @@ func (j *mapJournal) PutLease(batch uint64, refs []LeaseRef) {
 
 func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef) {
 	if _, ok := j.leases[batch]; !ok {
-		j.broken("lease batch %d is replaced and was not there", batch)
+		j.broken("lease batch %d is replaced and does not exist", batch)
 	}
 	j.setLease(batch, refs)
 }
@@ -117,14 +119,14 @@ func (j *mapJournal) ReplaceLease(batch uint64, refs []LeaseRef) {
 func (j *mapJournal) setLease(batch uint64, refs []LeaseRef) {
 	refs = slices.Clone(refs)
 	for i := range refs {
-		refs[i].History = History{} // a store has it in the progress
+		refs[i].History = History{} // a store reads it from the progress
 	}
 	j.leases[batch] = refs
 }
 
 func (j *mapJournal) DropLease(batch uint64) {
 	if _, ok := j.leases[batch]; !ok {
-		j.broken("lease batch %d is dropped and was not there", batch)
+		j.broken("lease batch %d is dropped and does not exist", batch)
 	}
 	delete(j.leases, batch)
 }
@@ -138,7 +140,7 @@ func (j *mapJournal) PutExtension(batch uint64, i int, untilMs int64) {
 
 func (j *mapJournal) DropExtension(batch uint64, i int) {
 	if _, ok := j.extended[Token(batch, i)]; !ok {
-		j.broken("extension %d of lease batch %d is dropped and was not there", i, batch)
+		j.broken("extension %d of lease batch %d is dropped and does not exist", i, batch)
 	}
 	delete(j.extended, Token(batch, i))
 }
@@ -209,7 +211,7 @@ func (j *mapJournal) DropResults(bucket int64) {
 
 func (j *mapJournal) DropDead(ref Ref) {
 	if _, ok := j.dead[ref]; !ok {
-		j.broken("dead record %v is dropped and was not there", ref)
+		j.broken("dead record %v is dropped and does not exist", ref)
 	}
 	delete(j.dead, ref)
 }
@@ -220,10 +222,11 @@ func (j *mapJournal) DropQueue(id uint32)     { delete(j.queues, id) }
 func (j *mapJournal) PutMeta(m Meta)          { j.meta = m }
 func (j *mapJournal) PutReserved(r Reserved)  { j.reserved = r }
 
-// answer reads what a refill asks for and hands it to the state.
+// answer reads the records that a refill requests and passes them to the state.
 func (j *mapJournal) answer(s *State, r Refill) { j.read(s, r)() }
 
-// read reads what a refill asks for, and returns what hands it to the state.
+// read reads the records that a refill requests, and returns a function that passes them to the
+// state.
 func (j *mapJournal) read(s *State, r Refill) (answer func()) {
 	switch r.Stream {
 	case StreamReturned:
@@ -242,7 +245,7 @@ func (j *mapJournal) read(s *State, r Refill) (answer func()) {
 	panic("unreachable")
 }
 
-// look is what a store has of a task.
+// look returns the records of a task, as a store would.
 func (j *mapJournal) look(ref Ref) (Stored, bool) {
 	t, found := j.tasks[ref]
 	if !found {
@@ -274,7 +277,7 @@ func (j *mapJournal) expired(nowMs int64, limit int, bytesMax int64) (out []Expi
 	return out, math.MaxInt64
 }
 
-// fresh counts only payloads as bytes that are read, those of tasks that are passed over too.
+// fresh counts only payloads as read bytes, including those of skipped tasks.
 func (j *mapJournal) fresh(r Refill) (out []SeqTask, nextSeq uint64) {
 	var all []Ref
 	for ref := range j.tasks {
@@ -368,7 +371,8 @@ func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool
 	return out, at, false
 }
 
-// recovered is what a store gives when it is opened again: settled refs of leases are void.
+// recovered returns the contents that a store would recover. It sets Attempt to 0 in settled refs
+// of leases.
 func (j *mapJournal) recovered() Recovered {
 	out := Recovered{Meta: j.meta, Reserved: j.reserved}
 	_, out.NextExpiryMs = j.expired(0, 0, 0)

@@ -13,13 +13,13 @@ import (
 //	fresh     never claimed, by seq:            window │ stored only, from freshEnd │ newest
 //	returned  delayed or back, by due and seq:  window │ stored only, from returnedEnd
 //
-// freshAll and returnedAll say that the window reaches the end of its stream: it has all tasks of the stream.
+// freshAll and returnedAll report that the window has all tasks of its stream.
 type lane struct {
 	queue    *Queue
 	priority uint8
 
 	fresh    ring[freshTask]
-	cursor   uint64 // every seq below it was claimed at least once
+	cursor   uint64 // every lower seq was claimed at least once
 	freshEnd uint64
 	freshAll bool
 
@@ -28,12 +28,12 @@ type lane struct {
 	returnedAll bool
 
 	due     uint64      // the number of returned tasks, in memory or not, before counted
-	counted returnedKey // the place up to which returned tasks are counted
-	unsaved uint64      // how many tasks were counted since the queue's record was stored
+	counted returnedKey // the place before which returned tasks are counted
+	unsaved uint64      // tasks counted since the queue's record was stored
 	behind  bool        // the store must be read to continue the count
 	unsure  bool        // the count was recovered: by this clock, counted tasks may not be due yet
 	listed  bool        // is in State.behind
-	reading *reading    // of its records, while a Refill is not answered; or nil
+	reading *reading    // changes during the reading of its records for a Refill; or nil
 
 	dueMs int64 // deadline in State.due
 	index int   // place in State.due
@@ -44,7 +44,7 @@ type freshTask struct {
 	task   Task
 	bytes  uint32 // of the payload
 	cached bool   // the payload is in task
-	gone   bool   // cancelled or dead: skipped when its turn comes
+	gone   bool   // cancelled or dead: dispatch skips it
 }
 
 type returnedKey struct {
@@ -76,8 +76,9 @@ func (l *lane) ref(seq uint64) Ref {
 	return Ref{Queue: l.queue.record.ID, Priority: l.priority, Seq: seq}
 }
 
-// pushFresh takes a task that was just enqueued into the window, if the window reaches the end of
-// the stream and there is room. It reports whether the task is in the window, and will probably be claimed soon.
+// pushFresh adds a new task to the window, if the window has all tasks of the stream and room for
+// another. It reports whether the task is in the window, and therefore will probably be claimed
+// soon.
 func (s *State) pushFresh(l *lane, seq uint64, t Task) (soon bool) {
 	if !l.freshAll {
 		s.noteLate(l, seq, t)
@@ -91,7 +92,8 @@ func (s *State) pushFresh(l *lane, seq uint64, t Task) (soon bool) {
 	return true
 }
 
-// appendFresh adds a task to the window. It keeps the payload, if t has it, while the cache has room.
+// appendFresh adds a task to the window. It keeps the payload in memory if t has it and the cache
+// has room.
 func (s *State) appendFresh(l *lane, seq uint64, t Task, bytes uint32) {
 	f := freshTask{seq: seq, task: t, bytes: bytes}
 	if n := int64(len(t.Payload)); n == int64(bytes) && s.cacheBytes+n <= s.cfg.CacheBytesMax {
@@ -119,7 +121,8 @@ func (s *State) popFresh(l *lane) freshTask {
 	return f
 }
 
-// passOver marks a fresh task as gone. If the window has the task, its place in the window stays until its turn comes.
+// passOver marks a fresh task as gone. A task in the window keeps its place until it reaches the
+// front.
 func (s *State) passOver(l *lane, seq uint64) {
 	l.noteGone(seq)
 	n := l.fresh.len()
@@ -134,8 +137,9 @@ func (s *State) passOver(l *lane, seq uint64) {
 	f.gone, f.cached, f.task = true, false, Task{}
 }
 
-// pushReturned takes a task that got a Due record into the window if it belongs there: a task
-// beyond the window's end is stored only. A full window gives up its last task for an earlier one.
+// pushReturned adds a task with a new Due record to the window, if its place is before the window's
+// end. Otherwise the task is in the store only. A full window evicts its last task for an earlier
+// one.
 func (s *State) pushReturned(l *lane, seq uint64, due Due) {
 	t := returnedTask{returnedKey{due.DueAtMs, seq}, due}
 	l.noteMoved(&t)
@@ -158,7 +162,8 @@ func (s *State) insertReturned(l *lane, t returnedTask) {
 	s.returnedTasks++
 }
 
-// nextDueMs is when the lane's first returned task is, or may be, due.
+// nextDueMs returns the due time of the lane's first returned task. If the window is empty, it is a
+// lower bound.
 func (l *lane) nextDueMs() int64 {
 	if t, ok := l.returned.Min(); ok {
 		return t.dueAtMs
@@ -169,8 +174,8 @@ func (l *lane) nextDueMs() int64 {
 	return math.MaxInt64
 }
 
-// schedule keeps the lane's deadline: when the first of its returned tasks that are not due yet is, or may be.
-// A queue with a due task is hot, or becomes hot when a waiter comes.
+// schedule sets the lane's deadline: the time when the next returned task becomes due, or may
+// become due. A queue with a due task becomes hot now, or when a waiter arrives.
 func (s *State) schedule(l *lane) {
 	l.dueMs = l.counted.dueAtMs
 	if l.behind {
@@ -186,7 +191,8 @@ func (s *State) schedule(l *lane) {
 	}
 }
 
-// windowNextMs returns when the next task of the window becomes due, or the first task beyond the window may.
+// windowNextMs returns the time when the window's next task becomes due, or the first task beyond
+// the window may become due.
 func (s *State) windowNextMs(l *lane) int64 {
 	next := int64(math.MaxInt64)
 	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}}, func(t returnedTask) bool {
@@ -199,23 +205,24 @@ func (s *State) windowNextMs(l *lane) int64 {
 	return next
 }
 
-// take claims the lane's next ready task: a due returned task before the fresh ones, since it was enqueued earlier. It sends tasks
-// whose time to live is over to the dead letters. It fills in d, which must be zero, as pop does. blocked says that a Refill must be
-// answered first.
+// take claims the lane's next ready task: a due returned task before the fresh ones, since it was
+// enqueued earlier. It moves tasks whose time to live has ended to the dead letters. It fills in d,
+// which must be zero, as pop does. blocked reports that a Refill must be answered first.
 func (s *State) take(l *lane, d *Delivery) (ok, blocked bool) {
 	for {
 		ok, blocked = s.pop(l, s.nowMs, d)
 		if !ok || !d.Extras.expired(s.nowMs) {
 			return ok, blocked
 		}
-		d.Attempt-- // no waiter was given the task
+		d.Attempt-- // no waiter got the task
 		s.die(&d.LeaseRef, s.lastToken(), TimeToLiveOver)
 		*d = Delivery{}
 	}
 }
 
-// pop takes the lane's next task out, to be leased or purged: first returned tasks that are due by a time, then fresh ones. It fills
-// in the task's LeaseRef in d, which must be zero, and what is in memory of the rest.
+// pop removes the lane's next task, so that it can be leased or purged: first returned tasks that
+// are due by dueBy, then fresh ones. It fills in the task's LeaseRef in d, which must be zero, and
+// the other fields that are in memory.
 func (s *State) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()
@@ -243,7 +250,7 @@ func (s *State) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 			continue
 		}
 		if f.seq < cursor {
-			broken("task %d of queue %q is handed out again: the tasks before %d were claimed", f.seq, l.queue.record.Name, cursor)
+			broken("task %d of queue %q is claimed again, although all tasks below %d were claimed", f.seq, l.queue.record.Name, cursor)
 		}
 		d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
 		d.Bytes, d.Extras = f.bytes, f.task.Extras

@@ -2,12 +2,12 @@ package queue
 
 import "math"
 
-// lease is a batch of tasks that one waiter was given at once. It has one stored record.
+// lease is a batch of tasks that one Dispatch leased to one waiter. It has one stored record.
 type lease struct {
 	id        uint64
-	refs      []LeaseRef // Attempt 0: settled
+	refs      []LeaseRef // Attempt 0 means settled
 	live      int        // refs that are not settled
-	expiresMs int64      // no live ref expires earlier
+	expiresMs int64      // a lower bound of the live refs' expiries
 	ext       *extensions
 	index     int // place in State.expiry
 }
@@ -15,8 +15,8 @@ type lease struct {
 func (b *lease) deadlineMs() int64 { return b.expiresMs }
 func (b *lease) place() *int       { return &b.index }
 
-// Token is the fencing token of a lease batch's i-th task. The numbers of batches only grow, also across restarts, so that a later
-// lease of a task has a greater token.
+// Token returns the fencing token of a lease batch's i-th task. The numbers of batches only grow,
+// also across restarts, so a later lease of a task has a greater token.
 func Token(batch uint64, i int) uint64 { return batch<<batchBits | uint64(i) }
 
 // TokenPlace returns the lease batch of a token, and the task's place in the batch.
@@ -24,7 +24,7 @@ func TokenPlace(token uint64) (batch uint64, i int) {
 	return token >> batchBits, int(token & (maxBatch - 1))
 }
 
-// lastToken is above or equal to all tokens given out so far, and below all later ones.
+// lastToken returns a token that is at least all tokens issued so far, and below all later ones.
 func (s *State) lastToken() uint64 { return Token(s.meta.NextBatch, 0) - 1 }
 
 func (s *State) newLease() *lease {
@@ -37,7 +37,8 @@ func (s *State) newLease() *lease {
 	return b
 }
 
-// find returns the lease of a task by its token, or nil if it is not the task's current one.
+// find returns the lease of a task by its token, or nil if the token is not that of the task's
+// current lease.
 func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 	batch, i := TokenPlace(token)
 	b := s.found
@@ -51,7 +52,7 @@ func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 	return b, &b.refs[i]
 }
 
-// endLease takes a task out of its batch, and removes the batch with its last task.
+// endLease removes a task from its batch, and removes the batch with its last task.
 func (s *State) endLease(b *lease, ref *LeaseRef) {
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Leased--
@@ -73,8 +74,8 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 	}
 }
 
-// Tick advances the time: expired leases end, tasks become due, and expired keys and results are dropped. Everything until the next
-// Tick is decided at this time.
+// Tick advances the time: expired leases end, tasks become due, and expired keys and results are
+// dropped. All decisions until the next Tick have this time.
 func (s *State) Tick(now int64) {
 	s.nowMs = now
 	for { // first, because the calls below may put due tasks into lanes
@@ -95,8 +96,9 @@ func (s *State) Tick(now int64) {
 	s.sweepLeases()
 }
 
-// sweepLeases ends expired leases, at most SweepMax. The next Tick, which is due at once, continues, so that commands are handled
-// in between. An expired lease cannot be settled, even before it is swept.
+// sweepLeases ends up to SweepMax expired leases. The next Tick, which is then due immediately,
+// continues, so that commands are decided in between. An expired lease cannot be settled, even
+// before it is swept.
 func (s *State) sweepLeases() {
 	for left := s.cfg.SweepMax; left > 0; {
 		b, ok := s.expiry.next()
@@ -107,14 +109,15 @@ func (s *State) sweepLeases() {
 	}
 }
 
-// Swept reports whether all leases that expired by a time have ended.
+// Swept reports whether all leases that expired up to a time have ended.
 func (s *State) Swept(byMs int64) bool {
 	b, ok := s.expiry.next()
 	return !ok || b.expiresMs > byMs
 }
 
-// expire ends expired leases of a batch, at most a number of them, and returns how many of that number are left. If only some
-// leases of the batch have expired, the batch gets a heap by expiry: otherwise each expiry would visit all tasks of the batch.
+// expire ends up to most expired leases of a batch, and returns the unused part of most. If only
+// some leases of the batch have expired, the batch gets a heap by expiry; otherwise each expiry
+// would visit all tasks of the batch.
 func (s *State) expire(b *lease, now int64, most int) (left int) {
 	left = most
 	if b.ext == nil && b.live <= most && b.expiresAlike(now) {
@@ -150,7 +153,7 @@ func (b *lease) expiresAlike(now int64) bool {
 	return true
 }
 
-// expireRef ends a lease unless it was settled, and reports whether it did.
+// expireRef ends a lease and returns true, or returns false if it was settled.
 func (s *State) expireRef(b *lease, i int, now int64) bool {
 	ref := &b.refs[i]
 	if ref.Attempt == 0 {
@@ -161,7 +164,7 @@ func (s *State) expireRef(b *lease, i int, now int64) bool {
 	return true
 }
 
-// NextDeadlineMs is when Tick has work next, or math.MaxInt64 if nothing is scheduled.
+// NextDeadlineMs returns the time of Tick's next work, or math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
 	next := min(s.keys.next(), s.results.next())
 	if s.expiring == nil {
@@ -201,13 +204,11 @@ func (s *State) findLease(ref Ref) (*lease, *LeaseRef) {
 	return s.find(ref, q.leased.token(ref.Seq))
 }
 
-// add puts one more task into the batch.
 func (b *lease) add(ref *LeaseRef) {
 	b.refs = append(b.refs, *ref)
 	b.note(ref)
 }
 
-// note accounts for a live task of the batch.
 func (b *lease) note(ref *LeaseRef) {
 	b.live++
 	b.expiresMs = min(b.expiresMs, ref.ExpiresAtMs)

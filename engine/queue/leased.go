@@ -1,30 +1,34 @@
 package queue
 
-// leasedRefs maps the seq of a leased task, which is unique within its queue, to its token. Seqs are dense and tasks are leased
-// approximately in their order. Therefore a page holds the tokens of neighbouring seqs: a page costs one map operation, a task one
-// array access.
+// leasedRefs maps the seq of a leased task, which is unique within its queue, to its token. Seqs
+// are dense, and tasks are leased approximately in their order. Therefore a page holds the tokens
+// of neighbouring seqs: a page costs one map operation, and a task one array access.
 type leasedRefs struct {
 	pages map[uint64]*leasedPage // by seq / leasedPageTasks; nil while the queue never had a lease
-	most  int                    // the most pages since the map was made, since a Go map never shrinks
-	last  *leasedPage            // the last page that was added to; it stays when it is empty, because the next seq belongs to it
+	most  int                    // the most pages since the map was made; a Go map never shrinks
+	// The page of the newest lease; kept when empty, because the next seq probably belongs to it.
+	last *leasedPage
 }
 
-// leasedPageTasks is how many seqs a page covers. A lone lease costs one page of about 150 bytes.
+// leasedPageTasks is the number of seqs of a page. A single lease costs one page of about 150
+// bytes.
 const leasedPageTasks = 16
 
 type leasedPage struct {
 	at     uint64
 	live   int
-	tokens [leasedPageTasks]uint64 // 0: not leased
+	tokens [leasedPageTasks]uint64 // 0 means not leased
 }
 
-// leasedPagesSpare is how many empty pages a State keeps for reuse.
+// leasedPagesSpare bounds the empty pages that a State keeps for reuse.
 const leasedPagesSpare = 1_024
 
-// leasedPagesKept is the largest number of pages after which the map of a queue without leases is kept.
+// leasedPagesKept bounds the size of a map that is kept: if a map ever had more pages, it is
+// dropped when its queue has no leases.
 const leasedPagesKept = 64
 
-// noteLeased stores the token under which a task is leased, and returns the token under which it was leased before; 0 if it was not.
+// noteLeased stores the token of a leased task. It returns the token of a lease that the task
+// already had, which is an error, or 0.
 func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
@@ -51,7 +55,7 @@ func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	return before
 }
 
-// noteEnded forgets the token of a task that was leased.
+// noteEnded removes the token of a task whose lease ends.
 func (s *State) noteEnded(q *Queue, seq uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
@@ -75,13 +79,12 @@ func (s *State) noteEnded(q *Queue, seq uint64) {
 	}
 }
 
-// lastEnded is the page of the lease that ended last: leases often end in their order.
+// lastEnded caches the page of the lease that ended last, since leases often end in their order.
 type lastEnded struct {
 	of   *leasedRefs
-	page *leasedPage // nil: none
+	page *leasedPage // nil if there is none
 }
 
-// endedPage returns the page at a place.
 func (s *State) endedPage(x *leasedRefs, at uint64) *leasedPage {
 	if l := &s.lastEnded; l.page == nil || l.of != x || l.page.at != at {
 		*l = lastEnded{x, x.pages[at]}
@@ -89,7 +92,7 @@ func (s *State) endedPage(x *leasedRefs, at uint64) *leasedPage {
 	return s.lastEnded.page
 }
 
-// token returns the token under which a task is leased; 0 if it is not.
+// token returns the token of a leased task, or 0 if it is not leased.
 func (x *leasedRefs) token(seq uint64) uint64 {
 	if p := x.pages[seq/leasedPageTasks]; p != nil {
 		return p.tokens[seq%leasedPageTasks]
@@ -107,7 +110,6 @@ func (s *State) newPage(at uint64) *leasedPage {
 	return &leasedPage{at: at}
 }
 
-// dropPage takes an empty page out.
 func (s *State) dropPage(x *leasedRefs, p *leasedPage) {
 	delete(x.pages, p.at)
 	if s.lastEnded.page == p {

@@ -5,23 +5,24 @@ import (
 	"math"
 )
 
-// A queue gets a stored record with its first task, policy or pause. A queue without a record exists only in memory, while a waiter
-// waits for its first task. So a claim stores nothing.
+// A queue gets a stored record with its first task, policy or pause. A queue without a record
+// exists only in memory, as long as a waiter waits for its first task. So a claim stores no queue.
 //
-// A queue that is not used for Config.trimAfterMs gives back its memory. An empty queue that was never configured is deleted
-// Config.IdleMs after its last use. A deleted queue's number is never issued again.
+// A queue that is not used for Config.trimAfterMs frees its memory. An empty queue that was never
+// configured is deleted Config.IdleMs after its last use. A deleted queue's number is never issued
+// again.
 
 const (
-	// visitsMax is how many unused queues one Tick looks at.
+	// visitsMax bounds the unused queues that one Tick visits.
 	visitsMax = 256
-	// recovered is the deadline in State.idle of a queue that was not used since the state was recovered.
+	// recovered is the deadline in State.idle of a queue that was not used since the recovery.
 	recovered = math.MinInt64
-	// roomKept bounds the capacity of an empty window, in tasks, while all windows together have more capacity than they may
-	// have tasks.
+	// roomKept bounds the capacity of an empty window, in tasks, while the capacity of all windows
+	// exceeds Config.WindowsTasks.
 	roomKept = 64
 )
 
-// queue returns the queue of a tenant, and makes it if it does not exist. The queue has a record.
+// queue returns a queue with a record, which it creates if it does not exist.
 func (s *State) queue(tenant, name string) (*Queue, error) {
 	if q := s.last; q != nil && q.record.Name == name && q.record.Tenant == tenant {
 		return q, nil
@@ -46,7 +47,8 @@ func (s *State) queue(tenant, name string) (*Queue, error) {
 	return q, nil
 }
 
-// awaited returns the queue of a tenant for a waiter. It makes a queue without a record if the queue does not exist.
+// awaited returns a queue for a waiter. If the queue does not exist, it creates one without a
+// record.
 func (s *State) awaited(tenant, name string) (*Queue, error) {
 	key := queueName{tenant, name}
 	if q := s.byName[key]; q != nil {
@@ -63,7 +65,8 @@ func (s *State) awaited(tenant, name string) (*Queue, error) {
 	return q, nil
 }
 
-// newQueue makes the queue of a record. It takes over the waiters of the queue without a record. Its rates begin at zero.
+// newQueue makes the queue of a record. It takes over the waiters of an earlier queue without a
+// record. Its rates begin at zero.
 func (s *State) newQueue(r Record) *Queue {
 	r.NextSeq = max(r.NextSeq, s.seqMin)
 	key := queueName{r.Tenant, r.Name}
@@ -92,16 +95,16 @@ func (s *State) left(q *Queue) {
 	s.watchIdle(q)
 }
 
-// Delete removes a queue that has no tasks, with its policy; it returns ErrQueueNotEmpty if the queue has tasks. Results and
-// idempotency keys of its tasks cannot be found any more; they take room until their time is over. Waiters of the queue wait for a
-// new queue of that name.
+// Delete removes a queue without tasks, and its policy. It returns ErrQueueNotEmpty if the queue
+// has tasks. Results and idempotency keys of its tasks can no longer be found; they occupy room
+// until they expire. Waiters of the queue wait for a new queue of that name.
 func (s *State) Delete(q *Queue) error {
 	if held := q.record.Counts.held(); held > 0 {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
 	}
 	s.trim(q)
 	for p, l := range q.lanes {
-		if l != nil { // its window has removed tasks, or the store is being read for it
+		if l != nil { // the window has only removed tasks, or a Refill is unanswered
 			s.windowsTasks -= l.fresh.len()
 			s.returnedTasks -= l.returned.Len()
 			s.freshRoom -= l.fresh.room()
@@ -123,7 +126,7 @@ func (s *State) Delete(q *Queue) error {
 	s.idle.remove(q)
 	s.last, q.awaits = nil, false
 	s.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
-	s.reportFreed() // while the queue still has its account
+	s.reportFreed() // before the queue loses its record
 	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
 	q.setPolicy(Policy{})
 	q.keyedUntilS = 0
@@ -140,13 +143,13 @@ func (s *State) TakeDeleted() []uint32 {
 	return gone
 }
 
-// Stored reports whether the queue has a record. It has none while waiters wait for its first task.
+// Stored reports whether the queue has a record. A queue that only waiters refer to has none.
 func (q *Queue) Stored() bool { return q.stored }
 
 func (q *Queue) deadlineMs() int64 { return q.idleMs }
 func (q *Queue) place() *int       { return &q.index }
 
-// used records that a commit changes the queue.
+// used extends the life of a queue that this commit changes.
 func (s *State) used(q *Queue) {
 	q.keep(s.nowMs + int64(s.cfg.IdleMs))
 	s.watchIdle(q)
@@ -160,7 +163,8 @@ func (s *State) watchIdle(q *Queue) {
 	}
 }
 
-// visitIdle visits a bounded number of queues whose deadline in State.idle has passed: it trims or deletes them.
+// visitIdle visits a bounded number of queues whose deadline in State.idle has passed: it trims or
+// deletes them.
 func (s *State) visitIdle() {
 	for range visitsMax {
 		q, ok := s.idle.next()
@@ -173,23 +177,24 @@ func (s *State) visitIdle() {
 		s.trim(q)
 		switch {
 		case !q.removable():
-			s.idle.remove(q) // until it is used again
+			s.idle.remove(q) // until the queue is used again
 		case s.nowMs < q.removableMs:
 			q.idleMs = q.removableMs
 			s.idle.set(q)
 		default:
-			_ = s.Delete(q) // it is empty
+			_ = s.Delete(q) // cannot fail: the queue is empty
 		}
 	}
 }
 
-// removable reports whether the queue may be deleted without loss of anything but its figures.
+// removable reports whether deleting the queue would lose only its figures.
 func (q *Queue) removable() bool {
 	return q.record.Counts.held() == 0 && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
 }
 
-// keepRecovered keeps all recovered queues until the last recovered key and result are dropped, since it is not known which queues
-// they belong to, nor which of the keys are marks of removed tasks.
+// keepRecovered keeps all recovered queues until the last recovered key and result are dropped. The
+// state does not know to which queues these belong, nor which of the keys are marks of removed
+// tasks.
 func (s *State) keepRecovered() {
 	if n := len(s.keys.live); n > 0 {
 		s.markedUntilMs = s.keys.live[n-1]
@@ -206,10 +211,12 @@ func (s *State) keepRecovered() {
 	}
 }
 
-// keep keeps the queue until a time, because it was used or because a key or result is stored under its number.
+// keep keeps the queue at least until a time, because it was used, or because a key or result is
+// stored under its number.
 func (q *Queue) keep(untilMs int64) { q.removableMs = max(q.removableMs, untilMs) }
 
-// trim gives back the memory of a queue's empty windows. The queue's record has all that is needed of an empty lane.
+// trim frees the memory of a queue's empty windows. An empty lane can be restored from the queue's
+// record.
 func (s *State) trim(q *Queue) {
 	for p, l := range q.lanes {
 		if l == nil {
@@ -232,13 +239,14 @@ func (s *State) trim(q *Queue) {
 	}
 }
 
-// empty reports whether a lane has no task, in memory or stored, and the store is not being read for it.
+// empty reports whether a lane has no task, in memory or stored, and no unanswered Refill.
 func (l *lane) empty() bool {
 	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
 		l.due == 0 && !l.behind && l.reading == nil && !l.listed && l.index < 0
 }
 
-// shrink gives back the memory of an empty window if all windows together have more capacity than they may have tasks.
+// shrink frees the memory of an empty window if the capacity of all windows exceeds
+// Config.WindowsTasks.
 func (s *State) shrink(l *lane) {
 	if room := l.fresh.room(); room > roomKept && s.freshRoom > s.cfg.WindowsTasks {
 		s.freshRoom -= room

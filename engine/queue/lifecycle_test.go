@@ -11,7 +11,6 @@ import (
 
 const idleMs = 3600_000
 
-// stored returns the names of the queues that have records.
 func (f *fixture) stored() (names []string) {
 	f.Flush()
 	for _, r := range f.journal.queues {
@@ -20,7 +19,7 @@ func (f *fixture) stored() (names []string) {
 	return names
 }
 
-// pass advances the time by ms and calls Tick at each deadline on the way.
+// pass advances the time by ms and calls Tick at each deadline in between.
 func (f *fixture) pass(ms int64) {
 	end := f.now + ms
 	for next := f.NextDeadlineMs(); next <= end; next = f.NextDeadlineMs() {
@@ -31,11 +30,12 @@ func (f *fixture) pass(ms int64) {
 	f.Tick(f.now)
 }
 
-// A claim stores nothing, however many queues it names, and gets the first task of a queue that is made later.
+// A claim stores nothing, independent of the number of named queues, and gets the first task of a
+// queue that is created later.
 func TestAClaimStoresNoQueue(t *testing.T) {
 	f := newFixture(t, Config{})
 	w := f.wait(10, "later", "never")
-	assert.False(t, f.Flush(), "there is something to commit")
+	assert.False(t, f.Flush(), "nothing to commit")
 	assert.Empty(t, f.stored())
 	_, named := f.Named("t", "later")
 	assert.False(t, named)
@@ -43,7 +43,7 @@ func TestAClaimStoresNoQueue(t *testing.T) {
 	assert.Len(t, f.dispatch()[w], 1)
 	assert.Equal(t, []string{"later"}, f.stored())
 	f.Unsubscribe(w)
-	assert.Empty(t, f.absent, "no waiter is left, and no queue without a record")
+	assert.Empty(t, f.absent, "without waiters, no queue without a record remains")
 }
 
 func TestAwaitedQueuesAreBounded(t *testing.T) {
@@ -82,13 +82,13 @@ func TestADeletedQueueIsANewOneWhenItComesAgain(t *testing.T) {
 	require.NoError(t, f.Delete(a))
 	assert.Empty(t, f.stored())
 	after := f.fill("a", 1)[0]
-	assert.Greater(t, after.Queue, before.Queue, "its number is not issued again")
+	assert.Greater(t, after.Queue, before.Queue, "the number of the deleted queue is not issued again")
 	ds := f.dispatch()[w]
-	require.Len(t, ds, 1, "its waiter waits for the name")
-	assert.NotEqual(t, uint32(7), ds[0].MaxAttempts, "its policy is gone")
+	require.Len(t, ds, 1, "the waiter waits for the name")
+	assert.NotEqual(t, uint32(7), ds[0].MaxAttempts, "the policy was deleted")
 }
 
-// After its idle time, a queue is deleted if it is empty and was never configured. Other queues stay.
+// An empty, never configured queue is deleted after its idle time. Other queues remain.
 func TestUnusedQueuesVanish(t *testing.T) {
 	f := newFixture(t, Config{IdleMs: idleMs})
 	empty := func(name string) {
@@ -111,7 +111,7 @@ func TestUnusedQueuesVanish(t *testing.T) {
 	assert.ElementsMatch(t, []string{"configured", "paused", "awaited", "full"}, f.stored())
 	f.Unsubscribe(w)
 	f.pass(idleMs)
-	assert.ElementsMatch(t, []string{"configured", "paused", "full"}, f.stored(), "the queue has no waiter any more")
+	assert.ElementsMatch(t, []string{"configured", "paused", "full"}, f.stored(), "the queue without a waiter is deleted")
 	f.Unsubscribe(f.wait(1, "full"))
 	q, _ := f.Named("t", "full")
 	f.Purge(q, 1)
@@ -120,7 +120,7 @@ func TestUnusedQueuesVanish(t *testing.T) {
 	assert.ElementsMatch(t, []string{"configured", "paused"}, f.stored())
 }
 
-// A queue that is used repeatedly stays, and so does a queue with keys or results.
+// A queue that is used repeatedly remains, and so does a queue with keys or results.
 func TestAQueueWithSomethingToFindStays(t *testing.T) {
 	f := newFixture(t, Config{IdleMs: idleMs, KeyWindowMs: 3 * idleMs})
 	f.fill("keyed", 1, func(n *NewTask) { n.Key = "k" })
@@ -137,7 +137,8 @@ func TestAQueueWithSomethingToFindStays(t *testing.T) {
 	f.pass(2*idleMs - 1)
 	assert.ElementsMatch(t, []string{"keyed", "resulted"}, f.stored())
 
-	// A recovered state does not know which queue keys and results belong to, and keeps the queue until the last is dropped.
+	// A recovered state does not know to which queues keys and results belong, and keeps the queue
+	// until the last of them is dropped.
 	s, err := New(Config{IdleMs: idleMs, KeyWindowMs: 3 * idleMs}, f.journal, f.journal.recovered())
 	require.NoError(t, err)
 	f.State = s
@@ -147,11 +148,12 @@ func TestAQueueWithSomethingToFindStays(t *testing.T) {
 	assert.Empty(t, f.stored())
 }
 
-// Ten thousand queues that had one burst of tasks and are empty again take at most 1 KiB of memory each.
+// Ten thousand queues that had one burst of tasks and are empty again use at most 1 KiB of memory
+// each.
 func TestIdleQueuesAreSmall(t *testing.T) {
 	const queues, burst = 10_000, 100
 	heap := func() int64 {
-		for range 2 { // what pools hold goes with the second
+		for range 2 { // the second collection empties the pools
 			runtime.GC()
 		}
 		var m runtime.MemStats
@@ -182,12 +184,12 @@ func TestIdleQueuesAreSmall(t *testing.T) {
 	full := heap()
 	f.pass(f.cfg.trimAfterMs)
 	each := (heap() - before) / queues
-	assert.LessOrEqual(t, each, int64(1024), "bytes a queue; %d before the time", (full-before)/queues)
+	assert.LessOrEqual(t, each, int64(1024), "bytes per queue; %d before the idle time", (full-before)/queues)
 	runtime.KeepAlive(f)
-	t.Logf("%d bytes a queue, %d before it was idle", each, (full-before)/queues)
+	t.Logf("%d bytes per queue, %d before the idle time", each, (full-before)/queues)
 }
 
-// A queue that keeps a task gives back the room of its empty windows, too.
+// A queue with a task also frees the memory of its empty windows.
 func TestIdleQueuesGiveBackEmptyWindows(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.fill("a", 100)
@@ -202,7 +204,7 @@ func TestIdleQueuesGiveBackEmptyWindows(t *testing.T) {
 	assert.Zero(t, q.lanes[0].fresh.room())
 }
 
-// All windows together do not keep more capacity than they may have tasks.
+// The capacity of all windows stays within Config.WindowsTasks.
 func TestWindowsThatRanEmptyKeepLittleRoom(t *testing.T) {
 	const most = 1_000
 	f := newFixture(t, Config{WindowTasks: 512, WindowsTasks: most, QueuesPerTenant: 1_000})
@@ -217,7 +219,7 @@ func TestWindowsThatRanEmptyKeepLittleRoom(t *testing.T) {
 	}
 }
 
-// discard is a journal that keeps nothing.
+// discard is a journal that discards mutations.
 type discard struct{ Journal }
 
 func (discard) PutTask(Ref, Task)           {}
@@ -239,7 +241,8 @@ func (j *freshCount) PutTask(Ref, Task)       { j.stored++ }
 func (*freshCount) PutDue(Ref, Due)           {}
 func (*freshCount) PutProgress(Ref, Progress) {}
 
-// Tasks that will probably be claimed soon are put as such; a task behind many others, or a delayed one, is not.
+// Tasks that will probably be claimed soon are written with PutFresh. A task behind many others or
+// a delayed task is not.
 func TestTasksBehindManyOthersAreNotPutAsFresh(t *testing.T) {
 	const window = 100
 	f := newFixture(t, Config{WindowTasks: window})

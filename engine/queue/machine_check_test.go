@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// check compares everything after each command: model, journal, counters, accounts, windows.
+// check compares the state with the model after each command: journal, counters, accounts and
+// windows.
 func (m *machine) check(t *rapid.T) {
 	m.state.Flush()
 	if m.cfg.Reserve {
@@ -36,7 +37,7 @@ func (m *machine) check(t *rapid.T) {
 		}
 	}
 	if (m.state.expiring != nil) != (m.askedExpired() || slices.ContainsFunc(m.state.refills, func(r Refill) bool { return r.Stream == StreamExpired })) {
-		t.Fatalf("a sweep of expired tasks is awaited: %v", m.state.expiring != nil)
+		t.Fatalf("a sweep of expired tasks is under way: %v", m.state.expiring != nil)
 	}
 	j := m.journal
 	got := map[string]int{
@@ -55,7 +56,7 @@ func (m *machine) check(t *rapid.T) {
 	m.checkWindows(t)
 }
 
-// checkStored says what is wrong with the records of one task, and counts those that it has.
+// checkStored returns an error for wrong records of one task, and counts the records that it has.
 func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 	j := m.journal
 	rec, has := j.tasks[task.ref]
@@ -123,7 +124,8 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 	if task.phase == dead {
 		want.ExpiresAtMs = 0
 	}
-	if task.reason == TimeToLiveOver { // one that was never leased may have any token that is lower than its next one
+	// A task that was never leased may have any token below its next one.
+	if task.reason == TimeToLiveOver {
 		want.Token = max(want.Token, p.Token)
 	}
 	if task.phase != leased && p != want || p.Token > m.state.lastToken() {
@@ -132,8 +134,8 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 	return nil
 }
 
-// checkExpiry checks that a task is in the index of times to live exactly while it may die of it. A leased one
-// that the sweep came across does so when its lease ends.
+// checkExpiry checks that a task is in the index of times to live exactly while it may expire. A
+// leased task that the sweep has visited expires when its lease ends.
 func (m *machine) checkExpiry(task *modelTask, stored map[string]int) error {
 	has := m.journal.expiries[dueEntry{task.ref, task.extras.ExpiresAtMs}]
 	may := task.dieByMs() != 0 && (task.waits() || task.phase == leased)
@@ -160,17 +162,17 @@ func (m *machine) checkLeases(t *rapid.T) {
 			task := m.byRef[ref.Ref]
 			if task.phase != leased || task.token() != Token(l.Batch, i) || task.expiresMs != ref.ExpiresAtMs || task.attempts+1 != ref.Attempt ||
 				task.maxAttempts != ref.MaxAttempts || ref.HasProgress != task.settled || !sameExtras(ref.Extras, task.wantExtras()) {
-				t.Fatalf("lease %d holds %+v of %+v", l.Batch, ref, *task)
+				t.Fatalf("lease %d has %+v of %+v", l.Batch, ref, *task)
 			}
 		}
 		if live == 0 {
-			t.Fatalf("lease %d is stored, and all of it is settled", l.Batch)
+			t.Fatalf("lease %d is stored although all its tasks are settled", l.Batch)
 		}
 		n += live
 	}
 	for token := range m.journal.extended {
 		if m.journal.leases[token>>batchBits] == nil {
-			t.Fatalf("an extension of lease %d is stored, and the lease is not", token>>batchBits)
+			t.Fatalf("an extension of lease %d is stored without the lease", token>>batchBits)
 		}
 	}
 	if held := len(m.leased()); n != held {
@@ -178,7 +180,7 @@ func (m *machine) checkLeases(t *rapid.T) {
 	}
 }
 
-// checkBuckets compares the keys and results that are kept, and where.
+// checkBuckets compares the stored keys and results and their buckets.
 func (m *machine) checkBuckets(t *rapid.T) {
 	j, s := m.journal, m.state
 	bucket := func(until, width int64) int64 { return (until + width - 1) / width * width }
@@ -193,9 +195,10 @@ func (m *machine) checkBuckets(t *rapid.T) {
 			keys++
 		}
 	}
-	for k := range j.keys { // one that was used again leaves its older record until that one's bucket is over
+	// A key that was used again keeps its older record until that record's bucket ends.
+	for k := range j.keys {
 		if k.bucket <= m.now || !slices.Contains(s.keys.live, k.bucket) {
-			t.Fatalf("key %q is kept in bucket %d; live are %v", k.key, k.bucket, s.keys.live)
+			t.Fatalf("key %q is in bucket %d; live buckets are %v", k.key, k.bucket, s.keys.live)
 		}
 	}
 	for ref, r := range m.results {
@@ -207,7 +210,7 @@ func (m *machine) checkBuckets(t *rapid.T) {
 		if has {
 			results++
 			if !slices.Contains(s.ResultBuckets(), at) {
-				t.Fatalf("the result of %v is kept in bucket %d; live are %v", ref, at, s.ResultBuckets())
+				t.Fatalf("the result of %v is in bucket %d; live buckets are %v", ref, at, s.ResultBuckets())
 			}
 		}
 	}
@@ -215,7 +218,7 @@ func (m *machine) checkBuckets(t *rapid.T) {
 		t.Fatalf("%d keys and %d results are stored, want %d, %d", len(j.keys), len(j.results), keys, results)
 	}
 	if len(s.keys.live) > 6 {
-		t.Fatalf("a look-up of a key reads %d buckets", len(s.keys.live))
+		t.Fatalf("a lookup of a key reads %d buckets", len(s.keys.live))
 	}
 }
 
@@ -231,7 +234,8 @@ func (m *machine) checkQueues(t *rapid.T) {
 			rec.Policy != q.policy || rec.PolicyVersion != q.version || rec.Paused != q.paused {
 			t.Fatalf("queue %s of %s is stored as %+v, want %+v with counts %+v", q.name, q.tenant, rec, q, want)
 		}
-		// Reading the figures fills windows. The test must also reach states in which that did not happen.
+		// Reading the figures fills windows. The test must also reach states in which the figures
+		// were not read.
 		if rapid.IntRange(0, 2).Draw(t, "figures") == 0 {
 			m.checkStats(t, q, &want)
 		}
@@ -249,7 +253,8 @@ func (m *machine) exact(q *Queue) Stats {
 	return m.state.Stats(q, m.now)
 }
 
-// checkChanged checks that the figures of a queue that is not among the changed ones are the same as before.
+// checkChanged checks that the figures of queues that are not reported as changed are the same as
+// before.
 func (m *machine) checkChanged(t *rapid.T) {
 	withoutRates := func(q *Queue) Stats {
 		st := m.exact(q)
@@ -263,13 +268,13 @@ func (m *machine) checkChanged(t *rapid.T) {
 	}
 	for _, q := range m.state.queues {
 		if got, want := m.figures[q.ID()], withoutRates(q); got != want {
-			t.Fatalf("the figures of a queue that did not change are %+v, and were %+v", want, got)
+			t.Fatalf("the figures of an unchanged queue are %+v, and were %+v", want, got)
 		}
 	}
 }
 
-// checkDue checks the count of due tasks, in memory and in the record. It must be the number of tasks before its place, and that
-// place must be after all due tasks unless the lane is behind.
+// checkDue checks the count of due tasks, in memory and in the record. It must be the number of
+// tasks before its place, and the place must be after all due tasks unless the lane is behind.
 func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 	before := func(p int, at returnedKey) (n uint64) {
 		for _, k := range m.journal.dueKeys(q.id, uint8(p)) {
@@ -290,7 +295,7 @@ func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 			t.Fatalf("a lane that is not behind counts %d due tasks, and has %d", l.due, want)
 		}
 		if l.behind && !l.listed && !l.reads(StreamDue) {
-			t.Fatalf("a lane is behind, and nothing is to be done about it: %+v", l)
+			t.Fatalf("a lane is behind, and no work is scheduled for it: %+v", l)
 		}
 		if c := rec.Due[p]; rec.Counts.Returned > 0 && before(p, returnedKey{c.BeforeMs, c.BeforeSeq}) != c.Tasks {
 			t.Fatalf("a lane is stored with %+v", c)
@@ -298,7 +303,6 @@ func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 	}
 }
 
-// checkStats reads a queue's figures and checks them: they are exact.
 func (m *machine) checkStats(t *rapid.T, q *modelQueue, want *Counts) {
 	s := m.exact(m.state.queues[q.id])
 	due := uint64(0)
@@ -320,7 +324,6 @@ func (m *machine) checkStats(t *rapid.T, q *modelQueue, want *Counts) {
 	}
 }
 
-// checkAccounts checks that what the tenants' accounts hold is what is held.
 func (m *machine) checkAccounts(t *rapid.T) {
 	for tenant, a := range m.accounts {
 		if want := m.held(tenant); a.tasks != want.tasks || a.bytes != want.bytes || a.leases != want.leases {
@@ -337,7 +340,7 @@ func (m *machine) checkEnded(t *rapid.T) {
 	slices.SortStableFunc(got, inOrder)
 	slices.SortStableFunc(want, inOrder)
 	if !slices.Equal(got, want) {
-		t.Fatalf("these are said to have ended: %+v; want %+v", got, want)
+		t.Fatalf("Ended returned %+v; want %+v", got, want)
 	}
 	m.ended = nil
 	maps.DeleteFunc(m.watched, func(_ Ref, n int) bool { return n == 0 })
@@ -346,7 +349,7 @@ func (m *machine) checkEnded(t *rapid.T) {
 	}
 }
 
-// checkWindows compares what the windows hold with what the state accounts for, and its bounds.
+// checkWindows compares the contents of the windows with the state's counters and bounds.
 func (m *machine) checkWindows(t *rapid.T) {
 	tasks, back, lanes, cached := 0, 0, 0, int64(0)
 	for _, q := range m.state.queues {
@@ -365,7 +368,7 @@ func (m *machine) checkWindows(t *rapid.T) {
 				if f.cached {
 					cached += int64(len(f.task.Payload))
 				} else if f.task.Payload != nil {
-					t.Fatalf("a payload of %d bytes is kept and not accounted for", len(f.task.Payload))
+					t.Fatalf("a payload of %d bytes is in memory but not counted", len(f.task.Payload))
 				}
 				if task := m.byRef[l.ref(f.seq)]; f.gone == (task.phase == fresh) {
 					t.Fatalf("%+v is in the window, gone %v", *task, f.gone)
@@ -374,10 +377,10 @@ func (m *machine) checkWindows(t *rapid.T) {
 		}
 	}
 	if s := m.state; tasks != s.windowsTasks || back != s.returnedTasks || cached != s.cacheBytes || cached > m.cfg.CacheBytesMax {
-		t.Fatalf("windows hold %d fresh, %d returned tasks and %d bytes; accounted for: %d, %d, %d",
+		t.Fatalf("windows have %d fresh, %d returned tasks and %d bytes; counted: %d, %d, %d",
 			tasks, back, cached, s.windowsTasks, s.returnedTasks, s.cacheBytes)
 	}
 	if most := m.cfg.WindowsTasks + lanes*m.cfg.windowFloor(); max(tasks, back) > most {
-		t.Fatalf("the windows of %d lanes hold %d fresh, %d returned tasks; at most %d are allowed", lanes, tasks, back, most)
+		t.Fatalf("the windows of %d lanes have %d fresh, %d returned tasks; at most %d are allowed", lanes, tasks, back, most)
 	}
 }

@@ -51,11 +51,11 @@ func (m *machine) credit(t *rapid.T) {
 	}
 	w := rapid.SampledFrom(m.waiters).Draw(t, "waiter")
 	if w.once && w.pool != nil {
-		return // a claim's pool has what the claim asks for, once
+		return // a claim's pool gets its credit only once
 	}
 	n := 9 - rapid.IntRange(0, 9).Draw(t, "credit less")
 	w.credits += n
-	if w.pool != nil && !w.waiter.starved { // a pool gives a waiter that it passed over what comes next
+	if w.pool != nil && !w.waiter.starved { // a pool passes new credit to a starved waiter
 		w.pool.left += n
 		m.state.Sent(w.waiter, 0)
 		return
@@ -73,8 +73,8 @@ func (m *machine) unsubscribe(t *rapid.T) {
 	m.waiters = slices.Delete(m.waiters, i, i+1)
 }
 
-// dispatchAll does what a shard does: it dispatches and answers refills until nothing is left to
-// do now. Then no waiter with credit may have a ready task.
+// dispatchAll dispatches and answers refills, as a shard does, until no work is left. Then no queue
+// of a waiter with credit may have a ready task.
 func (m *machine) dispatchAll(t *rapid.T) {
 	m.lateRefill(t)
 	for range 10_000 {
@@ -91,13 +91,13 @@ func (m *machine) dispatchAll(t *rapid.T) {
 			return
 		}
 	}
-	t.Fatalf("the dispatch does not come to an end")
+	t.Fatalf("the dispatch does not end")
 }
 
 func (m *machine) checkNothingLeft(t *rapid.T) {
 	for _, task := range m.tasks {
 		if task.waits() && task.overdue(m.now) {
-			t.Fatalf("%+v is left after the end of its time to live", *task)
+			t.Fatalf("%+v still waits after the end of its time to live", *task)
 		}
 	}
 	for _, w := range m.waiters {
@@ -108,19 +108,20 @@ func (m *machine) checkNothingLeft(t *rapid.T) {
 			}
 			starved := m.state.queues[q.id].starved && m.retriesLease()
 			if next, due := m.state.NextDeadlineMs(), q.earliest(m.now); next > due && !q.paused && !starved {
-				t.Fatalf("the next deadline is %d, but a task that is waited for is due at %d", next, due)
+				t.Fatalf("the next deadline is %d, but a task with a waiter is due at %d", next, due)
 			}
 			left := q.ready(m.now)
 			switch {
-			case len(left) == 0 || starved: // it is tried again soon: room may come from another shard
+			case len(left) == 0 || starved:
+				// Dispatch tries again soon, since another shard may free room.
 			default:
-				t.Fatalf("a waiter with %d credits was not given %+v, with room for %d leases", w.credits, *left[0], m.accounts[q.tenant].room())
+				t.Fatalf("a waiter with %d credits did not get %+v, with room for %d leases", w.credits, *left[0], m.accounts[q.tenant].room())
 			}
 		}
 	}
 }
 
-// retriesLease says that the state looks again soon whether there is room for leases.
+// retriesLease reports whether the state will soon check again for room for leases.
 func (m *machine) retriesLease() bool { return m.state.NextDeadlineMs() <= m.now+leaseRetryMs }
 
 func (m *machine) dispatchOne(t *rapid.T) {
@@ -132,7 +133,7 @@ func (m *machine) dispatchOne(t *rapid.T) {
 	for _, g := range m.state.Dispatch(m.now, nil) {
 		w := m.ownerOf(t, g.Waiter)
 		if w.once && m.awaitsMore(w, len(g.Deliveries)-w.seen) {
-			t.Fatalf("the one grant of a claim is given though the store is still to be read")
+			t.Fatalf("the only grant of a claim was returned while a Refill was unanswered")
 		}
 		m.checkGrant(t, w, g.Deliveries[w.seen:], want, got)
 		w.seen = 0
@@ -140,15 +141,16 @@ func (m *machine) dispatchOne(t *rapid.T) {
 			w.credits = 0
 		}
 	}
-	for _, held := range m.state.held { // leased already, and handed out with what is still to come
+	for _, held := range m.state.held { // leased already; returned with further tasks later
 		w := m.ownerOf(t, held)
 		m.checkGrant(t, w, held.grant[w.seen:], want, got)
 		w.seen = len(held.grant)
 	}
-	for q, tasks := range got { // whoever got them, what was leased is the beginning of what was ready
+	// The leased tasks, of all waiters together, are a prefix of the ready ones.
+	for q, tasks := range got {
 		for _, task := range want[q][:len(tasks)] {
 			if !tasks[task] {
-				t.Fatalf("queue %s of %s: %+v was passed over", q.name, q.tenant, *task)
+				t.Fatalf("queue %s of %s: %+v was skipped", q.name, q.tenant, *task)
 			}
 		}
 	}
@@ -160,7 +162,7 @@ func (m *machine) dispatchOne(t *rapid.T) {
 	m.reconcile()
 }
 
-// awaitsMore says that a waiter that is given n tasks may be given more once a Refill is answered.
+// awaitsMore reports whether a waiter that gets n tasks may get more once a Refill is answered.
 func (m *machine) awaitsMore(w *modelWaiter, n int) bool {
 	return !w.gone && w.credits > n && slices.ContainsFunc(w.queues, func(key queueName) bool {
 		q := m.state.byName[key]
@@ -171,7 +173,7 @@ func (m *machine) awaitsMore(w *modelWaiter, n int) bool {
 func (m *machine) ownerOf(t *rapid.T, waiter *Waiter) *modelWaiter {
 	w, ok := waiter.Owner.(*modelWaiter)
 	if !ok || w.waiter != waiter || !slices.Contains(m.waiters, w) && (!w.gone || w.seen == 0) {
-		t.Fatalf("a grant for someone who does not wait")
+		t.Fatalf("a grant for an unknown waiter")
 	}
 	return w
 }
@@ -185,7 +187,7 @@ func (m *machine) checkGrant(t *rapid.T, w *modelWaiter, ds []Delivery, want map
 		d := &ds[i]
 		task := m.byRef[d.Ref]
 		if task == nil {
-			t.Fatalf("%v was delivered and never enqueued", d.Ref)
+			t.Fatalf("%v was delivered but never enqueued", d.Ref)
 		}
 		q := m.of(task)
 		if !slices.Contains(w.queues, queueName{q.tenant, q.name}) {
@@ -193,17 +195,17 @@ func (m *machine) checkGrant(t *rapid.T, w *modelWaiter, ds []Delivery, want map
 		}
 		at := slices.Index(want[q], task)
 		if at < 0 {
-			t.Fatalf("%+v was delivered and was not ready at %d", *task, m.now)
+			t.Fatalf("%+v was delivered but not ready at %d", *task, m.now)
 		}
 		if at < place[q] {
-			t.Fatalf("%v was delivered after a task that comes later", d.Ref)
+			t.Fatalf("%v was delivered after a later task", d.Ref)
 		}
 		place[q] = at
 		if got[q] == nil {
 			got[q] = map[*modelTask]bool{}
 		}
 		if got[q][task] {
-			t.Fatalf("%v was delivered twice at once", d.Ref)
+			t.Fatalf("%v was delivered twice in one dispatch", d.Ref)
 		}
 		got[q][task] = true
 		m.lease(t, w, task, d)
@@ -214,7 +216,7 @@ func (m *machine) checkGrant(t *rapid.T, w *modelWaiter, ds []Delivery, want map
 // lease checks a delivery against the task and leases it in the model.
 func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery) {
 	if m.tokens[d.Token] {
-		t.Fatalf("token %x is given a second time", d.Token)
+		t.Fatalf("token %x is issued twice", d.Token)
 	}
 	if d.Token == 0 || d.Token <= task.token() || d.Token <= m.journal.progress[task.ref].Token {
 		t.Fatalf("token %x of a lease after token %x", d.Token, task.token())

@@ -37,7 +37,7 @@ func (m *machine) drawNewTask(t *rapid.T) NewTask {
 	}
 	switch delay := rapid.SampledFrom([]int64{0, 0, 0, 5, 5, 60, -9}).Draw(t, "delay"); {
 	case delay < 0 || rapid.Bool().Draw(t, "not before"):
-		n.NotBeforeMs = m.now + delay // may be now, or long ago
+		n.NotBeforeMs = m.now + delay // may be in the past
 	default:
 		n.DelayMs = uint64(delay)
 	}
@@ -60,7 +60,6 @@ func mergeBackoff(a, b Backoff) Backoff {
 	}
 }
 
-// enqueued carries one task's enqueue out in the model.
 func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewTask, got *Enqueued) {
 	q, err := m.queue(held, tenant, n.Queue)
 	if err != nil {
@@ -70,7 +69,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	key := keyOf{q.id, n.Key}
 	if k := m.keys[key]; n.Key != "" && k.untilMs > m.now && !k.freed {
 		if *got != (Enqueued{Ref: k.ref, Duplicate: true}) {
-			t.Fatalf("key %q stands for %v until %d, got %+v", n.Key, k.ref, k.untilMs, *got)
+			t.Fatalf("key %q belongs to %v until %d, got %+v", n.Key, k.ref, k.untilMs, *got)
 		}
 		return
 	}
@@ -78,7 +77,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	before, had := m.keys[key]
 	until := max(m.now+int64(m.cfg.KeyWindowMs), before.untilMs+1)
 	if n.Key != "" && (!had || m.keyBucket(before.untilMs) != m.keyBucket(until)) {
-		bytes += 64 + int64(len(n.Key)) // it does not replace an older record
+		bytes += 64 + int64(len(n.Key)) // the key does not replace an older record
 	}
 	if held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
 		var quota *QuotaError
@@ -113,13 +112,13 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	m.byRef[want] = task
 }
 
-// keyBucket is the bucket of a key that is kept until a time.
+// keyBucket returns the bucket of a key that expires at a time.
 func (m *machine) keyBucket(untilMs int64) int64 {
 	width := max(1_000, int64(m.cfg.KeyWindowMs)/4)
 	return (untilMs + width - 1) / width * width
 }
 
-// held returns what the tenant's account must hold. Its bytes are those of all records in the store.
+// held returns the expected account of a tenant. Its bytes are those of all records in the store.
 func (m *machine) held(tenant string) *fakeAccount {
 	a := &fakeAccount{}
 	for _, task := range m.tasks {
@@ -162,7 +161,7 @@ func (m *machine) held(tenant string) *fakeAccount {
 	return a
 }
 
-// requireRefused checks that a queue was refused for the same reason as in the model.
+// requireRefused checks that a queue was refused with the same error as in the model.
 func requireRefused(t *rapid.T, want, got error) {
 	var quota *QuotaError
 	overBytes := errors.As(got, &quota) && quota.Quota == "bytes_max"

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// absent returns the names of queues that do not exist and that waiters wait for.
+// absent returns the names of nonexistent queues with waiters.
 func (m *machine) absent() map[queueName]bool {
 	names := map[queueName]bool{}
 	for _, w := range m.waiters {
@@ -29,7 +29,7 @@ func (m *machine) queuesOf(tenant string) (n int) {
 	return n
 }
 
-// deleteQueue deletes a queue, which must fail unless the queue is empty.
+// deleteQueue deletes a queue. This must fail unless the queue is empty.
 func (m *machine) deleteQueue(t *rapid.T) {
 	if len(m.order) == 0 {
 		return
@@ -61,7 +61,6 @@ func (m *machine) forget(q *modelQueue) {
 	m.order = slices.DeleteFunc(m.order, func(o *modelQueue) bool { return o == q })
 }
 
-// held returns how many tasks the queue has.
 func (q *modelQueue) held() (n int) {
 	for _, task := range q.tasks {
 		if task.stored() {
@@ -71,8 +70,8 @@ func (q *modelQueue) held() (n int) {
 	return n
 }
 
-// vanished removes the queues that the state deleted by itself from the model, and checks that no task, key, result or waiter was
-// lost with them.
+// vanished removes the queues that Tick deleted from the model, and checks that no task, key,
+// result or waiter was lost with them.
 func (m *machine) vanished(t *rapid.T) {
 	for _, q := range slices.Clone(m.order) {
 		if _, there := m.state.queues[q.id]; there {
@@ -80,21 +79,21 @@ func (m *machine) vanished(t *rapid.T) {
 		}
 		for _, w := range m.waiters {
 			if slices.Contains(w.queues, queueName{q.tenant, q.name}) {
-				t.Fatalf("queue %s of %s is gone, and has a waiter", q.name, q.tenant)
+				t.Fatalf("queue %s of %s was deleted although it has a waiter", q.name, q.tenant)
 			}
 		}
 		for key, k := range m.keys {
 			if key.queue == q.id && k.untilMs > m.now {
-				t.Fatalf("queue %s of %s is gone, and its key %q holds", q.name, q.tenant, key.key)
+				t.Fatalf("queue %s of %s was deleted although its key %q is valid", q.name, q.tenant, key.key)
 			}
 		}
 		for ref, r := range m.results {
 			if ref.Queue == q.id && r.RetainedUntilMs > m.now {
-				t.Fatalf("queue %s of %s is gone, and the result of %v is to be kept", q.name, q.tenant, ref)
+				t.Fatalf("queue %s of %s was deleted although the result of %v is valid", q.name, q.tenant, ref)
 			}
 		}
 		if q.held() > 0 || q.version > 0 || q.paused {
-			t.Fatalf("queue %s of %s is gone: %+v", q.name, q.tenant, *q)
+			t.Fatalf("queue %s of %s was deleted: %+v", q.name, q.tenant, *q)
 		}
 		m.forget(q)
 	}

@@ -57,10 +57,10 @@ func (m *machine) drawSettlement(t *rapid.T) Settlement {
 	return out
 }
 
-// errNoRoom says that the model has no room for a result.
+// errNoRoom means that the model has no room for a result.
 var errNoRoom = errors.New("no room")
 
-// settled applies a settlement to the model. held is what the tenant's account holds meanwhile.
+// settled applies a settlement to the model. held is the tenant's account, which it updates.
 func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error {
 	task := m.byRef[s.Ref]
 	if task.phase != leased || task.token() != s.Token || task.tenant != tenant {
@@ -85,7 +85,7 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 		if delay == 0 {
 			delay = mergeBackoff(task.extras.Backoff, m.cfg.Backoff).waitMs(task.ref, task.attempts+1)
 		}
-		trimmed := int64(0) // the bytes of the part that is dropped before the new attempt is added
+		trimmed := int64(0) // bytes of the part that is dropped before the new attempt is added
 		if n, part := task.attempts+1, m.cfg.historyPart; (n-1)%part == 0 && n > 2*part {
 			for i := n - 2*part; i < n-part; i++ {
 				if text, kept := task.history[i]; kept {
@@ -105,7 +105,7 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 	return nil
 }
 
-// look does what a shard does with a task that someone asks for: it reads what is stored, if there is anything.
+// look reads the records of a task, as a shard does for a call about a single task.
 func (m *machine) look(t *rapid.T, task *modelTask) (Stored, bool) {
 	if task == nil {
 		return Stored{}, false
@@ -170,7 +170,6 @@ func (m *machine) purgeDead(t *rapid.T) {
 	}
 }
 
-// purge removes some, or all, tasks of a queue that wait.
 func (m *machine) purge(t *rapid.T) {
 	if len(m.order) == 0 {
 		return
@@ -184,7 +183,7 @@ func (m *machine) purge(t *rapid.T) {
 		}
 		m.lateRefill(t)
 	}
-	t.Fatalf("the purge does not come to an end")
+	t.Fatalf("the purge does not end")
 }
 
 func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
@@ -211,7 +210,7 @@ func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
 		}
 	}
 	if went != got || got > n || !more && left > 0 {
-		t.Fatalf("purged %d of at most %d, it says %d, more %v; left %d", went, n, got, more, left)
+		t.Fatalf("purged %d of at most %d, reported %d, more %v; left %d", went, n, got, more, left)
 	}
 	return more
 }

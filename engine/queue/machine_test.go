@@ -11,7 +11,7 @@ import (
 
 func init() {
 	// Windows, refills and expiries need longer runs than rapid's default. A flag on the command
-	// line still counts: it is read later.
+	// line overrides these values, because it is parsed later.
 	for name, value := range map[string]string{"rapid.steps": "200", "rapid.checks": "500"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
@@ -28,23 +28,25 @@ type machine struct {
 
 	accounts map[string]*fakeAccount
 	queues   map[queueName]*modelQueue
-	order    []*modelQueue // of creation
-	issued   []string      // the tenants of all queues that ever were, by number
-	skipped  Reserved      // numbers that may have been issued before the last recovery, and are not issued again
-	tasks    []*modelTask
-	byRef    map[Ref]*modelTask
-	waiters  []*modelWaiter
-	tokens   map[uint64]bool // ever given
-	keys     map[keyOf]modelKey
-	results  map[Ref]Result
-	watched  map[Ref]int
-	ended    []Ended          // of watched tasks, since they were asked for
-	pending  []*pendingRefill // asked for, not answered
-	figures  map[uint32]Stats // of the queues, as they were seen last
+	order    []*modelQueue // in the order of creation
+	issued   []string      // the tenants of all queues ever created, by number
+	// Numbers that may have been issued before the last recovery and must not be issued again.
+	skipped Reserved
+	tasks   []*modelTask
+	byRef   map[Ref]*modelTask
+	waiters []*modelWaiter
+	tokens  map[uint64]bool // all tokens ever issued
+	keys    map[keyOf]modelKey
+	results map[Ref]Result
+	watched map[Ref]int
+	ended   []Ended          // of watched tasks, since the last call of Ended
+	pending []*pendingRefill // unanswered
+	figures map[uint32]Stats // last known figures of the queues
 }
 
-// TestStateBehavesAsTheModel runs random commands against the state and a model of maps and
-// slices, with windows so small that refills and evictions are the rule, and recoveries between them.
+// TestStateBehavesAsTheModel runs random commands against the state and a model of maps and slices.
+// The windows are so small that refills and evictions are frequent. Recoveries are among the
+// commands.
 func TestStateBehavesAsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)
@@ -91,7 +93,7 @@ func newMachine(t *rapid.T) *machine {
 			turnMax:         rapid.SampledFrom([]int{2, 5, 1_000}).Draw(t, "turn"),
 			historyPart:     uint32(rapid.IntRange(1, 2).Draw(t, "history part")),
 			CacheBytesMax:   int64(rapid.IntRange(1, 40).Draw(t, "cache")),
-			// Some refills read one task, some all.
+			// Some refills read one task, others read all.
 			SweepMax:       rapid.SampledFrom([]int{1, 1_000}).Draw(t, "sweep"),
 			LookMax:        rapid.SampledFrom([]int{1, 3, 4_096}).Draw(t, "count"),
 			RefillBytesMax: rapid.SampledFrom([]int64{1, 20, 1 << 20}).Draw(t, "refill bytes"),
@@ -130,12 +132,12 @@ func (m *machine) open(t *rapid.T, from Recovered) {
 	m.vanished(t)
 }
 
-// recover lets the state go and makes one from what is stored. Waiters and watches are gone with it.
+// recover replaces the state by one made from the stored records. Waiters and watches end.
 func (m *machine) recover(t *rapid.T) {
 	m.state.LeaveAccounts()
 	for _, a := range m.accounts {
 		if a.tasks != 0 || a.bytes != 0 || a.leases != 0 {
-			t.Fatalf("a state that was let go leaves %+v", *a)
+			t.Fatalf("the old state leaves %+v in its account", *a)
 		}
 	}
 	m.pending, m.waiters, m.ended = nil, nil, nil
@@ -144,7 +146,7 @@ func (m *machine) recover(t *rapid.T) {
 	m.open(t, m.journal.recovered())
 }
 
-// tick lets time pass: mostly little, sometimes until buckets of keys or of results are over.
+// tick advances the time: mostly a little, sometimes until buckets of keys or results end.
 func (m *machine) tick(t *rapid.T) {
 	most := rapid.SampledFrom([]int{9, 9, 50, 50, 3_000, 2 * resultBucketMs}).Draw(t, "at most")
 	m.now += int64(rapid.IntRange(0, most).Draw(t, "ms"))
@@ -153,7 +155,8 @@ func (m *machine) tick(t *rapid.T) {
 	for _, task := range m.tasks {
 		if task.phase == leased && task.expiresMs <= m.now {
 			_, kept := m.journal.attempts[task.ref][task.attempts+1]
-			if !kept && m.accounts[task.tenant].bytesMax == 0 { // with a quota, the order of the leases decides which attempts are kept
+			// With a quota, the order of the leases determines which attempts are stored.
+			if !kept && m.accounts[task.tenant].bytesMax == 0 {
 				t.Fatalf("%+v: the expiry of its lease is not in its history", *task)
 			}
 			task.attemptFailed(m.now, m.now, "lease expired", kept, m.cfg.historyPart)
@@ -168,7 +171,7 @@ func (m *machine) sweep() {
 	}
 }
 
-// drain has a waiter of each tenant take all that is ready.
+// drain leases all ready tasks to a waiter of each tenant.
 func (m *machine) drain(t *rapid.T) {
 	for _, tenant := range []string{"t0", "t1"} {
 		c := Claim{Tenant: tenant, Credit: 10_000}
@@ -189,10 +192,10 @@ func (m *machine) drain(t *rapid.T) {
 	m.check(t)
 }
 
-// pendingRefill is a Refill that is not answered. Its answer may have been read a while ago.
+// pendingRefill is an unanswered Refill. Its answer may have been read earlier.
 type pendingRefill struct {
 	Refill
-	answer func() // nil: not read yet
+	answer func() // nil if not read yet
 }
 
 func (m *machine) takeRefills() {
@@ -201,7 +204,8 @@ func (m *machine) takeRefills() {
 	}
 }
 
-// readPending reads what some Refills ask for: what is decided before they are answered is not in it.
+// readPending reads the answers of some Refills. They do not include decisions made between the
+// reading and the answer.
 func (m *machine) readPending(t *rapid.T) {
 	for _, r := range m.pending {
 		if r.answer == nil && rapid.Bool().Draw(t, "read") {
@@ -210,13 +214,13 @@ func (m *machine) readPending(t *rapid.T) {
 	}
 }
 
-// lateRefill answers what was asked for, whenever it was read.
+// lateRefill answers all Refills, including those whose answers were read earlier.
 func (m *machine) lateRefill(*rapid.T) {
 	m.answerPending(func(*pendingRefill) bool { return true })
 	m.reconcile()
 }
 
-// oneAnswer answers one of the Refills: answers come in any order.
+// oneAnswer answers one of the Refills, in any order.
 func (m *machine) oneAnswer(t *rapid.T) {
 	m.takeRefills()
 	if len(m.pending) == 0 {
@@ -241,8 +245,8 @@ func (m *machine) answerPending(which func(*pendingRefill) bool) {
 	})
 }
 
-// reconcile has those tasks die in the model whose time to live is over and that the state found: it may do so as
-// late as it likes, as long as it hands none of them out.
+// reconcile makes the tasks dead in the model that the state found to be expired. The state may
+// find them arbitrarily late, if it leases none of them.
 func (m *machine) reconcile() {
 	for _, task := range m.tasks {
 		if task.waits() && task.overdue(m.now) {
@@ -280,7 +284,7 @@ func (m *machine) watch(t *rapid.T) {
 	m.state.Watch(ref)
 }
 
-// otherShard has another shard of the tenant lease or settle.
+// otherShard leases or settles tasks of the tenant in another shard.
 func (m *machine) otherShard(t *rapid.T) {
 	a := m.accounts[drawTenant.Draw(t, "tenant")]
 	a.others = rapid.SampledFrom([]int64{0, 0, 2, 5}).Draw(t, "leases")
@@ -292,7 +296,8 @@ var (
 	drawPrio   = rapid.SampledFrom([]uint8{0, 0, 3, MaxPriority})
 )
 
-// queue makes a queue in the model. It fails if there are too many queues or the account has no room.
+// queue creates a queue in the model. It fails if there are too many queues or the account has no
+// room.
 func (m *machine) queue(held *fakeAccount, tenant, name string) (*modelQueue, error) {
 	key := queueName{tenant, name}
 	q := m.queues[key]
@@ -329,7 +334,8 @@ func (m *machine) leased() (out []*modelTask) {
 	return out
 }
 
-// drawTask draws one of the tasks, of a phase if there are any: most commands only mean something to one.
+// drawTask draws a task, usually one in the given phase, because most commands affect only such
+// tasks.
 func (m *machine) drawTask(t *rapid.T, of phase) *modelTask {
 	var some []*modelTask
 	for _, task := range m.tasks {
@@ -346,7 +352,7 @@ func (m *machine) drawTask(t *rapid.T, of phase) *modelTask {
 	return rapid.SampledFrom(m.tasks).Draw(t, "any task")
 }
 
-// askedExpired says that a sweep of expired tasks is under way.
+// askedExpired reports whether a sweep of expired tasks is under way.
 func (m *machine) askedExpired() bool {
 	return slices.ContainsFunc(m.pending, func(r *pendingRefill) bool { return r.Stream == StreamExpired })
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// phase is the one state that a task of the model is in.
+// phase is the state of a task in the model.
 type phase string
 
 const (
@@ -19,7 +19,7 @@ const (
 	removed  phase = "removed" // cancelled or purged
 )
 
-// modelTask is a task as the words of the design say it behaves.
+// modelTask is a task that behaves as DESIGN.md specifies.
 type modelTask struct {
 	ref         Ref
 	tenant      string
@@ -31,19 +31,18 @@ type modelTask struct {
 	extras      Extras // as enqueued
 
 	phase       phase
-	immortal    bool // was redriven: its time to live does not count any more
+	immortal    bool // was redriven: it has no time to live
 	maxAttempts uint32
-	attempts    uint32 // used up
+	attempts    uint32 // used attempts
 	dueMs       int64  // while returned
 	expiresMs   int64  // while leased
 	diedMs      int64
 	reason      Reason
-	tokens      []uint64          // of all its leases; the last is the current one while leased
-	settled     bool              // the task was ever returned or dead, and so has a progress record
-	history     map[uint32]string // the texts of the attempts that are kept
+	tokens      []uint64          // of all its leases; the last one is current while leased
+	settled     bool              // the task was returned or dead, and so has a progress record
+	history     map[uint32]string // the texts of the stored attempts
 }
 
-// charged is what the task and its history are charged.
 func (t *modelTask) charged() int64 {
 	bytes := 128 + int64(len(t.payload))
 	for _, text := range t.history {
@@ -52,7 +51,8 @@ func (t *modelTask) charged() int64 {
 	return bytes
 }
 
-// historyBytes returns what the kept attempts are charged: the part of the last attempt and the part before.
+// historyBytes returns the charge of the stored attempts: the part of the last attempt and the part
+// before.
 func (t *modelTask) historyBytes(part uint32) (h History) {
 	for n, text := range t.history {
 		if (n-1)/part == (t.attempts-1)/part {
@@ -64,8 +64,8 @@ func (t *modelTask) historyBytes(part uint32) (h History) {
 	return h
 }
 
-// remember keeps the text of the attempt that was just used up, if there is room for it. It forgets old attempts, one whole part of
-// the history at a time.
+// remember stores the text of the last attempt if there is room for it. It drops old attempts, one
+// whole part of the history at a time.
 func (t *modelTask) remember(text string, room bool, part uint32) {
 	if t.history == nil {
 		t.history = map[uint32]string{}
@@ -83,7 +83,7 @@ func (t *modelTask) token() uint64 {
 	return t.tokens[len(t.tokens)-1]
 }
 
-// dieByMs is the end of its time to live; 0: none.
+// dieByMs returns the end of the time to live, or 0.
 func (t *modelTask) dieByMs() int64 {
 	if t.immortal {
 		return 0
@@ -93,17 +93,17 @@ func (t *modelTask) dieByMs() int64 {
 
 func (t *modelTask) overdue(now int64) bool { return t.dieByMs() != 0 && t.dieByMs() <= now }
 
-// waits says that the task is in its queue, and neither leased nor dead.
+// waits reports whether the task is in its queue and neither leased nor dead.
 func (t *modelTask) waits() bool { return t.phase == fresh || t.phase == returned }
 
 func (t *modelTask) stored() bool { return t.waits() || t.phase == leased || t.phase == dead }
 
-// isReady says that the task may be leased now.
+// isReady reports whether the task may be leased now.
 func (t *modelTask) isReady(now int64) bool {
 	return !t.overdue(now) && (t.phase == fresh || t.phase == returned && t.dueMs <= now)
 }
 
-// wantExtras is what its records say of it now.
+// wantExtras returns the extras that the task's records must have now.
 func (t *modelTask) wantExtras() *Extras {
 	x := t.extras
 	if t.immortal {
@@ -122,7 +122,8 @@ func sameExtras(a, b *Extras) bool {
 	return *a == *b
 }
 
-// attemptFailed ends the task's lease with a used-up attempt, whose text is kept if there is room for it.
+// attemptFailed ends the task's lease with a failed attempt, whose text is stored if there is room
+// for it.
 func (t *modelTask) attemptFailed(dueMs, now int64, reason string, room bool, part uint32) {
 	t.attempts++
 	t.remember(reason, room, part)
@@ -133,7 +134,7 @@ func (t *modelTask) attemptFailed(dueMs, now int64, reason string, room bool, pa
 	t.comeBack(dueMs, now)
 }
 
-// comeBack ends the task's lease, or its death.
+// comeBack returns a leased or dead task to its queue.
 func (t *modelTask) comeBack(dueMs, now int64) {
 	if t.overdue(now) {
 		t.die(now, TimeToLiveOver)
@@ -146,7 +147,6 @@ func (t *modelTask) die(now int64, why Reason) {
 	t.phase, t.diedMs, t.dueMs, t.reason, t.settled = dead, now, now, why, true
 }
 
-// redrive makes a dead task ready again.
 func (t *modelTask) redrive(now int64) {
 	t.immortal, t.maxAttempts = true, t.attempts+t.attemptsMax
 	t.comeBack(now, now)
@@ -162,7 +162,7 @@ type modelQueue struct {
 	version      uint64
 }
 
-// nextSeq is above the seqs of all tasks.
+// nextSeq returns a seq above those of all tasks.
 func (q *modelQueue) nextSeq() uint64 {
 	if n := len(q.tasks); n > 0 {
 		return q.tasks[n-1].ref.Seq + 1
@@ -170,7 +170,7 @@ func (q *modelQueue) nextSeq() uint64 {
 	return 0
 }
 
-// ready returns the tasks that may be leased now, in the order in which they must be.
+// ready returns the tasks that may be leased now, in the required order.
 func (q *modelQueue) ready(now int64) (out []*modelTask) {
 	if q.paused {
 		return nil
@@ -181,12 +181,14 @@ func (q *modelQueue) ready(now int64) (out []*modelTask) {
 		}
 	}
 	slices.SortFunc(out, func(a, b *modelTask) int {
-		return cmp.Or(cmp.Compare(b.ref.Priority, a.ref.Priority), compareInLane(a, b)) // the most urgent first
+		// Most urgent first.
+		return cmp.Or(cmp.Compare(b.ref.Priority, a.ref.Priority), compareInLane(a, b))
 	})
 	return out
 }
 
-// compareInLane orders the tasks of one lane as they are handed out: those that came back or were delayed go first.
+// compareInLane orders the tasks of one lane as they are leased: returned and delayed tasks come
+// first.
 func compareInLane(a, b *modelTask) int {
 	switch {
 	case a.phase == returned && b.phase == fresh:
@@ -226,7 +228,7 @@ func (q *modelQueue) counts() Counts {
 	return c
 }
 
-// readySinceMs is since when the task is ready that has been so for longest.
+// readySinceMs returns when the oldest ready task became ready.
 func (q *modelQueue) readySinceMs(now int64) int64 {
 	since := int64(math.MaxInt64)
 	for _, t := range q.tasks {
@@ -251,23 +253,23 @@ func (q *modelQueue) earliest(now int64) int64 {
 	return next
 }
 
-// modelWaiter is a waiter: how many tasks it may still have.
+// modelWaiter is a waiter with its remaining credit.
 type modelWaiter struct {
 	waiter  *Waiter
 	queues  []queueName
 	leaseMs uint64
 	credits int
-	pool    *testPool // where the credits are; nil: the state has them
+	pool    *testPool // the source of the credits; nil if the state has them
 	once    bool
-	seen    int  // of the tasks that are held back for it
-	gone    bool // unsubscribed while tasks were held back for it
+	seen    int  // number of tasks in its retained grant
+	gone    bool // unsubscribed while a grant was retained
 }
 
-// modelKey is what an idempotency key stands for, until when.
+// modelKey is the task of an idempotency key and the key's expiry.
 type modelKey struct {
 	ref     Ref
 	untilMs int64
-	freed   bool // its task was cancelled or purged
+	freed   bool // the task was cancelled or purged
 }
 
 type keyOf struct {
@@ -306,14 +308,14 @@ func (a *fakeAccount) Charge(bytes int64) error {
 	return nil
 }
 
-// has reports whether there is room for bytes more than held.
+// has reports whether there is room for further bytes if held are in use.
 func (a *fakeAccount) has(bytes, held int64) bool { return a.bytesMax == 0 || held+bytes <= a.bytesMax }
 
 func (a *fakeAccount) Remove(tasks, bytes int64) { a.Restore(-tasks, -bytes, 0) }
 
 func (a *fakeAccount) Lease(n int) int {
 	if n < 1 {
-		a.broken("%d leases are asked for", n)
+		a.broken("invalid request for %d leases", n)
 	}
 	got := max(0, min(int64(n), a.room()))
 	a.leases += got
@@ -327,6 +329,6 @@ func (a *fakeAccount) EndLeases(n int) { a.Restore(0, 0, -int64(n)) }
 func (a *fakeAccount) Restore(tasks, bytes, leases int64) {
 	a.tasks, a.bytes, a.leases = a.tasks+tasks, a.bytes+bytes, a.leases+leases
 	if a.tasks < 0 || a.bytes < 0 || a.leases < 0 {
-		a.broken("the account of %s holds %d tasks of %d bytes and %d leases", a.tenant, a.tasks, a.bytes, a.leases)
+		a.broken("the account of %s has %d tasks of %d bytes and %d leases", a.tenant, a.tasks, a.bytes, a.leases)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// NameMax is the length, in bytes, of the longest name of a queue or tenant and of the longest idempotency key.
+// NameMax is the length, in bytes, of the longest name of a queue or tenant and of the longest
+// idempotency key.
 const NameMax = 128
 
 // nameCharacters describes the characters of a name.
@@ -40,8 +41,9 @@ var nameByte = func() (ok [256]bool) {
 	return ok
 }()
 
-// CheckKey checks the idempotency key of a new task: at most NameMax bytes of UTF-8 without control characters. A store may have keys with
-// control characters, of servers that did not refuse them.
+// CheckKey checks the idempotency key of a new task: at most NameMax bytes of UTF-8 without control
+// characters. A store may have keys with control characters, written by older servers that accepted
+// them.
 func CheckKey(field, key string) *FieldError {
 	if len(key) > NameMax {
 		return tooLong(field, key)

@@ -1,15 +1,17 @@
 package queue
 
-// Backoff says how long a task waits after a failed attempt. A zero field means the next policy's
-// value: the task's, then its queue's, then the server's.
+// Backoff determines how long a task waits after a failed attempt. A zero field means the value of
+// the next level: the task's, then its queue's, then the server's.
 type Backoff struct {
-	InitialMs         uint64 // after the first attempt
-	MaxMs             uint64
-	MultiplierPercent uint32 // of the wait, with each further attempt: 100 keeps it, 200 doubles it
-	JitterPercent     uint32 // up to how much of the wait is taken off it, at random
+	InitialMs uint64 // after the first attempt
+	MaxMs     uint64
+	// MultiplierPercent is the growth of the wait with each further attempt: 100 is constant, 200
+	// doubles it.
+	MultiplierPercent uint32
+	JitterPercent     uint32 // largest random reduction of the wait
 }
 
-// or fills in the zero fields.
+// or returns b with zero fields replaced by those of d.
 func (b Backoff) or(d Backoff) Backoff {
 	return Backoff{
 		InitialMs:         orDefault(b.InitialMs, d.InitialMs),
@@ -19,9 +21,9 @@ func (b Backoff) or(d Backoff) Backoff {
 	}
 }
 
-// waitMs returns how long a task waits after its attempt-th attempt failed. The jitter keeps tasks that
-// failed together from returning together; it is a function of the task and the attempt, so that the
-// decision stays a pure one.
+// waitMs returns how long a task waits after its attempt-th attempt failed. The jitter prevents
+// tasks that failed together from returning together. It is a function of the task and the attempt,
+// so that the decision is deterministic.
 func (b Backoff) waitMs(ref Ref, attempt uint32) uint64 {
 	wait := min(b.InitialMs, b.MaxMs)
 	for i := uint32(1); i < attempt && wait < b.MaxMs && b.MultiplierPercent > 100; i++ {
@@ -39,7 +41,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Placement says which shards a queue's tasks go to. The state machine of one shard only stores it.
+// Placement determines the shards of a queue's tasks. The state machine of one shard only stores
+// it.
 type Placement uint8
 
 // The placements.
@@ -48,29 +51,29 @@ const (
 	Ordered                  // all tasks go to one shard
 )
 
-// Policy is what holds for a queue's tasks unless they set options of their own. A zero field means the server's default.
+// Policy has the options of a queue's tasks that do not set these options themselves. A zero field
+// means the server's default.
 type Policy struct {
 	Placement   Placement
 	MaxAttempts uint32
 	LeaseMs     uint64
 	Backoff     Backoff
-	TTLMs       uint64 // 0: tasks do not expire
-	RetentionMs uint64 // of results; 0: they are not kept
+	TTLMs       uint64 // 0 means that tasks do not expire
+	RetentionMs uint64 // of results; 0 means that they are not stored
 }
 
-// Extras are options that few tasks have. They are immutable, and tasks share them; nil means that the task has no such option.
+// Extras are options that few tasks have. They are immutable and shared between tasks; nil means
+// that a task has none of them.
 type Extras struct {
-	Backoff     Backoff // over the server's
-	RetentionMs uint64  // how long the result is kept; 0: not
-	ExpiresAtMs int64   // when the task goes to the dead letters if it is not done; 0: never
+	Backoff     Backoff // zero fields mean the server's values
+	RetentionMs uint64  // of the result; 0 means that it is not stored
+	ExpiresAtMs int64   // the end of the time to live; 0 means none
 }
 
-// expired reports whether a task's time to live is over.
 func (x *Extras) expired(now int64) bool {
 	return x != nil && x.ExpiresAtMs != 0 && x.ExpiresAtMs <= now
 }
 
-// immortal returns the extras without a time to live.
 func (x *Extras) immortal() *Extras {
 	if x == nil || x.ExpiresAtMs == 0 {
 		return x
@@ -87,7 +90,7 @@ func (x Extras) orNil() *Extras {
 	return &x
 }
 
-// extras returns the options of a new task, from its own fields and its queue's policy.
+// extras returns the options of a new task, from its fields and its queue's policy.
 func (q *Queue) extras(n *NewTask, now int64) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
 	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 {
@@ -103,14 +106,15 @@ func (q *Queue) extras(n *NewTask, now int64) *Extras {
 	return x.orNil()
 }
 
-// setPolicy also makes the Extras that all tasks without options of their own share.
+// setPolicy sets the policy, and the Extras that all tasks without options share.
 func (q *Queue) setPolicy(p Policy) {
 	q.record.Policy = p
 	q.shared = Extras{Backoff: p.Backoff, RetentionMs: p.RetentionMs}.orNil()
 }
 
-// Configure sets the policy of a queue, and makes the queue if it does not exist. A version that is not above the current one changes
-// nothing: if a change reached only some shards, the caller repeats it in all.
+// Configure sets the policy of a queue, and creates the queue if it does not exist. A version that
+// is not above the current one has no effect, so the caller can repeat a change in all shards if it
+// reached only some of them.
 func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	q, err := s.queue(tenant, name)
 	if err != nil {
@@ -124,7 +128,8 @@ func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	return nil
 }
 
-// Pause stops or resumes handing out the tasks of a queue. It makes the queue if it does not exist.
+// Pause stops or resumes the delivery of a queue's tasks. It creates the queue if it does not
+// exist.
 func (s *State) Pause(tenant, name string, paused bool) error {
 	q, err := s.queue(tenant, name)
 	if err != nil {

@@ -2,22 +2,25 @@ package queue
 
 import "math"
 
-// Pool is credit that the waiters of one subscriber share, each in a state of its own. Its methods are safe
-// for concurrent use and never block.
+// Pool is credit that the waiters of one subscriber share. Each waiter is in a different state. The
+// methods of a Pool are safe for concurrent use and never block.
 type Pool interface {
-	// Take returns how many of n further tasks the waiter may be given; they count at once. After 0 the waiter gets no tasks until it is
-	// given Credit. weight, at least 1, says how much of that should go to this state, in proportion to the other states' weights.
+	// Take returns how many of n further tasks the waiter may get, and subtracts them from the
+	// credit. If it returns 0, the pool later passes new credit to the waiter with State.Credit.
+	// weight, at least 1, is this state's share of that credit in proportion to the other states'
+	// weights.
 	Take(n, weight int) int
-	// Return gives back credit that was not used.
+	// Return returns unused credit.
 	Return(n int)
 }
 
-// draw takes credit from the pool of a waiter that has none left, for the tasks that its queues may have.
+// draw takes credit from the pool of a waiter without credit, for the tasks that its queues may
+// have.
 func (s *State) draw(w *Waiter) {
 	if w.credits > 0 {
 		return
 	}
-	n := math.MaxInt // the first shard that serves a claim serves all of it
+	n := math.MaxInt // the first shard that serves a claim serves the whole claim
 	if !w.once {
 		n = w.demand()
 	}
@@ -40,8 +43,9 @@ func (s *State) weight(w *Waiter) int {
 	return max(1, sum)
 }
 
-// share is the weight of a queue with its waiter, in this state. A spread queue has about an equal part of its tasks in each of the
-// states that share the pool; an ordered queue has all of them in one, and so all of its weight.
+// share returns the weight of a queue for its waiter in this state. A spread queue has about an
+// equal part of its tasks in each of the states that share the pool. An ordered queue has all of
+// its tasks in one state, and therefore its whole weight.
 func (sub *subscription) share() int {
 	if sub.queue.record.Policy.Placement == Ordered {
 		return sub.weight * max(1, sub.waiter.states)
@@ -49,8 +53,8 @@ func (sub *subscription) share() int {
 	return sub.weight
 }
 
-// demand is about how many tasks the waiter's queues have for it now, but at most a few quanta: credit that is drawn and not used is
-// missing in the other states meanwhile.
+// demand estimates how many tasks the waiter's queues have for it now. It is at most a few quanta,
+// because drawn credit is not available to the other states until it is returned.
 func (w *Waiter) demand() int {
 	const most = 4 * quantum
 	n := 0
@@ -70,7 +74,8 @@ func (s *State) noteDrawn(w *Waiter) {
 	}
 }
 
-// returnDrawn gives unused credit back to the pools. A waiter whose grant is held back keeps its credit.
+// returnDrawn returns unused credit to the pools. A waiter whose grant is retained keeps its
+// credit.
 func (s *State) returnDrawn() {
 	kept := s.drawn[:0]
 	for _, w := range s.drawn {

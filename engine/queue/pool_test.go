@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testPool is credit that the test itself shares with a waiter.
+// testPool is a Pool whose credit the test controls.
 type testPool struct {
 	left   int
 	asked  int
@@ -60,13 +60,13 @@ func TestAWaiterWithAnEmptyPoolIsPassedOver(t *testing.T) {
 	assert.Len(t, f.dispatch()[starved], 2)
 	asked := pool.asked
 	own := f.wait(1, "q")
-	assert.Len(t, f.dispatch()[own], 1, "the other one is in nobody's way")
+	assert.Len(t, f.dispatch()[own], 1, "the starved waiter does not block the other one")
 	pool.left = 9
 	f.fill("q", 1)
 	assert.Empty(t, f.dispatch())
-	assert.Equal(t, asked, pool.asked, "it waits until it is given credit")
+	assert.Equal(t, asked, pool.asked, "a starved waiter does not ask again before it gets credit")
 	f.Credit(starved, 1)
-	assert.Len(t, f.dispatch()[starved], 3, "and then takes more")
+	assert.Len(t, f.dispatch()[starved], 3, "with credit it takes more")
 	assert.Equal(t, 7, pool.left)
 }
 
@@ -77,12 +77,12 @@ func TestUnusedCreditGoesBack(t *testing.T) {
 	f.fill("q", 1)
 	assert.Empty(t, f.dispatch())
 	other := f.wait(1, "q")
-	assert.Len(t, f.dispatch()[other], 1, "before it is given credit, its task is gone")
+	assert.Len(t, f.dispatch()[other], 1, "another waiter takes the task before the credit arrives")
 	f.Credit(w, 4)
 	assert.Empty(t, f.dispatch())
 	assert.Equal(t, 4, pool.left)
 	f.fill("q", 1)
-	assert.Len(t, f.dispatch()[w], 1, "and it still waits")
+	assert.Len(t, f.dispatch()[w], 1, "the waiter still waits")
 	assert.Equal(t, 3, pool.left)
 	f.Unsubscribe(w)
 	f.fill("q", 1)
@@ -94,7 +94,7 @@ func TestCreditThatWaitsForTheStoreGoesBack(t *testing.T) {
 	pool := &testPool{left: 9}
 	f.fill("q", 7)
 	w := f.waitOn(pool, nil, "q")
-	// Between two reads of the store the pool has what is not used.
+	// Between two readings of the store, the pool has the unused credit.
 	got := 0
 	for asked := 1; asked > 0 || f.Unfinished(); {
 		for _, g := range f.Dispatch(f.now, nil) {
@@ -118,8 +118,8 @@ func TestTheFirstGrantTakesAWholeClaim(t *testing.T) {
 	assert.Empty(t, f.dispatch())
 	f.fill("q", 2)
 	f.fill("r", 3)
-	assert.Len(t, f.dispatch()[w], 5, "of all its queues")
-	assert.Zero(t, pool.left, "another state has nothing to grant from")
+	assert.Len(t, f.dispatch()[w], 5, "tasks of all its queues")
+	assert.Zero(t, pool.left, "no credit is left for another state")
 	f.fill("q", 1)
 	assert.Empty(t, f.dispatch())
 }
@@ -135,7 +135,8 @@ func TestAWaiterHasItsOwnBoundOfBytes(t *testing.T) {
 	assert.Len(t, f.dispatch()[w], 1)
 }
 
-// What a state asks for goes by its queues that have tasks. An ordered queue has all of its weight in one state.
+// The weight of a request is that of the queues with tasks. An ordered queue has its whole weight
+// in one state.
 func TestAStateWeighsWhatItHas(t *testing.T) {
 	f := newFixture(t, Config{})
 	require.NoError(t, f.Configure("t", "ordered", Policy{Placement: Ordered}, 1))
@@ -152,10 +153,10 @@ func TestAStateWeighsWhatItHas(t *testing.T) {
 	}
 	f.waitOn(pool, nil, "spread")
 	f.dispatch()
-	assert.Equal(t, 1, pool.weight, "of one queue there is nothing to weigh")
+	assert.Equal(t, 1, pool.weight, "one queue needs no weight")
 }
 
-// In one state, an ordered queue is due as much more as the spread ones are due in the other states.
+// An ordered queue gets in one state the share that a spread queue gets in all states together.
 func TestASpreadQueueHasItsShareInEachState(t *testing.T) {
 	f := newFixture(t, Config{})
 	require.NoError(t, f.Configure("t", "ordered", Policy{Placement: Ordered}, 1))

@@ -2,15 +2,16 @@ package queue
 
 import "fmt"
 
-// The ranges that no setting changes. A multiplier of 0 means the default.
+// Fixed ranges. A multiplier of 0 means the default.
 const (
 	multiplierMin = 100
 	multiplierMax = 1_000
 	jitterMax     = 100
 )
 
-// Range returns the least and the greatest value of a number in a call, by its name in the API, and whether it has a range. 0 means the
-// default where the range begins above it. A lease that is extended has no default.
+// Range returns the least and the greatest value of a numeric field of a call, by its name in the
+// API. ok is false if the field has no range. If the range begins above 0, a value of 0 means the
+// default. The extension of a lease has no default.
 func (l *Limits) Range(field string) (least, most uint64, ok bool) {
 	switch field {
 	case "priority":
@@ -39,7 +40,7 @@ func (l *Limits) Range(field string) (least, most uint64, ok bool) {
 	return 0, 0, false
 }
 
-// CheckMaxTasks checks how many tasks a claim asks for; 0 is allowed and means 1.
+// CheckMaxTasks checks the number of tasks that a claim asks for; 0 is allowed and means 1.
 func (l *Limits) CheckMaxTasks(n uint32) *FieldError {
 	if uint64(n) > uint64(l.BatchMax) {
 		return Outside("max_tasks", n, 1, uint64(l.BatchMax))
@@ -47,7 +48,7 @@ func (l *Limits) CheckMaxTasks(n uint32) *FieldError {
 	return nil
 }
 
-// CheckWait checks how long a call waits.
+// CheckWait checks the wait time of a call.
 func (l *Limits) CheckWait(ms uint64) *FieldError {
 	if ms > l.WaitMsMax {
 		return Outside("wait_ms", ms, 0, l.WaitMsMax)
@@ -55,7 +56,7 @@ func (l *Limits) CheckWait(ms uint64) *FieldError {
 	return nil
 }
 
-// Outside refuses the value of a field that is outside of its range.
+// Outside returns the error for a field whose value is outside of its range.
 func Outside[V, M uint32 | uint64 | int](field string, value V, least int, most M) *FieldError {
 	return &FieldError{field, fmt.Sprintf("must be %d to %d, not %d", least, most, value)}
 }

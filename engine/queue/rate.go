@@ -2,10 +2,11 @@ package queue
 
 import "math"
 
-// rateTauMs is the time constant of a queue's rates: an event counts for 1/e after it.
+// rateTauMs is the time constant of a queue's rates: after this time, an event counts 1/e.
 const rateTauMs = 60_000
 
-// decayed returns the value at nowMs of an exponentially decaying sum that had the value sum at atMs.
+// decayed returns the value at nowMs of an exponentially decaying sum that had the value sum at
+// atMs.
 func decayed(sum float64, atMs, nowMs int64) float64 {
 	if nowMs <= atMs {
 		return sum
@@ -13,7 +14,8 @@ func decayed(sum float64, atMs, nowMs int64) float64 {
 	return sum * math.Exp(-float64(nowMs-atMs)/rateTauMs)
 }
 
-// rates are exponentially decaying counts of a queue's events, updated once per commit that touches the queue.
+// rates are exponentially decaying counts of a queue's events, updated once per commit that touches
+// the queue.
 type rates struct {
 	enqueued, completed         float64
 	atMs                        int64

@@ -5,33 +5,34 @@ import (
 	"slices"
 )
 
-// reading notes what happens to the records of a lane while they are read for a Refill. The reading may have seen a change or
-// not, so a record's last change replaces what was read of the record.
+// reading records the changes to a lane's records while they are read for a Refill. The reading may
+// or may not have seen a change. The last change of a record therefore replaces the result of the
+// reading.
 type reading struct {
-	fresh, returned, due bool // the streams with a Refill that is not answered yet
+	fresh, returned, due bool // the streams with an unanswered Refill
 
 	gone  map[uint64]bool // fresh tasks that were cancelled, or died
 	moved map[returnedKey]moved
 
-	late     []SeqTask // fresh tasks that were enqueued, without their payloads; at most as many as a window may have
-	lateLeft bool      // others were enqueued after them
-	lateEnd  uint64    // the seq of the first of the others
+	late     []SeqTask // enqueued fresh tasks, without payloads; at most Config.WindowTasks
+	lateLeft bool      // further tasks were enqueued after them
+	lateEnd  uint64    // the seq of the first further task
 }
 
-// moved is a returned task that came to its place, or left it.
+// moved is the last change of a returned task at its place: its arrival or, if dropped is set, its
+// removal.
 type moved struct {
 	due     Due
 	dropped bool
 }
 
-// of returns the mark of a stream.
 func (r *reading) of(stream Stream) *bool {
 	switch stream {
 	case StreamReturned:
 		return &r.returned
 	case StreamDue, StreamNotDue:
 		return &r.due
-	case StreamFresh, StreamExpired: // no lane reads the latter
+	case StreamFresh, StreamExpired: // no lane reads StreamExpired
 	}
 	return &r.fresh
 }
@@ -39,7 +40,7 @@ func (r *reading) of(stream Stream) *bool {
 // reads reports whether the lane waits for the answer to a Refill of a stream.
 func (l *lane) reads(stream Stream) bool { return l.reading != nil && *l.reading.of(stream) }
 
-// end forgets the notes that only the answer for a stream needed.
+// end marks the Refill of a stream as answered, and drops the notes that no other stream needs.
 func (r *reading) end(stream Stream) {
 	*r.of(stream) = false
 	if !r.fresh {
@@ -50,7 +51,7 @@ func (r *reading) end(stream Stream) {
 	}
 }
 
-// noteGone notes that a task is not a fresh one any more.
+// noteGone records that a task is no longer fresh.
 func (l *lane) noteGone(seq uint64) {
 	if !l.reads(StreamFresh) {
 		return
@@ -61,7 +62,7 @@ func (l *lane) noteGone(seq uint64) {
 	l.reading.gone[seq] = true
 }
 
-// noteLate notes a fresh task that was enqueued and is stored only.
+// noteLate records a new fresh task that is in the store only.
 func (s *State) noteLate(l *lane, seq uint64, t Task) {
 	if !l.reads(StreamFresh) || l.reading.lateLeft {
 		return
@@ -76,14 +77,12 @@ func (s *State) noteLate(l *lane, seq uint64, t Task) {
 	r.late = append(r.late, SeqTask{Seq: seq, Task: t, Bytes: bytes})
 }
 
-// noteMoved notes a task that got a Due record.
 func (l *lane) noteMoved(t *returnedTask) {
 	if l.reading != nil {
 		l.reading.note(t.returnedKey, moved{due: t.due})
 	}
 }
 
-// noteDropped notes that a Due record was dropped.
 func (l *lane) noteDropped(k returnedKey) {
 	if l.reading != nil {
 		l.reading.note(k, moved{dropped: true})
@@ -100,8 +99,8 @@ func (r *reading) note(k returnedKey, m moved) {
 	r.moved[k] = m
 }
 
-// current returns the tasks that are returned now, from one place up to another. stored lists the tasks there that the store held
-// at some moment of the reading.
+// current returns the tasks that are returned now, from one place up to but excluding another.
+// stored has the tasks of that range in the store at some moment of the reading.
 func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask {
 	out := make([]returnedTask, 0, len(stored))
 	for _, d := range stored {
@@ -122,8 +121,8 @@ func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask 
 	return out
 }
 
-// count returns how many tasks are returned now, between two places. stored lists the tasks there that the store held at some
-// moment of the reading.
+// count returns the number of tasks that are returned now, between two places. stored has the tasks
+// of that range in the store at some moment of the reading.
 func (r *reading) count(stored []DueKey, from, to returnedKey) (n uint64) {
 	if to.less(from) {
 		from, to = to, from

@@ -2,42 +2,50 @@ package queue
 
 import "math"
 
-// Stream is what a Refill reads.
+// Stream is the kind of records that a Refill reads.
 type Stream uint8
 
 // The streams.
 const (
-	StreamFresh    Stream = iota + 1 // a lane's tasks from FromSeq on that are neither Delayed nor have a Progress record
-	StreamReturned                   // a lane's Due records from (FromMs, FromSeq) on
-	StreamExpired                    // of the whole shard: tasks whose time to live was over at FromMs, earliest first
-	StreamDue                        // how many Due records a lane has from (FromMs, FromSeq) to UntilMs
-	StreamNotDue                     // how many Due records a lane has before (FromMs, FromSeq), back to those after UntilMs
+	// StreamFresh has a lane's tasks from FromSeq on that are not Delayed and have no Progress
+	// record.
+	StreamFresh Stream = iota + 1
+	// StreamReturned has a lane's Due records from (FromMs, FromSeq) on.
+	StreamReturned
+	// StreamExpired has the shard's tasks whose time to live ended by FromMs, earliest first.
+	StreamExpired
+	// StreamDue counts a lane's Due records from (FromMs, FromSeq) to UntilMs.
+	StreamDue
+	// StreamNotDue counts a lane's Due records before (FromMs, FromSeq), back to those after
+	// UntilMs.
+	StreamNotDue
 )
 
-// Refill asks for what is stored and not in memory. The reading must see everything that was decided before Refills returned
-// the Refill. The reading may also see later decisions, up to any of them. The answer may come at any time.
+// Refill is a request for records that are in the store and not in memory. The reading must see all
+// decisions made before Refills returned the Refill. It may also see a prefix of the later
+// decisions. The answer may arrive at any later time.
 type Refill struct {
 	Stream   Stream
 	Queue    uint32
 	Priority uint8
 	FromSeq  uint64
-	UntilSeq uint64 // StreamFresh reads no seq from here on; 0: all
+	UntilSeq uint64 // StreamFresh stops before this seq; 0 means no bound
 	FromMs   int64
 	UntilMs  int64
 	Limit    int
-	// LookMax is the number of the lane's tasks after which the reading of StreamFresh stops, including tasks that it passes
-	// over; 0 means no bound.
+	// LookMax bounds the tasks that the reading of StreamFresh visits, including those that it
+	// skips; 0 means no bound.
 	LookMax int
-	// BytesMax is the number of bytes of tasks after which the reading stops, after at least one task; 0 means no bound.
+	// BytesMax bounds the bytes of tasks that are read, after at least one task; 0 means no bound.
 	BytesMax int64
-	// PayloadBytesMax is how many bytes of payloads the answer may have. It leaves out further payloads.
+	// PayloadBytesMax bounds the payload bytes of the answer, which omits further payloads.
 	PayloadBytesMax int64
 }
 
 // SeqTask is a stored fresh task.
 type SeqTask struct {
 	Seq   uint64
-	Task  Task   // without its payload if Refill.PayloadBytesMax leaves no room for it
+	Task  Task   // without its payload if that would exceed Refill.PayloadBytesMax
 	Bytes uint32 // of the payload
 }
 
@@ -53,14 +61,15 @@ type DueKey struct {
 	Seq  uint64
 }
 
-// Refills returns what the last calls need from the store, and forgets it. The caller answers each Refill once.
+// Refills returns the requests of the calls since it was last called. The caller must answer each
+// Refill once.
 func (s *State) Refills() []Refill {
 	r := s.refills
 	s.refills = nil
 	return r
 }
 
-// Awaits reports whether the waiter may be given more tasks of a queue once a Refill is answered.
+// Awaits reports whether the waiter may get more tasks once a Refill is answered.
 func (s *State) Awaits(w *Waiter) bool {
 	if !w.open() {
 		return false
@@ -73,7 +82,7 @@ func (s *State) Awaits(w *Waiter) bool {
 	return false
 }
 
-// ask asks for records of a lane, unless the lane waits for the answer to such a Refill.
+// ask adds a Refill for a lane, unless one for the same stream is unanswered.
 func (s *State) ask(l *lane, r Refill) {
 	if l.reads(r.Stream) {
 		return
@@ -85,7 +94,7 @@ func (s *State) ask(l *lane, r Refill) {
 	s.refills = append(s.refills, r)
 }
 
-// askFresh and askReturned read on from the end of a window.
+// askFresh and askReturned request the records after the end of a window.
 func (s *State) askFresh(l *lane, limit int, bytesMax int64) {
 	s.ask(l, Refill{
 		Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority,
@@ -101,8 +110,8 @@ func (s *State) askReturned(l *lane, limit int) {
 	})
 }
 
-// answered returns the lane of a Refill, and what happened to the lane's records since the Refill was asked for. It returns
-// nil if the queue was deleted, or the lane does not wait for the answer.
+// answered returns the lane of a Refill, and the changes of the lane's records since the request.
+// It returns nil if the queue was deleted, or the lane does not wait for the answer.
 func (s *State) answered(r Refill) (*lane, reading) {
 	q := s.queues[r.Queue]
 	if q == nil {
@@ -119,14 +128,15 @@ func (s *State) answered(r Refill) (*lane, reading) {
 	return l, while
 }
 
-// resume lets the queue take part in dispatch again after a Refill was answered.
+// resume returns the queue to dispatch after a Refill was answered.
 func (s *State) resume(q *Queue) {
 	q.awaits = false
 	s.heat(q)
 }
 
-// RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read; math.MaxUint64 says that no further one is stored
-// below r.UntilSeq. nextSeq is above r.FromSeq also when the answer has no task.
+// RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read; math.MaxUint64
+// means that the store has no further task below r.UntilSeq. nextSeq must be above r.FromSeq even
+// if the answer has no task.
 func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	s.worked += len(tasks)
 	l, while := s.answered(r)
@@ -144,11 +154,11 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 		}
 		if s.windowIsFull(l) {
 			l.freshEnd = t.Seq
-			return // the rest stays stored only
+			return // the rest stays in the store only
 		}
 		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
 	}
-	if l.fresh.len() == 0 { // so that a recovery does not read them again
+	if l.fresh.len() == 0 { // so that a recovery does not read the skipped tasks again
 		l.cursor = max(l.cursor, min(nextSeq, r.UntilSeq))
 	}
 	l.freshEnd = min(nextSeq, r.UntilSeq)
@@ -157,13 +167,13 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	}
 }
 
-// windowIsFull reports whether the window has no room, so that further fresh tasks are only in the store.
+// windowIsFull reports whether the window of fresh tasks has no room.
 func (s *State) windowIsFull(l *lane) bool {
 	n := l.fresh.len()
 	return n >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks
 }
 
-// appendLate appends the tasks that were enqueued while the ones before them were read.
+// appendLate appends the tasks that were enqueued during the reading.
 func (s *State) appendLate(l *lane, while *reading) {
 	for _, t := range while.late {
 		if while.gone[t.Seq] {
@@ -182,7 +192,8 @@ func (s *State) appendLate(l *lane, while *reading) {
 	l.freshAll = true
 }
 
-// RefillReturned answers a Refill of StreamReturned. more says that the stream has further records.
+// RefillReturned answers a Refill of StreamReturned. more reports that the stream has further
+// records.
 func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	s.worked += len(due)
 	l, while := s.answered(r)
@@ -202,7 +213,7 @@ func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	n := 0
 	for _, t := range while.current(due, from, end) {
 		if l.returned.Len() >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.returnedTasks >= s.cfg.WindowsTasks {
-			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest stays stored only
+			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest stays in the store only
 			break
 		}
 		s.insertReturned(l, t)
@@ -211,7 +222,7 @@ func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	s.schedule(l)
 }
 
-// askExpired asks for the tasks whose time to live is over, if there may be any.
+// askExpired requests the tasks whose time to live has ended, if there may be any.
 func (s *State) askExpired() {
 	if s.ttlMs <= s.nowMs && s.expiring == nil {
 		s.refills = append(s.refills, Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
@@ -219,19 +230,20 @@ func (s *State) askExpired() {
 	}
 }
 
-// RefillExpired answers a Refill of StreamExpired. nextMs is the end of the first time to live that was not read, or math.MaxInt64 if
-// all were.
+// RefillExpired answers a Refill of StreamExpired. nextMs is the earliest end of a time to live
+// that was not read, or math.MaxInt64 if all were read.
 func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
 	s.worked += len(tasks)
 	changed := s.expiring
 	s.expiring = nil
 	for i := range tasks {
-		if changed[tasks[i].Ref] { // what was read may be outdated
+		if changed[tasks[i].Ref] { // the reading may be outdated
 			nextMs = min(nextMs, r.FromMs)
 			continue
 		}
 		s.expireTask(&tasks[i])
 	}
-	// If further tasks expired, the next Tick, which is due at once, asks for them: other commands are decided in between.
+	// If further tasks expired, the next Tick, which is due immediately, requests them. Other
+	// commands are decided in between.
 	s.ttlMs = min(s.ttlMs, nextMs)
 }

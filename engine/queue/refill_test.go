@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A refill visits a bounded number of tasks, including those that it passes over. A recovery does not visit them again.
+// A refill visits a bounded number of tasks, including those that it skips. A recovery does not
+// visit skipped tasks again.
 func TestRefillPassesOverABoundedNumberOfTasks(t *testing.T) {
 	const window, delayed = 8, 500
 	f := newFixture(t, Config{WindowTasks: window, LookMax: 2 * window})
@@ -38,8 +39,8 @@ func TestRefillPassesOverABoundedNumberOfTasks(t *testing.T) {
 	assert.Less(t, oldest(), delayed/(2*window)/10)
 }
 
-// What is cancelled between the reading for a window and the answer is not handed out, and what is enqueued or comes back
-// meanwhile is not passed over.
+// A task that is cancelled between the reading for a window and the answer is not leased. A task
+// that is enqueued or returned in this period is not skipped.
 func TestRefillKnowsWhatChangedAfterTheReading(t *testing.T) {
 	for name, delayMs := range map[string]uint64{"fresh": 0, "returned": 5} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +54,7 @@ func TestRefillKnowsWhatChangedAfterTheReading(t *testing.T) {
 			w := f.wait(100, "a")
 			require.Empty(t, f.Dispatch(f.now, nil))
 			require.True(t, f.Awaits(w))
-			require.False(t, f.Unfinished(), "the queue's turns go on with the answer")
+			require.False(t, f.Unfinished(), "the queue's turns continue after the answer")
 			var answers []func()
 			for _, r := range f.Refills() {
 				answers = append(answers, f.journal.read(f.State, r))

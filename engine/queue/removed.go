@@ -2,15 +2,16 @@ package queue
 
 import "encoding/binary"
 
-// A removed task frees its idempotency key. The state cannot drop the key's record, because a task does not know its key. Instead it marks
-// the task as removed, if the task's queue has keys whose window is not over, and findKey ignores a key whose task has a mark. The mark is
-// itself a record under an idempotency key, of a name that no producer's key has, so that it is found, charged, dropped and replicated as
-// keys are. A program that does not know marks never looks for one.
+// A removed task frees its idempotency key. The state cannot drop the key's record, because a task
+// does not store its key. Instead, if the task's queue has unexpired keys, the state marks the task
+// as removed, and findKey ignores a key whose task has a mark. The mark is a record under an
+// idempotency key with a name that no producer's key can have. So marks are found, charged, dropped
+// and replicated like keys. A program without support for marks never looks for one.
 
-// removedMark begins the name of a mark. No UTF-8 has this byte.
+// removedMark is the first byte of a mark's name. Valid UTF-8 has no such byte.
 const removedMark = 0xff
 
-// removedMarkLen is the length of the name of a mark: removedMark, the priority and the seq.
+// removedMarkLen is the length of a mark's name: removedMark, the priority and the seq.
 const removedMarkLen = 1 + 1 + 8
 
 func removedName(ref Ref) string {
@@ -19,14 +20,15 @@ func removedName(ref Ref) string {
 	return string(name[:])
 }
 
-// remove drops a task that was cancelled or purged, and frees its key. attempts is as for drop. The mark takes a part of the room that the
-// task frees, so that no quota refuses it.
+// remove drops a cancelled or purged task, and frees its key. attempts is as in drop. The mark
+// takes a part of the room that the task frees, so no quota can refuse it.
 func (s *State) remove(ref *LeaseRef, attempts uint32) {
 	s.drop(ref, attempts)
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Removed++
 	if n, until := len(s.keys.live), q.keyedUntilMs(); n > 0 && until > s.nowMs {
-		// The last bucket has the keys that expire last. A bucket behind it would cost each look-up another read.
+		// The last bucket has the keys that expire last. A later bucket would cost each lookup
+		// another read.
 		bucket := min(s.keys.at(until), s.keys.live[n-1])
 		s.free(q).bytes -= KeyBytes(removedMarkLen)
 		s.keys.note(bucket)
@@ -42,7 +44,8 @@ func (s *State) removed(q *Queue, ref Ref) bool {
 	if s.markedUntilMs <= s.nowMs {
 		return false
 	}
-	// A store may have keys that are not UTF-8, of servers that did not refuse them. These stand for other tasks.
+	// A store may have keys that are not UTF-8, written by older servers that accepted them. These
+	// belong to other tasks.
 	mark, found := s.journal.FindKey(q.record.ID, removedName(ref), s.keys.live)
 	return found && mark.Ref == ref
 }

@@ -10,7 +10,6 @@ import (
 
 func keyed(n *NewTask) { n.Key = "k" }
 
-// recover replaces the state by one that is made from the stored records.
 func (f *fixture) recover(cfg Config) {
 	f.Flush()
 	s, err := New(cfg, f.journal, f.journal.recovered())
@@ -18,7 +17,6 @@ func (f *fixture) recover(cfg Config) {
 	f.State = s
 }
 
-// lease returns the only ready task of a queue, leased.
 func (f *fixture) lease(queue string) Delivery {
 	f.t.Helper()
 	w := f.wait(1, queue)
@@ -28,7 +26,6 @@ func (f *fixture) lease(queue string) Delivery {
 	return ds[0]
 }
 
-// settle leases the only ready task of a queue and ends the lease.
 func (f *fixture) settle(queue string, how Action) {
 	f.t.Helper()
 	d := f.lease(queue)
@@ -51,7 +48,7 @@ func (f *fixture) purge(name string) {
 	q, found := f.Named("t", name)
 	require.True(f.t, found)
 	removed, more := f.Purge(q, 10)
-	for removed == 0 && more { // the window is empty after a recovery
+	for removed == 0 && more { // after a recovery the window is empty
 		for _, r := range f.Refills() {
 			f.journal.answer(f.State, r)
 		}
@@ -60,7 +57,8 @@ func (f *fixture) purge(name string) {
 	require.Equal(f.t, 1, removed)
 }
 
-// A cancelled or purged task frees its idempotency key at once, in whatever state it was, and the key can be freed again.
+// Cancelling or purging a task in any state frees its idempotency key immediately. The key can be
+// freed repeatedly.
 func TestARemovedTaskFreesItsKey(t *testing.T) {
 	removals := map[string]func(*fixture, Ref){
 		"cancelled": func(f *fixture, ref Ref) { f.cancel(ref) },
@@ -83,7 +81,7 @@ func TestARemovedTaskFreesItsKey(t *testing.T) {
 				for before := map[Ref]bool{}; len(before) < 3; {
 					ref := f.fill("q", 1, keyed)[0]
 					require.False(t, before[ref], "the key is not free")
-					assert.Equal(t, ref, f.fill("q", 1, keyed)[0], "the key stands for the task")
+					assert.Equal(t, ref, f.fill("q", 1, keyed)[0], "the key belongs to the task")
 					if recovers {
 						f.recover(cfg)
 					}
@@ -102,12 +100,12 @@ func TestAQueueThatIsMadeAgainHasNoKeys(t *testing.T) {
 	f := newFixture(t, Config{})
 	before := f.fill("q", 1, keyed)[0]
 	f.settle("q", Complete)
-	f.wait(0, "q") // which keeps the queue's memory
+	f.wait(0, "q") // a waiter keeps the queue in memory
 	q, _ := f.Named("t", "q")
 	require.NoError(t, f.Delete(q))
 	f.Flush()
 	f.cancel(f.fill("q", 1)[0])
-	assert.Len(t, f.journal.keys, 1, "no mark: the new queue has no key that could be freed")
+	assert.Len(t, f.journal.keys, 1, "no mark, because the new queue has no key to free")
 	assert.NotEqual(t, before, f.fill("q", 1, keyed)[0])
 }
 
@@ -115,7 +113,7 @@ func TestAQueueThatIsMadeAgainHasNoKeys(t *testing.T) {
 func TestACompletedTaskKeepsItsKey(t *testing.T) {
 	f := newFixture(t, Config{MaxAttempts: 1})
 	for _, how := range []Action{Complete, Fail} {
-		f.cancel(f.fill("q", 1)[0]) // another task's removal frees nothing
+		f.cancel(f.fill("q", 1)[0]) // the removal of another task does not free the key
 		ref := f.fill("q", 1, keyed)[0]
 		f.settle("q", how)
 		f.now += int64(DefaultConfig().KeyWindowMs) - 1
@@ -124,7 +122,8 @@ func TestACompletedTaskKeepsItsKey(t *testing.T) {
 	}
 }
 
-// The key of a removed task is free although a server with a longer window stored it, and then stands for the next task.
+// The key of a removed task is free even if a server with a longer window stored it. It then
+// belongs to the next task.
 func TestAKeyIsFreeAfterItsWindowBecameShorter(t *testing.T) {
 	f := newFixture(t, Config{KeyWindowMs: 60_000})
 	removed := f.fill("q", 1, keyed)[0]
@@ -136,7 +135,7 @@ func TestAKeyIsFreeAfterItsWindowBecameShorter(t *testing.T) {
 	assert.Equal(t, ref, f.fill("q", 1, keyed)[0])
 }
 
-// A removal stores a mark only in a queue with keys, and the mark is dropped with them.
+// A removal stores a mark only in a queue with keys, and the mark is dropped with the keys.
 func TestMarksOfRemovedTasksGo(t *testing.T) {
 	f := newFixture(t, Config{})
 	f.fill("q", 1, keyed)

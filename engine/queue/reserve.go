@@ -1,31 +1,34 @@
 package queue
 
-// Reserved bounds the numbers that a shard may have issued. After a loss of power, clients may hold ids and tokens of commits
-// that the store lost. Therefore a recovered state issues only numbers from these bounds on.
+// Reserved bounds the numbers that a shard may have issued. After a loss of power, clients may have
+// ids and tokens of commits that the store lost. Therefore a recovered state issues only numbers at
+// or above these bounds.
 type Reserved struct {
-	Batch uint64 // lease batches below it, which tokens derive from
-	Queue uint32 // queues below it
-	Seq   uint64 // seqs below it, in all queues
+	Batch uint64 // exceeds all issued lease batches, from which tokens derive
+	Queue uint32 // exceeds all issued queue numbers
+	Seq   uint64 // exceeds all issued seqs of all queues
 }
 
-// How many numbers one reservation adds. Each reservation costs a durable write, and each restart may skip as many numbers. A
-// reservation adds only few of the 2^32 queue numbers, and more batches and seqs than a shard issues in several seconds.
+// The numbers that one reservation adds. Each reservation costs a durable write, and each restart
+// may skip that many numbers. A reservation adds only few of the 2^32 queue numbers, and more
+// batches and seqs than a shard issues in several seconds.
 const (
 	batchesReserved = 1 << 24
 	queuesReserved  = 1 << 10
 	seqsReserved    = 1 << 24
 )
 
-// Each term of a replicated shard has its own range of numbers: more seqs than tasks can be enqueued in a term, and more lease
-// batches than a leader grants in hours. Terms from TermsNumbered on share the last range, since that many elections are not
-// expected.
+// Each term of a replicated shard has its own range of numbers: more seqs than tasks can be
+// enqueued in a term, and more lease batches than a leader grants in hours. Terms from
+// TermsNumbered on share the last range, since that many elections are not expected.
 const (
 	termSeqBits   = 40
 	termBatchBits = 28
 	TermsNumbered = 1 << 20
 )
 
-// InTerm returns where the range of a term begins in a replicated shard whose store has the reservation r.
+// InTerm returns the begin of a term's range in a replicated shard whose store has the reservation
+// r.
 func (r Reserved) InTerm(term uint64) Reserved {
 	term = min(term, TermsNumbered)
 	r.Seq += term << termSeqBits
@@ -33,10 +36,12 @@ func (r Reserved) InTerm(term uint64) Reserved {
 	return r
 }
 
-// A restored store skips the numbers that may have been issued since the backup, by the original server and by servers that were
-// restored from the same backup before. It skips the numbers of 256 terms and, for each millisecond since the backup, 2^22 seqs
-// and 2^10 lease batches. That covers 4 billion tasks of a queue and a million claims a second without a pause, one term in 5
-// minutes, or one start in 16 s under durability interval or none, because such a start skips the reserved numbers.
+// A restored store skips the numbers that may have been issued since the backup, by the original
+// server and by servers restored from the same backup earlier. It skips the numbers of 256 terms
+// plus 2^22 seqs and 2^10 lease batches for each millisecond since the backup. That covers 4
+// billion tasks per second in one queue, a million claims per second, one term per 5 minutes, or
+// one start per 16 s under durability interval or none, because such a start skips the reserved
+// numbers.
 const (
 	restoredTerms    = 256
 	seqsPerMsBits    = 22
@@ -47,9 +52,11 @@ const (
 	restoredQueueMax = 1 << 31
 )
 
-// AfterRestore returns the reservation of a store that is restored from a backup. The backup was made in the term, agoMs ago.
-// With the reservation, the store issues no number that was issued since the backup. Queue numbers are an exception: AfterRestore
-// skips them only as far as there is room, because the seqs alone make ids unique.
+// AfterRestore returns the reservation of a store restored from a backup that was made in the given
+// term, agoMs ago. With the reservation, the store issues no number that was issued since the
+// backup. Queue numbers are an exception: AfterRestore skips them only as far as there is room,
+// because the seqs alone make ids unique. It returns ErrNumbersUsedUp if there is no room for seqs
+// or lease batches.
 func (r *Recovered) AfterRestore(term, agoMs uint64) (Reserved, error) {
 	out := r.Reserved.InTerm(term)
 	out.Batch = max(out.Batch, r.Meta.NextBatch)
@@ -69,7 +76,8 @@ func (r *Recovered) AfterRestore(term, agoMs uint64) (Reserved, error) {
 	return out, nil
 }
 
-// skipReserved makes the state skip the numbers that may have been issued before. It must be called before queues are recovered.
+// skipReserved makes the state skip the numbers that may have been issued. It must run before
+// queues are recovered.
 func (s *State) skipReserved(r Reserved) {
 	s.reserved = r
 	s.seqMin = r.Seq
@@ -77,8 +85,8 @@ func (s *State) skipReserved(r Reserved) {
 	s.meta.NextQueue = max(s.meta.NextQueue, r.Queue)
 }
 
-// reserve writes a new reservation if this commit issued numbers beyond the last one. The journal makes this commit durable before
-// its answers are released.
+// reserve writes a new reservation if this commit issued numbers beyond the last one. The journal
+// makes this commit durable before its answers are released.
 func (s *State) reserve() {
 	r := &s.reserved
 	if s.meta.NextBatch <= r.Batch && s.meta.NextQueue <= r.Queue && s.seqMax <= r.Seq {

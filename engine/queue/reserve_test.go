@@ -12,17 +12,18 @@ import (
 func reservedIs(j *mapJournal) error {
 	for _, q := range j.queues {
 		if q.NextSeq > j.reserved.Seq {
-			return fmt.Errorf("queue %d goes on at seq %d, and %d are reserved", q.ID, q.NextSeq, j.reserved.Seq)
+			return fmt.Errorf("queue %d has next seq %d, but only %d are reserved", q.ID, q.NextSeq, j.reserved.Seq)
 		}
 	}
 	if j.meta.NextBatch > j.reserved.Batch || j.meta.NextQueue > j.reserved.Queue {
-		return fmt.Errorf("%+v goes beyond what is reserved: %+v", j.meta, j.reserved)
+		return fmt.Errorf("%+v exceeds the reservation %+v", j.meta, j.reserved)
 	}
 	return nil
 }
 
-// TestNumbersAreReservedInTheCommitThatIssuesThem issues numbers beyond each reservation. After each commit it recovers a state that
-// has lost everything but the reservation, and checks that this state issues no number twice.
+// TestNumbersAreReservedInTheCommitThatIssuesThem issues numbers beyond each reservation. After
+// each commit it recovers a state that has lost everything except the reservation, and checks that
+// this state issues no number twice.
 func TestNumbersAreReservedInTheCommitThatIssuesThem(t *testing.T) {
 	f := newFixture(t, Config{Reserve: true})
 	seen, reservations := map[Ref]bool{}, 0
@@ -39,15 +40,15 @@ func TestNumbersAreReservedInTheCommitThatIssuesThem(t *testing.T) {
 			reservations++
 		}
 	}
-	require.Equal(t, 2, reservations, "one for each thousand queues")
+	require.Equal(t, 2, reservations, "one per thousand queues")
 
 	ends := last
 	ends.Seq, ends.Batch = f.journal.reserved.Seq-1, f.journal.reserved.Batch-1
 	for name, from := range map[string]Recovered{
-		"all is lost":              {Reserved: last},
-		"at the end of seqs":       {Reserved: last, Queues: []Record{{ID: 5, Tenant: "t", Name: "q5", NextSeq: last.Seq}}},
-		"at the end of batches":    {Reserved: last, Meta: Meta{NextBatch: last.Batch}},
-		"beyond what was reserved": {Reserved: ends, Meta: Meta{NextBatch: last.Batch, NextQueue: 9}, Queues: []Record{{ID: 5, Tenant: "t", Name: "q5", NextSeq: last.Seq}}},
+		"all commits are lost":   {Reserved: last},
+		"at the end of seqs":     {Reserved: last, Queues: []Record{{ID: 5, Tenant: "t", Name: "q5", NextSeq: last.Seq}}},
+		"at the end of batches":  {Reserved: last, Meta: Meta{NextBatch: last.Batch}},
+		"beyond the reservation": {Reserved: ends, Meta: Meta{NextBatch: last.Batch, NextQueue: 9}, Queues: []Record{{ID: 5, Tenant: "t", Name: "q5", NextSeq: last.Seq}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newMapJournal(t.Fatalf)
@@ -70,7 +71,7 @@ func TestNumbersAreReservedInTheCommitThatIssuesThem(t *testing.T) {
 	}
 }
 
-// TestEachNumberHasAReservationOfItsOwn passes the end of one reservation while the others have room.
+// TestEachNumberHasAReservationOfItsOwn exceeds one kind of reservation while the others have room.
 func TestEachNumberHasAReservationOfItsOwn(t *testing.T) {
 	for name, issue := range map[string]func(*fixture){
 		"seqs": func(f *fixture) {
@@ -108,8 +109,9 @@ func TestNothingIsReservedUnlessAsked(t *testing.T) {
 	require.Zero(t, f.journal.reserved)
 }
 
-// TestAfterRestoreLeavesOutWhatCanHaveBeenIssued compares what a restored store issues with what other servers can have issued
-// since the backup: terms, starts and a rate.
+// TestAfterRestoreLeavesOutWhatCanHaveBeenIssued compares the numbers of a restored store with
+// those that other servers can have issued since the backup, in several terms, starts and at a high
+// rate.
 func TestAfterRestoreLeavesOutWhatCanHaveBeenIssued(t *testing.T) {
 	const term, agoMs = 7, 3600_000
 	from := Recovered{
@@ -135,8 +137,8 @@ func TestAfterRestoreLeavesOutWhatCanHaveBeenIssued(t *testing.T) {
 	require.GreaterOrEqual(t, later.Batch, r.Batch+claimsPerMs)
 }
 
-// TestNumbersLastForManyRestores restores each day from the backup of the day before, once from a very old one, and until no
-// numbers are left.
+// TestNumbersLastForManyRestores restores each day from the backup of the day before, once from a
+// very old backup, and until the numbers are exhausted.
 func TestNumbersLastForManyRestores(t *testing.T) {
 	const dayMs, yearMs = 24 * 3600_000, 366 * 24 * 3600_000
 	from := Recovered{}
@@ -162,5 +164,5 @@ func TestNumbersLastForManyRestores(t *testing.T) {
 			return
 		}
 	}
-	t.Fatal("numbers do not end")
+	t.Fatal("the numbers are never exhausted")
 }

@@ -1,6 +1,6 @@
 package queue
 
-// ring is a first-in, first-out buffer that grows as needed and reuses its space.
+// ring is a FIFO buffer that grows as needed and reuses its space.
 type ring[T any] struct {
 	buf  []T // len is 0 or a power of two
 	head int
@@ -9,7 +9,6 @@ type ring[T any] struct {
 
 func (r *ring[T]) len() int { return r.n }
 
-// room returns the capacity of the buffer.
 func (r *ring[T]) room() int { return len(r.buf) }
 
 func (r *ring[T]) push(v T) {
@@ -28,7 +27,7 @@ func (r *ring[T]) at(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 func (r *ring[T]) pop() T {
 	v := r.buf[r.head]
 	var zero T
-	r.buf[r.head] = zero // frees what v points at once the caller is done
+	r.buf[r.head] = zero // allows garbage collection of what v refers to
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--
 	return v

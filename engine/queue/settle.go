@@ -1,6 +1,6 @@
 package queue
 
-// Action is what a settlement does.
+// Action is the kind of a settlement.
 type Action uint8
 
 // The actions. All but Extend end the lease.
@@ -13,18 +13,19 @@ const (
 
 // Settlement ends or extends one lease.
 type Settlement struct {
-	Shard   uint16 // which shard holds the task: used above the state
+	Shard   uint16 // the task's shard; the state ignores it
 	Ref     Ref
 	Token   uint64
 	Action  Action
-	Result  []byte // with Complete: the result, if results are kept
+	Result  []byte // with Complete: stored if the task has a result retention
 	Error   string // with Fail
 	DelayMs uint64 // with Fail (0: backoff) and Release
 	LeaseMs uint64 // with Extend
 }
 
-// Settle applies settlements of one tenant. out receives nil or ErrStaleToken for each, or a *QuotaError for a completion whose
-// result exceeds the quota; its lease continues. No other settlement fails because of a quota.
+// Settle applies settlements of one tenant. out receives nil or ErrStaleToken for each, or a
+// *QuotaError for a completion whose result exceeds the quota. The lease then continues. No other
+// settlement fails because of a quota.
 func (s *State) Settle(now int64, tenant string, settlements []Settlement, out []error) {
 	s.advance(now)
 	for i := range settlements {
@@ -35,7 +36,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			out[i] = ErrStaleToken
 			continue
 		}
-		if ref.ExpiresAtMs <= now { // a sweep ends the lease later: Settle must not end all expired leases of many batches
+		if ref.ExpiresAtMs <= now { // a sweep ends the lease later, so that Settle has bounded work
 			out[i] = ErrStaleToken
 			continue
 		}
@@ -58,7 +59,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 	}
 }
 
-// backoff returns the backoff of a task: its own, completed by the server's.
+// backoff returns the backoff of a task, with zero fields replaced by the server's values.
 func (s *State) backoff(ref *LeaseRef) Backoff {
 	if ref.Extras == nil {
 		return s.cfg.Backoff
@@ -80,7 +81,8 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	return nil
 }
 
-// attemptFailed ends a lease and uses up the attempt: the task becomes due at dueMs, or dead.
+// attemptFailed ends a lease with a failed attempt. The task becomes due at dueMs, or dead if it
+// has no further attempt.
 func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64, a Attempt) {
 	s.remember(ref, a)
 	if ref.Attempt < ref.MaxAttempts {
@@ -92,7 +94,8 @@ func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64
 	s.die(&given, token, AttemptsUsedUp)
 }
 
-// giveBack ends a lease and returns the task to its lane, or to the dead letters if its time to live is over.
+// giveBack ends a lease and returns the task to its lane, or moves it to the dead letters if its
+// time to live has ended.
 func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 	given := *ref
 	s.endLease(b, ref)
@@ -106,8 +109,8 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 	})
 }
 
-// KeepsResult reports whether the completion of a lease would store a result: the token is the lease's, and the task has a result
-// retention.
+// KeepsResult reports whether a completion would store a result: the token belongs to the current
+// lease, and the task has a result retention.
 func (s *State) KeepsResult(ref Ref, token uint64) bool {
 	_, leased := s.find(ref, token)
 	return leased != nil && leased.Extras != nil && leased.Extras.RetentionMs > 0

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// State is one shard's state machine.
+// State is the state machine of one shard. It is not safe for concurrent use: see the package
+// comment.
 type State struct {
 	cfg     Config
 	journal Journal
@@ -13,12 +14,12 @@ type State struct {
 	byName map[queueName]*Queue
 	queues map[uint32]*Queue
 	absent map[queueName]*Queue // queues without a record, each with a waiter
-	last   *Queue               // the queue of the last lookup by name or number, since successive lookups are often of the same queue
+	last   *Queue               // cache: the queue of the last lookup by name or number
 
-	perTenant map[string]int    // how many queues each tenant has
-	deleted   []uint32          // queues whose records are to be removed
-	gone      []uint32          // queues that were deleted since TakeDeleted was called last
-	idle      deadlines[*Queue] // queues to be visited by visitIdle
+	perTenant map[string]int    // number of queues of each tenant
+	deleted   []uint32          // queues whose records the next Flush removes
+	gone      []uint32          // queues deleted since the last TakeDeleted
+	idle      deadlines[*Queue] // queues that visitIdle will visit
 
 	meta Meta
 
@@ -29,33 +30,34 @@ type State struct {
 	nowMs int64 // of the last Tick
 
 	leases   map[uint64]*lease
-	found    *lease   // of the last look-up, since successive settlements are often of one batch; nil: none
-	extended []*lease // since the last Flush
+	found    *lease   // cache: the batch of the last lookup, or nil
+	extended []*lease // batches with extensions since the last Flush
 	expiry   deadlines[*lease]
 	due      deadlines[*lane]
 
-	behind    ring[*lane] // lanes for which the store must be read to count due tasks
-	counting  int         // the number of lanes whose counts were requested
-	countAtMs int64       // when counts may be requested next
+	behind    ring[*lane] // lanes that must read the store to count due tasks
+	counting  int         // lanes with an unanswered request for a count
+	countAtMs int64       // earliest time of the next requests for counts
 
 	hot              ring[*Queue] // queues that may have both ready tasks and waiters with credit
-	ignorePreference bool         // waiters take what any of their queues has
-	given            int          // leases granted in this turn, and closed waiters left out of it
-	exhausted        bool         // given reached its limit in the last Dispatch
-	worked           int          // items handled since Worked was called
-	granted          []*Waiter    // waiters with a batch that the running Dispatch is filling
+	ignorePreference bool         // waiters take tasks of any of their queues
+	given            int          // leases granted and closed waiters removed in this turn
+	exhausted        bool         // given reached its bound in the last Dispatch
+	worked           int          // items handled since the last Worked
+	granted          []*Waiter    // waiters with a batch that the running Dispatch fills
 	drawn            []*Waiter    // waiters that may have credit from their pools
-	held             []*Waiter    // waiters with a grant that the next Dispatch may add to
+	held             []*Waiter    // waiters with a retained grant that the next Dispatch may extend
 	refills          []Refill
 	dirty            []*Queue
-	unseen           ring[*Queue] // queues whose figures may have changed since TakeChanged returned them
-	freed            []*Queue     // queues whose freed room is to be reported to their accounts
+	// Queues whose figures may have changed since TakeChanged returned them.
+	unseen ring[*Queue]
+	freed  []*Queue // queues with freed room that is not reported to their accounts
 
 	sparePages    []*leasedPage
 	lastEnded     lastEnded
-	spareRefs     [][]LeaseRef // empty, for lease batches under way
+	spareRefs     [][]LeaseRef // empty lists for new lease batches
 	spareRefsRoom int          // the sum of their capacities
-	unused        []Delivery   // an empty list for a grant; may be nil
+	unused        []Delivery   // an empty list for a grant, or nil
 
 	starved        []*Queue // queues whose tenants are at their quota of leases
 	starvedRetryMs int64
@@ -63,17 +65,18 @@ type State struct {
 	keys    buckets
 	results buckets
 
-	markedUntilMs int64 // no mark of a removed task is kept for longer
+	markedUntilMs int64 // no mark of a removed task is stored longer
 
-	ttlMs    int64        // no task that may still expire does so earlier
-	expiring map[Ref]bool // not nil while the store is read for expired tasks: the tasks that changed since the question
+	ttlMs int64 // a lower bound of the next end of a time to live
+	// During a reading of expired tasks: the tasks that changed since the request; else nil.
+	expiring map[Ref]bool
 
 	tracked map[Ref]*tracking
-	watched map[Ref]int // the number of watches of a task, whose end is reported
+	watched map[Ref]int // number of watches of each task
 	ended   []Ended
 
 	windowsTasks  int // fresh tasks in all windows
-	freshRoom     int // the capacity of all windows of fresh tasks
+	freshRoom     int // capacity of all windows of fresh tasks
 	returnedTasks int // returned tasks in all windows
 	cacheBytes    int64
 }
@@ -85,24 +88,27 @@ type Queue struct {
 	record  Record
 	account Account
 	freed   freed
-	shared  *Extras // of all tasks without options of their own
+	shared  *Extras // extras of all tasks without options
 	lanes   [MaxPriority + 1]*lane
-	waiting waiters // with credit
+	waiting waiters // with credit, or a pool that may have some
 	leased  leasedRefs
 	rates   rates
 	hot     bool
 	starved bool
-	awaits  bool // its next turn is after the answer to a Refill
+	awaits  bool // its next turn must follow the answer to a Refill
 	dirty   bool
 	unseen  bool // is in State.unseen
 	stored  bool // has a record
-	unsound bool // the recovered counts did not add up: an older server wrote them, and they are not checked
+	unsound bool // the recovered counts, from an older server, did not add up: they are not checked
 
-	subscriptions int32  // of waiters, with or without credit
-	keyedUntilS   uint32 // see keyedUntilMs; in seconds, because a node may have many queues
-	removableMs   int64  // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
-	idleMs        int64  // deadline in State.idle
-	index         int    // place in State.idle
+	subscriptions int32 // number of subscriptions, with or without credit
+	// See keyedUntilMs; in seconds to save memory, since a node may have many queues.
+	keyedUntilS uint32
+	// Earliest deletion: Config.IdleMs after its last use, and after its last result and key have
+	// expired.
+	removableMs int64
+	idleMs      int64 // deadline in State.idle
+	index       int   // place in State.idle
 }
 
 // Tenant returns the queue's tenant.
@@ -111,30 +117,34 @@ func (q *Queue) Tenant() string { return q.record.Tenant }
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.record.Name }
 
-// Recovered is what a shard's store held when it was opened.
+// Recovered has the contents of a shard's store when it was opened.
 type Recovered struct {
 	Meta     Meta
 	Reserved Reserved // zero if nothing was reserved
 	Queues   []Record
 	Leases   []RecoveredLease
-	// KeyBuckets and ResultBuckets are the buckets that are not empty, ascending.
+	// KeyBuckets and ResultBuckets are the nonempty buckets, ascending.
 	KeyBuckets    []int64
 	ResultBuckets []int64
-	// Sums are what the tenants are charged for these buckets.
+	// Sums are the tenants' charges for these buckets.
 	Sums []Sum
-	// NextExpiryMs is when the first indexed time to live is over; 0 or math.MaxInt64 if there is none.
+	// NextExpiryMs is the earliest indexed end of a time to live; 0 or math.MaxInt64 if there is
+	// none.
 	NextExpiryMs int64
 }
 
-// RecoveredLease is a stored lease batch; refs that were settled since it was written have Attempt 0.
+// RecoveredLease is a stored lease batch. Refs that were settled after it was written have Attempt
+// 0.
 type RecoveredLease struct {
 	Batch uint64
 	Refs  []LeaseRef
-	// Extended are the indexes of Refs that have a stored extension. Refs include the extensions.
+	// Extended has the indexes of Refs with a stored extension. Refs already include the
+	// extensions.
 	Extended []int
 }
 
-// New returns a state that continues from what was recovered. Decisions are written to journal.
+// New returns a state that continues from the recovered contents and writes its decisions to
+// journal. It fails if a lease names a queue that is not stored.
 func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s := &State{
 		cfg:     cfg.withDefaults(),
@@ -173,7 +183,8 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	return s, nil
 }
 
-// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims from the queue.
+// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims
+// from the queue.
 func (s *State) recoverQueue(r Record) {
 	q := s.newQueue(r)
 	for p, cursor := range r.Cursors {
@@ -223,7 +234,7 @@ func (s *State) recoverLease(r RecoveredLease) error {
 	return nil
 }
 
-// numbered returns the queue with an id, which must exist.
+// numbered returns the queue with an id. The queue must exist.
 func (s *State) numbered(id uint32) *Queue {
 	if q := s.last; q != nil && q.record.ID == id {
 		return q
@@ -232,7 +243,6 @@ func (s *State) numbered(id uint32) *Queue {
 	return s.last
 }
 
-// advance calls Tick if the time changed.
 func (s *State) advance(now int64) {
 	if now != s.nowMs {
 		s.Tick(now)
@@ -248,15 +258,16 @@ func (q *Queue) lane(priority uint8) *lane {
 	return l
 }
 
-// Worked returns how many items were handled since the last call: tasks enqueued, granted, settled or purged, leases expired, waiters
-// visited, and queues whose figures were taken.
+// Worked returns the number of items handled since its last call: tasks enqueued, granted, settled
+// or purged, leases expired, records of Refills, waiters visited, and queues whose figures were
+// taken.
 func (s *State) Worked() int {
 	n := s.worked
 	s.worked = 0
 	return n
 }
 
-// touch notes that the queue's record must be written with this commit.
+// touch marks the queue's record to be written with this commit.
 func (s *State) touch(q *Queue) {
 	s.show(q)
 	if !q.dirty {
@@ -266,7 +277,7 @@ func (s *State) touch(q *Queue) {
 	}
 }
 
-// heat notes that the queue may have both ready tasks and waiters.
+// heat marks the queue as one that may have both ready tasks and waiters.
 func (s *State) heat(q *Queue) {
 	if !q.hot && !q.starved && !q.record.Paused && q.waiting.len() > 0 {
 		q.hot = true
@@ -274,8 +285,9 @@ func (s *State) heat(q *Queue) {
 	}
 }
 
-// Flush writes what is stored once per commit: the records of touched queues, and the shard's own.
-// It reports false if nothing was decided since the last Flush that needs a commit.
+// Flush writes the records that are stored once per commit: those of touched queues and of the
+// shard. It returns false if no decision since the last Flush needs these records; the journal may
+// still have other writes.
 func (s *State) Flush() bool {
 	s.reportFreed()
 	extended := s.flushExtended()
@@ -288,7 +300,7 @@ func (s *State) Flush() bool {
 	s.deleted = s.deleted[:0]
 	for i, q := range s.dirty {
 		s.dirty[i] = nil
-		if q.dirty = false; !q.stored { // the queue was deleted since
+		if q.dirty = false; !q.stored { // the queue was deleted after the change
 			continue
 		}
 		for p, l := range q.lanes {

@@ -2,7 +2,7 @@ package queue
 
 import "math"
 
-// Stats are a queue's figures at one moment.
+// Stats has a queue's figures at one moment.
 type Stats struct {
 	ID     uint32
 	Tenant string
@@ -18,16 +18,18 @@ type Stats struct {
 	Delayed       uint64
 	Leased        uint64
 	Dead          uint64
-	Bytes         uint64 // of the payloads of all tasks that the queue holds
-	// Charged is what the queue and all of its tasks are charged, with their histories. Results and idempotency keys are charged by tenant.
+	Bytes         uint64 // of the payloads of all stored tasks
+	// Charged is the charge of the queue and all of its tasks with their histories. It excludes
+	// results and idempotency keys, which are charged per tenant.
 	Charged uint64
-	// ReadySinceMs is when the task that has been ready for longest became ready; math.MaxInt64 if no task is ready.
+	// ReadySinceMs is when the oldest ready task became ready; math.MaxInt64 if no task is ready.
 	ReadySinceMs  int64
 	EnqueuedPerS  float64
 	CompletedPerS float64
 }
 
-// Add adds the figures of q, which is the same queue in another shard, or another queue of a sum. The policy is the newer one.
+// Add adds the figures of q: of the same queue in another shard, or of another queue for a total.
+// The newer policy wins.
 func (s *Stats) Add(q *Stats) {
 	s.Paused = s.Paused || q.Paused
 	if q.PolicyVersion > s.PolicyVersion {
@@ -47,10 +49,10 @@ func (s *Stats) Add(q *Stats) {
 	s.CompletedPerS += q.CompletedPerS
 }
 
-// Stored returns how many tasks of the queue are stored.
+// Stored returns the number of stored tasks.
 func (s *Stats) Stored() uint64 { return s.Ready + s.Delayed + s.Leased + s.Dead }
 
-// QueueIDs returns the numbers of all queues, in no order.
+// QueueIDs returns the numbers of all queues, in no particular order.
 func (s *State) QueueIDs() []uint32 {
 	ids := make([]uint32, 0, len(s.queues))
 	for id := range s.queues {
@@ -68,11 +70,12 @@ func (s *Stats) Age(fromMs, nowMs int64) {
 	}
 }
 
-// ChangedQueues returns how many queues' figures may have changed since TakeChanged returned the queue.
+// ChangedQueues returns the number of queues that TakeChanged can return.
 func (s *State) ChangedQueues() int { return s.unseen.len() }
 
-// TakeChanged returns a queue whose figures may have changed since TakeChanged returned it last. ChangedQueues must be above 0. A
-// queue with a lane that is behind stays among the changed queues, because its figures change with time.
+// TakeChanged returns a queue whose figures may have changed since TakeChanged last returned it.
+// ChangedQueues must be above 0. A queue with a lane that is behind remains a changed queue,
+// because its figures change with time.
 func (s *State) TakeChanged() *Queue {
 	s.worked++
 	q := s.unseen.pop()
@@ -93,8 +96,9 @@ func (s *State) show(q *Queue) {
 	}
 }
 
-// Refresh reports whether Stats of a queue is exact as of asOfMs, a time in the past, or later. If not, it requests a bounded part of
-// what must be read first. Call Refresh again when Refills is answered.
+// Refresh reports whether Stats of a queue is exact as of asOfMs, a time in the past, or later. If
+// not, it requests a bounded part of the necessary reading. The caller calls Refresh again when the
+// Refills are answered.
 func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
 	exact = true
 	for _, l := range q.lanes {
@@ -114,12 +118,13 @@ func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
 }
 
 const (
-	// oldestTasks and oldestBytes bound what is read to find the age of a lane's oldest ready task.
+	// oldestTasks and oldestBytes bound the reading for the age of a lane's oldest ready task.
 	oldestTasks = 16
 	oldestBytes = 64 << 10
 )
 
-// knowsOldest reports whether the lane's oldest ready task, if it has any, is in memory. If not, it requests the task.
+// knowsOldest reports whether the lane's oldest ready task is in memory or does not exist.
+// Otherwise it requests the task.
 func (s *State) knowsOldest(l *lane) bool {
 	known := true
 	if l.due > 0 && l.returned.Len() == 0 {
@@ -134,7 +139,8 @@ func (s *State) knowsOldest(l *lane) bool {
 	return known
 }
 
-// Stats returns the figures of a queue for which Refresh reported true since the state was last changed.
+// Stats returns the figures of a queue. They are exact if Refresh returned true for the queue after
+// the last change of the state.
 func (s *State) Stats(q *Queue, now int64) Stats {
 	r, c := &q.record, &q.record.Counts
 	out := Stats{
@@ -160,7 +166,7 @@ func (s *State) Stats(q *Queue, now int64) Stats {
 	return out
 }
 
-// dropGone takes the fresh tasks that are gone off the window's front.
+// dropGone removes fresh tasks that are gone from the window's front.
 func (l *lane) dropGone(s *State) {
 	for l.fresh.len() > 0 && l.fresh.front().gone {
 		s.popFresh(l)
@@ -179,7 +185,7 @@ func (s *State) Named(tenant, name string) (*Queue, bool) {
 	return q, ok
 }
 
-// Cursor returns the seq from which a lane's tasks were never claimed.
+// Cursor returns the seq of a lane at and above which no task was ever claimed.
 func (q *Queue) Cursor(priority uint8) uint64 {
 	if l := q.lanes[priority]; l != nil {
 		return l.cursor

@@ -2,14 +2,15 @@ package queue
 
 import "math"
 
-// Stored is one task with its records. It must have been read from the store after all decisions so far were visible there.
+// Stored is a task with its records. It must be read from the store after all decisions so far
+// became visible there.
 type Stored struct {
 	Ref         Ref
 	Task        Task // with or without its payload
 	Bytes       uint32
 	Progress    Progress
 	HasProgress bool
-	HasDue      bool // its Due record, at Progress.DueAtMs
+	HasDue      bool // it has a Due record, at Progress.DueAtMs
 	Dead        bool
 }
 
@@ -23,7 +24,6 @@ const (
 	partDead
 )
 
-// part returns the part of the queue that the task is in.
 func (s *State) part(t *Stored) part {
 	switch {
 	case s.Leased(t):
@@ -42,7 +42,7 @@ func (s *State) Leased(t *Stored) bool {
 	return ref != nil
 }
 
-// ref returns the task in the form of a leased one. Attempt is the number of attempts used up so far.
+// ref returns the task in the form of a leased one. Attempt is the number of used attempts.
 func (t *Stored) ref() LeaseRef {
 	ref := LeaseRef{
 		Ref: t.Ref, MaxAttempts: t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
@@ -57,7 +57,7 @@ func (t *Stored) ref() LeaseRef {
 	return ref
 }
 
-// withdraw takes a task that is not leased out of the part of the queue that holds it.
+// withdraw removes an unleased task from the part of the queue that holds it.
 func (s *State) withdraw(t *Stored) {
 	q := s.numbered(t.Ref.Queue)
 	l := q.lane(t.Ref.Priority)
@@ -85,15 +85,15 @@ func (s *State) withdraw(t *Stored) {
 	s.touch(q)
 }
 
-// Expired is a task whose time to live was over at a time.
+// Expired is a task whose time to live ended at AtMs.
 type Expired struct {
 	Stored
 	AtMs  int64
 	Found bool // whether the task is stored
 }
 
-// expireTask sends a task whose time to live is over to the dead letters. A leased task goes there when its lease ends without
-// completion.
+// expireTask moves a task whose time to live has ended to the dead letters. A leased task follows
+// when its lease ends without completion.
 func (s *State) expireTask(e *Expired) {
 	t := &e.Stored
 	if e.Found {
@@ -106,7 +106,8 @@ func (s *State) expireTask(e *Expired) {
 	s.journal.DropExpiry(t.Ref, e.AtMs)
 }
 
-// die adds a task that is in no part of its queue to the dead ones. ref.Attempt is how many attempts were used up.
+// die makes a task dead that is in no part of its queue. ref.Attempt is the number of used
+// attempts.
 func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
 	q := s.numbered(ref.Queue)
 	s.dropExpiry(ref)
@@ -125,8 +126,8 @@ func (s *State) dropExpiry(ref *LeaseRef) {
 	}
 }
 
-// drop removes a task that is in no part of its queue any more, with all of its records. attempts is how many of its attempts were
-// used up.
+// drop removes a task that is in no part of its queue, with all of its records. attempts is the
+// number of failed attempts, which its history may contain.
 func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.journal.DropTask(ref.Ref)
 	if ref.HasProgress {
@@ -155,7 +156,7 @@ func (s *State) Cancel(t *Stored) {
 	s.remove(&ref, ref.Attempt)
 }
 
-// PurgeDead removes a dead task. It returns false if the task is not dead.
+// PurgeDead removes a dead task. If the task is not dead, it returns false.
 func (s *State) PurgeDead(t *Stored) bool {
 	if t.Dead {
 		s.Cancel(t)
@@ -163,8 +164,8 @@ func (s *State) PurgeDead(t *Stored) bool {
 	return t.Dead
 }
 
-// Redrive makes a dead task ready again, with as many further attempts as it was enqueued with, and without a time to live. It returns
-// false if the task is not dead.
+// Redrive makes a dead task ready again, with its initial number of further attempts and without a
+// time to live. It returns false if the task is not dead.
 func (s *State) Redrive(t *Stored) bool {
 	if !t.Dead {
 		return false
@@ -177,8 +178,9 @@ func (s *State) Redrive(t *Stored) bool {
 	return true
 }
 
-// Purge removes up to n ready and delayed tasks of a queue, and frees their idempotency keys. more reports whether the queue may have further
-// tasks: call Purge again after the Refills are answered.
+// Purge removes up to n ready and delayed tasks of a queue, and frees their idempotency keys. more
+// reports whether the queue may have further tasks. The caller then calls Purge again after the
+// Refills are answered.
 func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 	for _, l := range q.lanes {
 		for l != nil && removed < n {

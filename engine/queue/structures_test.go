@@ -65,16 +65,16 @@ func TestDeadlinesBehaveAsASortedSet(t *testing.T) {
 			"": func(t *rapid.T) {
 				next, ok := d.next()
 				if ok != (len(in) > 0) {
-					t.Fatalf("there is a next one: %v, want %d", ok, len(in))
+					t.Fatalf("next returned ok %v with %d elements", ok, len(in))
 				}
 				for i := range in {
 					if i.atMs < next.atMs || i.index < 0 {
-						t.Fatalf("next is %+v, but %+v is in", *next, *i)
+						t.Fatalf("next returned %+v, but %+v is earlier", *next, *i)
 					}
 				}
 				for _, i := range items {
 					if !in[i] && i.index != -1 {
-						t.Fatalf("%+v is not in but has a place", *i)
+						t.Fatalf("%+v was removed but has a place", *i)
 					}
 				}
 			},

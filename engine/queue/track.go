@@ -1,7 +1,8 @@
 package queue
 
-// Track starts counting the changes of a task and returns the count so far. A caller that reads the task outside the state's
-// goroutine compares the counts to see whether what it read is current. Each Track needs one Untrack.
+// Track starts counting the changes of a task and returns the count so far. A caller that reads the
+// task in another goroutine compares the counts to learn whether its reading is current. Each Track
+// needs one Untrack.
 func (s *State) Track(ref Ref) uint64 {
 	t := s.tracked[ref]
 	if t == nil {
@@ -12,7 +13,7 @@ func (s *State) Track(ref Ref) uint64 {
 	return t.changes
 }
 
-// Changes returns how often a tracked task changed.
+// Changes returns the change count of a tracked task.
 func (s *State) Changes(ref Ref) uint64 { return s.tracked[ref].changes }
 
 // Untrack undoes one Track.

@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// Limits are what a server accepts in one call. They are checked at the server's edge.
+// Limits bounds the input of one call. The server checks it before a call reaches a shard.
 type Limits struct {
 	PayloadBytesMax int
-	BatchMax        int // tasks or settlements in one call, or frame of a stream
+	BatchMax        int // tasks or settlements in one call or frame of a stream
 	LeaseMsMax      uint64
 	DelayMsMax      uint64
 	AttemptsMax     uint32
 	WaitMsMax       uint64
 	QueuesMax       int // in one claim
-	ErrorBytesMax   int // of the error text that Fail carries
+	ErrorBytesMax   int // of the error text of Fail
 	ResultBytesMax  int
 	TTLMsMax        uint64
 	RetentionMsMax  uint64 // of results
@@ -37,7 +37,8 @@ func DefaultLimits() Limits {
 	}
 }
 
-// CheckTask checks a new task at a time. priority is separate because NewTask.Priority is too small for a bad value.
+// CheckTask checks a new task at a time. priority is a separate argument because NewTask.Priority
+// cannot hold every invalid value.
 func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError {
 	if err := CheckName("queue", t.Queue); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (l *Limits) CheckLease(leaseMs uint64) *FieldError {
 // WeightMax is the greatest weight of a queue in a claim.
 const WeightMax = 100
 
-// CheckClaim checks what a claim or a work stream asks for.
+// CheckClaim checks the request of a claim or a work stream.
 func (l *Limits) CheckClaim(queues []string, weights []uint32, leaseMs uint64) *FieldError {
 	if len(queues) == 0 {
 		return &FieldError{"queues", "is empty: name at least one queue"}
@@ -145,7 +146,7 @@ func (l *Limits) CheckBatch(field string, n int) *FieldError {
 	return nil
 }
 
-// CheckSettlement checks what a settlement carries beside its id and token.
+// CheckSettlement checks the fields of a settlement except its id.
 func (l *Limits) CheckSettlement(s *Settlement) *FieldError {
 	switch {
 	case s.Token == 0:
@@ -158,7 +159,8 @@ func (l *Limits) CheckSettlement(s *Settlement) *FieldError {
 		return &FieldError{"result", fmt.Sprintf("has %d bytes: send at most %d", len(s.Result), l.ResultBytesMax)}
 	case s.DelayMs > l.DelayMsMax:
 		return Outside("delay_ms", s.DelayMs, 0, l.DelayMsMax)
-	case s.Action == Extend && (s.LeaseMs == 0 || s.LeaseMs > l.LeaseMsMax): // from now: there is no default
+	case s.Action == Extend && (s.LeaseMs == 0 || s.LeaseMs > l.LeaseMsMax):
+		// An extension has no default.
 		return Outside("lease_ms", s.LeaseMs, 1, l.LeaseMsMax)
 	}
 	return l.CheckLease(s.LeaseMs)

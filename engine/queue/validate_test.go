@@ -33,7 +33,7 @@ func TestLimitsNameTheFieldThatIsNotAccepted(t *testing.T) {
 		name    string
 		err     *FieldError
 		field   string // "" means accepted
-		problem string // a part of it
+		problem string // a part of the problem
 	}{
 		{"plain task", task(func(*NewTask) {}), "", ""},
 		{"all fields at their limits", l.CheckTask(0, &NewTask{
@@ -126,7 +126,7 @@ func TestNamesMayHaveTheDocumentedCharacters(t *testing.T) {
 	}
 }
 
-// Range says for each field what the checks accept: its ends, and no number beside them.
+// For each field, the checks accept both ends of its Range and no number outside of it.
 func TestRangesAreThoseOfTheChecks(t *testing.T) {
 	l := DefaultLimits()
 	checks := map[string]func(v uint64) *FieldError{

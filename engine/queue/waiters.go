@@ -1,7 +1,8 @@
 package queue
 
-// waiters is the round-robin list of a queue's subscriptions: a doubly linked list whose links are in the subscriptions. Each
-// operation, including removal from the middle, is O(1) and allocates nothing.
+// waiters is the round-robin list of a queue's subscriptions: a doubly linked list whose links are
+// in the subscriptions. Each operation, including removal from the middle, is O(1) and does not
+// allocate.
 type waiters struct {
 	first, last *subscription
 	n           int
@@ -11,7 +12,6 @@ func (l *waiters) len() int { return l.n }
 
 func (l *waiters) front() *subscription { return l.first }
 
-// push appends a subscription that is not listed.
 func (l *waiters) push(sub *subscription) {
 	sub.listed = true
 	sub.before, sub.after = l.last, nil
@@ -24,7 +24,6 @@ func (l *waiters) push(sub *subscription) {
 	l.n++
 }
 
-// remove takes out a subscription that is listed.
 func (l *waiters) remove(sub *subscription) {
 	if sub.before == nil {
 		l.first = sub.after
@@ -40,7 +39,6 @@ func (l *waiters) remove(sub *subscription) {
 	l.n--
 }
 
-// rotate moves the front to the back.
 func (l *waiters) rotate() {
 	sub := l.first
 	l.remove(sub)

@@ -17,7 +17,7 @@ func TestWaitersBehaveAsASlice(t *testing.T) {
 				var got []*subscription
 				for s := l.front(); s != nil; s = s.after {
 					if !s.listed {
-						t.Fatal("a listed subscription does not say so")
+						t.Fatal("a listed subscription does not have listed set")
 					}
 					got = append(got, s)
 				}
@@ -53,8 +53,8 @@ func TestWaitersBehaveAsASlice(t *testing.T) {
 	})
 }
 
-// Waiters that used up their credit at another queue stay listed until their queue's turn, which leaves out a part of them at
-// a time.
+// Waiters that spent their credit on another queue stay listed until their queue's turn, which
+// removes a bounded number of them at a time.
 func TestWaitersWithoutCreditAreLeftOutInParts(t *testing.T) {
 	const n, part = 100, 10
 	f := newFixture(t, Config{turnMax: part})
@@ -77,5 +77,5 @@ func TestWaitersWithoutCreditAreLeftOutInParts(t *testing.T) {
 		}
 		require.True(t, f.Exhausted())
 	}
-	t.Fatal("the last waiter was given nothing")
+	t.Fatal("the last waiter got no task")
 }

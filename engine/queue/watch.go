@@ -1,6 +1,7 @@
 package queue
 
-// Watch makes Ended report the end of a task: its completion, death or removal. Several watches of one task give one report.
+// Watch makes Ended report the end of a task: its completion, death or removal. Several watches of
+// one task give one report.
 func (s *State) Watch(ref Ref) { s.watched[ref]++ }
 
 // Unwatch undoes one Watch.
@@ -14,10 +15,10 @@ func (s *State) Unwatch(ref Ref) {
 type Ended struct {
 	Ref      Ref
 	How      End
-	Attempts uint32 // how many a dead task used up
+	Attempts uint32 // used attempts of a dead task
 }
 
-// End is how a task ended.
+// End is the kind of a task's end.
 type End uint8
 
 // The ends.

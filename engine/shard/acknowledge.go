@@ -2,8 +2,9 @@ package shard
 
 import "github.com/pronybench/prony/engine/queue"
 
-// acknowledge counts the enqueues and completions of tasks that the turn acknowledges. It is called before an answer goes out, so that the
-// window of loss never leaves out what a client knows.
+// acknowledge adds the enqueues and completions that the turn acknowledges to the window of loss.
+// It must run before the first answer is sent, so that the window includes every acknowledgement
+// that a client has seen.
 func (s *Shard) acknowledge(t *turn) {
 	if t.err != nil || !s.opts.Unsynced.Counts() {
 		return
@@ -20,7 +21,7 @@ func (s *Shard) acknowledge(t *turn) {
 	s.opts.Unsynced.Acknowledged(tasks)
 }
 
-// stored returns how many tasks the command stored.
+// stored returns the number of new tasks. Duplicates and failed items do not count.
 func (c *enqueue) stored() (n int) {
 	for i := range c.out {
 		if c.out[i].Err == nil && !c.out[i].Duplicate {
@@ -30,7 +31,6 @@ func (c *enqueue) stored() (n int) {
 	return n
 }
 
-// completed returns how many tasks the command completed.
 func (c *settle) completed() (n int) {
 	for i := range c.out {
 		if c.out[i] == nil && c.settlements[i].Action == queue.Complete {

@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// startCounted opens a shard on fs whose window of loss is counted.
+// startCounted opens a shard on fs and returns it with its window of loss.
 func startCounted(t *testing.T, fs vfs.FS, d storage.Durability, interval time.Duration) (*fixture, *unsynced.Window) {
 	t.Helper()
 	w := unsynced.New(nil)
@@ -36,24 +36,24 @@ func startCounted(t *testing.T, fs vfs.FS, d storage.Durability, interval time.D
 	return f, w
 }
 
-// powerCut is a disk as it is when the power goes, and what was known then.
+// powerCut is a copy of the disk at a loss of power, with the state of the clients at that moment.
 type powerCut struct {
 	disk                *vfs.MemFS
 	enqueued, completed map[queue.Ref]bool // acknowledged
 	said                unsynced.Loss
 }
 
-// powerCuts cuts the power before random operations of the file system.
+// powerCuts takes copies before random operations of the file system.
 type powerCuts struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	mem   *vfs.MemFS
 	a     *account
-	w     *unsynced.Window // nil: the power stays
+	w     *unsynced.Window // nil means no cuts
 	taken []powerCut
 }
 
-// Of the operations that change something one in powerCutEvery is a cut, and at most powerCutsMax of one run.
+// One in powerCutEvery of the changing operations is a cut, and at most powerCutsMax in one run.
 const powerCutEvery, powerCutsMax = 5, 60
 
 func (p *powerCuts) maybe(op errorfs.Op) error {
@@ -67,12 +67,14 @@ func (p *powerCuts) maybe(op errorfs.Op) error {
 
 func (p *powerCuts) takeLocked() {
 	cut := powerCut{enqueued: p.a.copy(p.a.enqueued), completed: p.a.copy(p.a.completed)}
-	cut.said = p.w.Loss() // after the acknowledgements were noted, and before the copy: an fsync in between takes nothing from what is lost
+	// Read after the acknowledgements and before the copy: an fsync in between can only reduce the
+	// loss.
+	cut.said = p.w.Loss()
 	cut.disk = p.mem.CrashClone(vfs.CrashCloneCfg{})
 	p.taken = append(p.taken, cut)
 }
 
-// lost returns how many acknowledgements are gone when the disk is opened.
+// lost opens the disk and returns the number of lost acknowledgements.
 func (c *powerCut) lost(t *testing.T) (n uint64) {
 	t.Helper()
 	store, err := storage.Open("shard", storage.Options{FS: c.disk, Durability: storage.Sync})
@@ -99,7 +101,8 @@ func (c *powerCut) lost(t *testing.T) (n uint64) {
 	return n
 }
 
-// A loss of power at a random moment takes no more acknowledgements than the window of loss says at that moment.
+// A loss of power at a random moment loses at most as many acknowledgements as the window of loss
+// reports at that moment.
 func TestALossOfPowerTakesNoMoreThanTheWindowSays(t *testing.T) {
 	seeds := longtest.Count(t, 2, 40)
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
@@ -130,7 +133,7 @@ func TestALossOfPowerTakesNoMoreThanTheWindowSays(t *testing.T) {
 				}
 				cuts += len(taken)
 			}
-			t.Logf("%d losses of power took %d acknowledgements", cuts, all)
+			t.Logf("%d losses of power lost %d acknowledgements", cuts, all)
 			assert.Greater(t, cuts, 2*seeds)
 			switch d {
 			case storage.Sync:
@@ -142,14 +145,15 @@ func TestALossOfPowerTakesNoMoreThanTheWindowSays(t *testing.T) {
 	}
 }
 
-// The window counts what was enqueued and completed, and no refusals, claims and repetitions.
+// The window counts enqueues and completions, but no refusals, claims and duplicates.
 func TestTheWindowCountsEnqueuesAndCompletions(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	f, w := startCounted(t, mem, storage.None, 0)
 	defer f.stop()
-	f.enqueue(newTasks("first", 1)...) // it reserves numbers, so it is on the disk before it is acknowledged
+	// The first enqueue reserves numbers, so it is durable before its acknowledgement.
+	f.enqueue(newTasks("first", 1)...)
 	tasks := newTasks("q", 5)
-	tasks[3].Key, tasks[4].Key = "k", "k" // the last one is a repetition
+	tasks[3].Key, tasks[4].Key = "k", "k" // the last one is a duplicate
 	f.enqueue(tasks...)
 	require.Equal(t, uint64(5), w.Loss().Tasks)
 	ds := f.claim(3, "q")
@@ -167,10 +171,11 @@ func TestTheWindowCountsEnqueuesAndCompletions(t *testing.T) {
 	for _, d := range ds {
 		cut.enqueued[d.Ref] = true
 	}
-	require.Equal(t, uint64(4), cut.lost(t), "3 of the enqueues, and the completion")
+	require.Equal(t, uint64(4), cut.lost(t), "3 enqueues and the completion")
 }
 
-// An acknowledgement counts before its answer goes out: what a client knows is never left out.
+// The window counts an acknowledgement before its answer is sent, so it includes every
+// acknowledgement that a client has seen.
 func TestTheWindowCountsBeforeTheAnswer(t *testing.T) {
 	f, w := startCounted(t, vfs.NewCrashableMem(), storage.None, 0)
 	defer f.stop()
@@ -182,8 +187,8 @@ func TestTheWindowCountsBeforeTheAnswer(t *testing.T) {
 	require.Equal(t, uint64(4), receive(t, said))
 }
 
-// BenchmarkAcknowledge measures what counting the acknowledgements of a turn costs: 16 commands of 64 tasks each, at durability sync and at
-// the others.
+// BenchmarkAcknowledge measures the cost of counting the acknowledgements of a turn with 16
+// commands of 64 tasks each, at durability sync and at the others.
 func BenchmarkAcknowledge(b *testing.B) {
 	for _, counts := range []bool{false, true} {
 		b.Run(fmt.Sprintf("counts=%v", counts), func(b *testing.B) {

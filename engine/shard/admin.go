@@ -9,17 +9,19 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// query is a command of the admin calls: decided in one turn, and answered when it is durable.
+// query is the command of an admin call. One turn decides it, and its answer follows when the turn
+// is durable.
 type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
-	refused func(error) (T, error) // the answer to a change if the disk has no space for it; nil for a command that only reads
+	// The answer to a change if the disk has no space for it; nil for a command that only reads.
+	refused func(error) (T, error)
 	reply   func(T, error)
-	stale   bool // the answer may be that of a node that has just lost leadership: no majority is asked
-	out     T
-	err     error
+	// The answer may come from a node that has just lost leadership: no majority confirms it.
+	stale bool
+	out   T
+	err   error
 }
 
-// mayBeStale implements answersStale.
 func (c *query[T]) mayBeStale() bool { return c.stale }
 
 func (c *query[T]) decide(s *Shard, nowMs int64) { c.out, c.err = c.decided(s, nowMs) }
@@ -30,7 +32,8 @@ func (c *query[T]) publish(_ *Shard, err error) {
 
 func put[T any](s *Shard, c *query[T]) error { return s.inbox.put(c, load{}) }
 
-// Configure sets the policy of a queue if the version is above the current one. It makes the queue if it does not exist.
+// Configure sets the policy of a queue if the version is above the current one. It creates the
+// queue if it does not exist.
 func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -41,7 +44,8 @@ func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, r
 	})
 }
 
-// Pause stops or resumes handing out the tasks of a queue. It makes the queue if it does not exist.
+// Pause stops or resumes the delivery of a queue's tasks. It creates the queue if it does not
+// exist.
 func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) { return none, s.state.Pause(tenant, name, paused) },
@@ -50,16 +54,18 @@ func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, err
 	})
 }
 
-// Purged is a part of a purge.
+// Purged is the result of one Purge call.
 type Purged struct {
 	Removed int
 	More    bool // the queue has further tasks
 }
 
-// purgeMax is how many tasks one command removes: other commands must not wait for a whole purge.
+// purgeMax bounds the tasks that one command removes, so that other commands do not wait for a
+// whole purge.
 const purgeMax = 512
 
-// Purge removes some ready and delayed tasks of a queue. Call it again while there are more.
+// Purge removes up to most ready and delayed tasks of a queue, and at most purgeMax. Call it again
+// while Purged.More is set.
 func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) error {
 	return put(s, &query[Purged]{
 		decided: func(s *Shard, _ int64) (p Purged, err error) {
@@ -75,18 +81,18 @@ func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) 
 	})
 }
 
-// Change is what an admin call does to single tasks.
+// Change is the kind of change that an admin call makes to single tasks.
 type Change uint8
 
 // The changes.
 const (
-	Cancel    Change = iota + 1 // remove a task in whatever state
+	Cancel    Change = iota + 1 // remove a task in any state
 	Redrive                     // make a dead task ready again
 	PurgeDead                   // remove a dead task
 )
 
-// Change changes tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
-// ErrNotDead for each. Other commands are decided between its parts.
+// Change changes tasks of one tenant. reply is called as for Enqueue, with nil, ErrNotFound or
+// ErrNotDead for each. Large calls are decided in slices, with other commands in between.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
 	return s.inbox.put(&begin{examine: &examine{
@@ -124,22 +130,25 @@ type List struct {
 	State  TaskState // Ready, Delayed, Leased or Dead
 	After  storage.Place
 	Limit  int
-	// BytesMax is about how many bytes of payloads and errors a page holds at most, apart from its first task; 0 means no bound.
+	// BytesMax is the approximate bound of the payload and error bytes of a page, apart from its
+	// first task; 0 means no bound.
 	BytesMax int
-	// Match chooses among dead tasks; nil means all.
+	// Match selects dead tasks; nil selects all.
 	Match func(*Found) bool
 }
 
-// Listed is a page of a list. Next is empty for the last page. A page that is not the last may be short, or empty.
+// Listed is a page of a list. Next is empty for the last page. A page that is not the last may be
+// short, or empty.
 type Listed struct {
 	Tasks []Found
 	Next  storage.Place
 }
 
-// listLookMax is how many records a page looks at.
+// listLookMax bounds the records that are read for one page.
 const listLookMax = 10_000
 
-// List lists tasks; reply is called from a goroutine of its own, since reading may take long.
+// List lists tasks. A separate goroutine reads the page and calls reply, since reading may take
+// long.
 func (s *Shard) List(l List, reply func(Listed, error)) error {
 	return put(s, &query[listing]{
 		decided: func(s *Shard, nowMs int64) (listing, error) { return s.beginList(l, nowMs) },
@@ -160,7 +169,7 @@ func (s *Shard) List(l List, reply func(Listed, error)) error {
 	})
 }
 
-// listing is a list with what the state machine knows about it.
+// listing is a list with the state machine's view of its queue when the list began.
 type listing struct {
 	list    List
 	queueID uint32
@@ -180,8 +189,9 @@ func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
 	return b, nil
 }
 
-// currentLeases replies with a page of leased tasks and their current expiries, since a recovered lease may hold longer than its
-// record says. A task that was settled meanwhile is shown as it was read.
+// currentLeases replies with a page of leased tasks and their current expiries, since a recovered
+// lease may last longer than its record states. A task that was settled after the page was read is
+// listed as it was read.
 func (s *Shard) currentLeases(page Listed, reply func(Listed, error)) {
 	err := put(s, &query[Listed]{
 		decided: func(s *Shard, _ int64) (Listed, error) {
@@ -199,7 +209,6 @@ func (s *Shard) currentLeases(page Listed, reply func(Listed, error)) {
 	}
 }
 
-// readLeased reads a page of leased tasks.
 func (s *Shard) readLeased(b *listing, page storage.Page) (Listed, error) {
 	tasks, next, err := s.store.ListLeased(b.queueID, page)
 	out := Listed{Next: next}
@@ -213,7 +222,7 @@ func (s *Shard) readLeased(b *listing, page storage.Page) (Listed, error) {
 	return out, err
 }
 
-// lastError reads the error of a task's last used-up attempt.
+// lastError reads the error of a task's last failed attempt.
 func (s *Shard) lastError(ref queue.Ref, attempts uint32) (string, error) {
 	if attempts == 0 {
 		return "", nil
@@ -260,10 +269,10 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 	return out, err
 }
 
-// readReady lists ready tasks: first the returned tasks, which are ready again, and then the fresh tasks, which were never
-// claimed.
+// readReady lists ready tasks: first the returned tasks, which are ready again, and then the fresh
+// tasks, which were never leased.
 func (s *Shard) readReady(b *listing, page storage.Page) ([]storage.Listed, storage.Place, error) {
-	const again, fresh = 'd', 't' // the part of the list that a place belongs to
+	const again, fresh = 'd', 't' // the first byte of a place: its part of the list
 	part := byte(again)
 	if len(page.After) > 0 {
 		part, page.After = page.After[0], page.After[1:]
@@ -293,7 +302,7 @@ func found(l *List, t *storage.Listed) Found {
 	return f
 }
 
-// PutSystem stores records of the node's own; a nil value removes one.
+// PutSystem stores the node's system records. A nil value removes a record.
 func (s *Shard) PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -307,9 +316,9 @@ func (s *Shard) PutSystem(records []storage.SystemRecord, reply func(struct{}, e
 	})
 }
 
-// System reads the node's own records.
+// System reads the node's system records.
 func (s *Shard) System() ([]storage.SystemRecord, error) { return s.store.System() }
 
-// Checkpoint writes a consistent copy of the store into a folder that must not exist. The copy has everything that was acknowledged
-// before the call.
+// Checkpoint writes a consistent copy of the store into a folder that must not exist. The copy
+// includes everything that was acknowledged before the call.
 func (s *Shard) Checkpoint(dir string) error { return s.store.Checkpoint(dir) }

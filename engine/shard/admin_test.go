@@ -22,7 +22,6 @@ func (f *fixture) list(l List) (Listed, error) {
 	return got.value, got.err
 }
 
-// listAll goes over the pages of a list.
 func (f *fixture) listAll(l List) (all []Found) {
 	f.t.Helper()
 	for range 10_000 {
@@ -35,11 +34,12 @@ func (f *fixture) listAll(l List) (all []Found) {
 		}
 		l.After = page.Next
 	}
-	f.t.Fatal("the list does not come to an end")
+	f.t.Fatal("the list does not end")
 	return nil
 }
 
-// Every task is in the list of its state, and in no other, on pages of whatever size; and a look-up agrees.
+// Every task is in the list of its state and in no other, for any page size. A lookup reports the
+// same state.
 func TestListsHoldEachTaskOnce(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -78,7 +78,7 @@ func TestListsHoldEachTaskOnce(t *testing.T) {
 			f.pass(int64(r.IntN(3)))
 		}
 		f.pass(5)
-		for ref, state := range want { // the short delays are over
+		for ref, state := range want { // the short delays have ended
 			if found, err := f.lookup(tenant, ref); assert.NoError(t, err) && state == Delayed && found.State == Ready {
 				want[ref] = Ready
 			}
@@ -163,13 +163,13 @@ func TestChangesOfSingleTasks(t *testing.T) {
 	gone := queue.Ref{Queue: refs[0].Queue, Seq: 77}
 	for _, what := range []Change{Cancel, Redrive, PurgeDead} {
 		assert.Equal(t, []error{ErrNotFound, ErrNotFound, ErrNotFound}, change(what, tenant, gone, queue.Ref{Queue: 9}, queue.Ref{Priority: 99}))
-		assert.Equal(t, []error{ErrNotFound}, change(what, "other", refs[0]), "it is another tenant's")
+		assert.Equal(t, []error{ErrNotFound}, change(what, "other", refs[0]), "a task of another tenant")
 	}
 	assert.Equal(t, []error{ErrNotDead, ErrNotDead, nil}, change(Redrive, tenant, refs[2], refs[3], refs[0]))
-	assert.Equal(t, []error{ErrNotDead, ErrNotDead, nil, ErrNotFound}, change(PurgeDead, tenant, refs[2], refs[0], refs[1], refs[1]), "a second time in one call too")
+	assert.Equal(t, []error{ErrNotDead, ErrNotDead, nil, ErrNotFound}, change(PurgeDead, tenant, refs[2], refs[0], refs[1], refs[1]), "a repetition within one call")
 	again := f.claim(1, "q")[0]
 	assert.Equal(t, refs[0], again.Ref)
-	assert.Equal(t, []uint32{2, 2}, []uint32{again.Attempt, again.MaxAttempts}, "it has as many further attempts as at first")
+	assert.Equal(t, []uint32{2, 2}, []uint32{again.Attempt, again.MaxAttempts}, "a redriven task gets its initial number of further attempts")
 	assert.Equal(t, "oops", again.LastError)
 	assert.Equal(t, []error{nil, nil, nil}, change(Cancel, tenant, refs[0], refs[2], refs[3]), "leased or not")
 	assert.Equal(t, []error{queue.ErrStaleToken}, f.settle(tenant, queue.Settlement{Ref: again.Ref, Token: again.Token, Action: queue.Complete}))
@@ -207,7 +207,7 @@ func TestPurgeEmptiesAQueueInParts(t *testing.T) {
 	require.ErrorIs(t, got.err, ErrNoQueue)
 }
 
-// The age of the oldest task is known after a restart too, when no window is in memory.
+// The age of the oldest task is also known after a restart, when no window is in memory.
 func TestOldestTaskIsReadWhereNoWindowIs(t *testing.T) {
 	fs := vfs.NewMem()
 	f := start(t, fs, Options{})
@@ -220,7 +220,7 @@ func TestOldestTaskIsReadWhereNoWindowIs(t *testing.T) {
 	f.pass(100)
 	f.enqueue(queue.NewTask{Queue: "q", Priority: 5})
 	for range 2 {
-		assert.Equal(t, int64(1_050), oldest(), "when it became due")
+		assert.Equal(t, int64(1_050), oldest(), "the age counts from when the task became due")
 		f.stop()
 		f = start(t, fs, Options{})
 		f.nowMs.Store(1_100)

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// wait is a wait for the end of a task, and where its answers come: there is room for one too many.
+// wait is a wait for the end of a task. The channel of its answers has room for a second one, which
+// is an error.
 type wait struct {
 	answers chan reply[Awaited]
 	cancel  func()
@@ -25,7 +26,8 @@ func (f *fixture) await(ref queue.Ref) *wait {
 	return w
 }
 
-// together has the commands that send puts into the inbox decided at once, in one commit.
+// together makes the shard decide the commands that send puts into the inbox in one turn, with one
+// commit.
 func (f *fixture) together(send func()) {
 	f.t.Helper()
 	entered, gate := make(chan struct{}), make(chan struct{})
@@ -48,7 +50,6 @@ func (f *fixture) settleLater(d queue.Delivery, s queue.Settlement) <-chan reply
 	return ask(f.t, func(r func([]error, error)) error { return f.Settle(tenant, []queue.Settlement{s}, r) })
 }
 
-// changed carries a change out on one task.
 func (f *fixture) changed(what Change, ref queue.Ref) error {
 	f.t.Helper()
 	got := receive(f.t, ask(f.t, func(r func([]error, error)) error { return f.Change(what, tenant, []queue.Ref{ref}, r) }))
@@ -56,13 +57,13 @@ func (f *fixture) changed(what Change, ref queue.Ref) error {
 	return got.value[0]
 }
 
-// answeredOnce returns a wait's answer, after making sure that there is no second one.
+// answeredOnce returns a wait's answer, and checks that there is no second one.
 func (f *fixture) answeredOnce(w *wait) reply[Awaited] {
 	f.t.Helper()
 	got := receive(f.t, w.answers)
 	w.cancel()
-	f.stats() // what was decided before was released
-	assert.Empty(f.t, w.answers, "it is answered once")
+	f.stats() // all earlier decisions are published
+	assert.Empty(f.t, w.answers, "second answer")
 	return got
 }
 
@@ -91,7 +92,7 @@ func TestAwaitAnswersWhenTheTaskEnds(t *testing.T) {
 	receive(t, f.settleLater(ds[1], queue.Settlement{Action: queue.Complete, Result: []byte("not kept")}))
 	receive(t, f.settleLater(ds[2], queue.Settlement{Action: queue.Fail, Error: "oops"}))
 	require.NoError(t, f.changed(Cancel, refs[3]))
-	f.pass(100) // the fifth's time to live is over
+	f.pass(100) // the fifth task's time to live ends
 	waits[5].cancel()
 
 	kept := Awaited{State: Done, Result: queue.Result{CompletedAtMs: 1_010, RetainedUntilMs: 2_010, Value: []byte("42")}}
@@ -109,7 +110,8 @@ func TestAwaitAnswersWhenTheTaskEnds(t *testing.T) {
 		assert.Equal(t, want[i].value, got.value, "task %d", i)
 	}
 
-	// Who asks later is told as much, but of a task without a result nothing is known any more.
+	// A later wait gets the same answer, except for a done task without a stored result, of which
+	// no record remains.
 	want[1], want[4].value.LastError = reply[Awaited]{err: ErrNotFound}, ""
 	for i, ref := range refs[:5] {
 		got := f.answeredOnce(f.await(ref))
@@ -118,7 +120,7 @@ func TestAwaitAnswersWhenTheTaskEnds(t *testing.T) {
 			assert.Equal(t, want[i].value, got.value, "task %d", i)
 		}
 	}
-	f.pass(1_000) // the result's retention is over, though its bucket is not
+	f.pass(1_000) // the result's retention has ended, but its bucket still exists
 	assert.ErrorIs(t, f.answeredOnce(f.await(refs[0])).err, ErrNotFound)
 	for _, ref := range []queue.Ref{{Queue: 7}, {Queue: refs[0].Queue, Seq: 99}, {Queue: refs[0].Queue, Priority: 77}} {
 		assert.ErrorIs(t, f.answeredOnce(f.await(ref)).err, ErrNotFound)
@@ -127,10 +129,10 @@ func TestAwaitAnswersWhenTheTaskEnds(t *testing.T) {
 		_, err := f.Await("other", refs[2], r)
 		return err
 	}))
-	assert.ErrorIs(t, other.err, ErrNotFound, "it is another tenant's")
+	assert.ErrorIs(t, other.err, ErrNotFound, "a task of another tenant")
 }
 
-// What ends a wait, and what begins it, may be decided in one commit: there is one answer all the same.
+// The begin and the end of a wait may be decided in one commit. There is still exactly one answer.
 func TestAwaitAnswersOnceWhateverIsDecidedTogether(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()
@@ -139,20 +141,20 @@ func TestAwaitAnswersOnceWhateverIsDecidedTogether(t *testing.T) {
 	done := queue.Settlement{Action: queue.Complete, Result: []byte("42")}
 
 	var w *wait
-	f.together(func() { // begun and ended
+	f.together(func() { // wait and completion
 		w = f.await(ds[0].Ref)
 		f.settleLater(ds[0], done)
 	})
 	assert.Equal(t, "42", string(f.answeredOnce(w).value.Result.Value))
 
-	f.together(func() { // begun, ended and given up
+	f.together(func() { // wait, completion and cancelled wait
 		w = f.await(ds[1].Ref)
 		f.settleLater(ds[1], done)
 		w.cancel()
 	})
 	assert.Equal(t, "42", string(f.answeredOnce(w).value.Result.Value))
 
-	f.together(func() { // begun and given up
+	f.together(func() { // wait and cancelled wait
 		w = f.await(ds[2].Ref)
 		w.cancel()
 	})
@@ -176,7 +178,8 @@ func TestCloseAnswersThoseWhoWait(t *testing.T) {
 	}
 }
 
-// A wait whose task ends with a commit that fails is answered once, with an error, and no sooner.
+// If the commit that ends a task fails, its wait is answered once, with the error, and not before
+// the failure.
 func TestAwaitIsNotAnsweredBeforeTheEndIsDurable(t *testing.T) {
 	disk, fs := newSlowLog()
 	f := start(t, fs, Options{})
@@ -203,5 +206,5 @@ func TestAwaitIsNotAnsweredBeforeTheEndIsDurable(t *testing.T) {
 	f.Close()
 	assert.Empty(t, before.answers)
 	assert.Empty(t, during.answers)
-	assert.Error(t, f.store.Close(), "the log is not whole")
+	assert.Error(t, f.store.Close(), "the log is incomplete")
 }

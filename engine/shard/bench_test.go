@@ -10,9 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// BenchmarkCycle measures full cycles in one process, without the wire: 32 producers, each with one
-// call of batch tasks in flight, and one worker that completes what it is given, durability none on
-// the file system of the temporary folder. One operation is one cycle of one task.
+// BenchmarkCycle measures full cycles in one process, without the network: 32 producers, each with
+// one call of batch tasks in flight, and one worker that completes its tasks. It uses durability
+// none on the file system of the temporary folder. One operation is one cycle of one task.
 func BenchmarkCycle(b *testing.B) {
 	for _, batch := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) { benchmarkCycle(b, batch) })
@@ -58,12 +58,11 @@ func benchmarkCycle(b *testing.B, batch int) {
 	}
 }
 
-// enqueuer is a shard, or a group.
+// enqueuer is a shard or a group.
 type enqueuer interface {
 	Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error
 }
 
-// produce enqueues n tasks in calls of up to batch, one call at a time.
 func produce(b *testing.B, s enqueuer, n, batch int, payload []byte) {
 	done := make(chan error, 1)
 	for n > 0 {
@@ -83,7 +82,7 @@ func produce(b *testing.B, s enqueuer, n, batch int, payload []byte) {
 	}
 }
 
-// benchWorker completes what it is given.
+// benchWorker completes the tasks that it receives.
 type benchWorker struct {
 	b     *testing.B
 	shard *Shard

@@ -11,8 +11,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A broken invariant of the state machine stops the shard with an error that says which. Nothing of the turn that broke the invariant is
-// stored; what was acknowledged before is.
+// A broken invariant of the state machine stops the shard with an error that names the invariant.
+// The store keeps everything that was acknowledged before, and nothing of the turn that broke the
+// invariant.
 func TestABrokenInvariantStopsTheShard(t *testing.T) {
 	disk := vfs.NewMem()
 	failed := make(chan error, 2)
@@ -22,7 +23,8 @@ func TestABrokenInvariantStopsTheShard(t *testing.T) {
 	broken := ask(t, func(r func(struct{}, error)) error {
 		return put(f.Shard, &query[struct{}]{reply: r, decided: func(s *Shard, _ int64) (none struct{}, err error) {
 			s.state.Cancel(&queue.Stored{Ref: ref})
-			s.state.Cancel(&queue.Stored{Ref: ref}) // a task that is gone: the count of the queue's tasks goes below zero
+			// A task that was removed: the queue's task count would become negative.
+			s.state.Cancel(&queue.Stored{Ref: ref})
 			return none, nil
 		}})
 	})
@@ -42,7 +44,7 @@ func TestABrokenInvariantStopsTheShard(t *testing.T) {
 	f.end(f.claim(1, "q")[0], queue.Complete)
 }
 
-// Commands that wait for a later turn are answered when an invariant is broken, each once.
+// When an invariant is broken, commands that wait for a later turn are answered once each.
 func TestABrokenInvariantAnswersWhatWaits(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	ref := f.enqueue(queue.NewTask{Queue: "q"})[0]
@@ -52,7 +54,7 @@ func TestABrokenInvariantAnswersWhatWaits(t *testing.T) {
 		return err
 	})
 	f.stats()
-	f.inbox.mu.Lock() // so that all these commands are of one turn
+	f.inbox.mu.Lock() // so that one turn decides all these commands
 	var answers []<-chan reply[Found]
 	answer := func() func(Found, error) {
 		c := make(chan reply[Found], 2)
@@ -78,7 +80,7 @@ func TestABrokenInvariantAnswersWhatWaits(t *testing.T) {
 	}
 }
 
-// A Refill that the shard cannot answer is an error, which stops the shard.
+// A Refill of an unknown stream is an error that stops the shard.
 func TestAnUnknownRefillIsAnError(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A claim that does not wait gets as many tasks as are ready, up to what it asked for, also where they must be read
-// from the store.
+// A claim that does not wait gets all ready tasks up to its credit, including tasks that are only
+// in the store.
 func TestClaimThatDoesNotWaitGetsWhatIsReady(t *testing.T) {
 	fs := vfs.NewMem()
 	small := Options{Queue: queue.Config{WindowTasks: 3}}
@@ -31,8 +31,8 @@ func TestClaimThatDoesNotWaitGetsWhatIsReady(t *testing.T) {
 	f.nowMs.Store(1_010)
 	ds := f.claim(14, "q")
 	require.Len(t, ds, 14)
-	assert.Equal(t, uint64(21), ds[0].Seq, "the most urgent one")
-	assert.Equal(t, uint64(20), ds[1].Seq, "the delayed one, which is due")
+	assert.Equal(t, uint64(21), ds[0].Seq, "the most urgent task")
+	assert.Equal(t, uint64(20), ds[1].Seq, "the delayed task, which is due")
 	for i, d := range ds[2:] {
 		assert.Equal(t, uint64(2+i), d.Seq)
 		assert.Equal(t, int64(1_010+30_000), d.ExpiresAtMs)
@@ -45,7 +45,7 @@ func TestClaimThatDoesNotWaitGetsWhatIsReady(t *testing.T) {
 	}
 }
 
-// What a claim is given before its grant is whole is leased like all else, also when the store is read in between.
+// The leases of a claim survive a restart, also if the store was read between parts of its grant.
 func TestClaimAcrossWindowsSurvivesARestart(t *testing.T) {
 	fs := vfs.NewMem()
 	f := start(t, fs, Options{Queue: queue.Config{WindowTasks: 2}})
@@ -58,14 +58,14 @@ func TestClaimAcrossWindowsSurvivesARestart(t *testing.T) {
 	assert.Len(t, f.claim(9, "q"), 2)
 	seen := map[uint64]bool{}
 	for _, d := range ds {
-		assert.False(t, seen[d.Token], "a token of its own")
+		assert.False(t, seen[d.Token], "tokens are unique")
 		seen[d.Token] = true
 		f.end(d, queue.Complete)
 	}
 	f.audit()
 }
 
-// A claim that waits is answered once, with what came first.
+// A claim that waits is answered once, with the first tasks that arrive.
 func TestClaimThatWaitsGetsOneGrant(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{Queue: queue.Config{WindowTasks: 2}})
 	defer f.stop()
@@ -80,8 +80,8 @@ func TestClaimThatWaitsGetsOneGrant(t *testing.T) {
 	assert.Empty(t, grants)
 }
 
-// A task that is cancelled after it was leased and before it is read for its worker is not delivered, and the
-// worker has its credit back, and a claim its grant.
+// A task that is cancelled between its lease and its reading is not delivered. The worker gets the
+// credit back, and a claim can still get its grant.
 func TestTaskThatIsGoneBeforeItIsReadCostsNothing(t *testing.T) {
 	for name, once := range map[string]bool{"stream": false, "claim": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,8 @@ func TestTaskThatIsGoneBeforeItIsReadCostsNothing(t *testing.T) {
 			f := start(t, fs, Options{Queue: queue.Config{CacheBytesMax: 1}})
 			defer f.stop()
 			defer disk.letGo()
-			ref := f.enqueue(queue.NewTask{Queue: "q", Payload: make([]byte, 9<<20)})[0] // more than a waiter may hold
+			// More bytes than a waiter may hold.
+			ref := f.enqueue(queue.NewTask{Queue: "q", Payload: make([]byte, 9<<20)})[0]
 
 			disk.held.Store(true)
 			w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1, Once: once})
@@ -109,7 +110,8 @@ func TestTaskThatIsGoneBeforeItIsReadCostsNothing(t *testing.T) {
 	}
 }
 
-// What one refill decides, the next one sees: here the sweep of expired tasks and the window's refill come together.
+// A refill sees the decisions of the previous one. Here the sweep of expired tasks and the window's
+// refill coincide.
 func TestTasksThatExpireWhileAWindowIsReadDieOnce(t *testing.T) {
 	fs := vfs.NewMem()
 	f := start(t, fs, Options{Queue: queue.Config{WindowTasks: 2}})
@@ -130,7 +132,8 @@ func TestTasksThatExpireWhileAWindowIsReadDieOnce(t *testing.T) {
 	f.audit()
 }
 
-// However many tasks expire at once, others have their turn in between: each part is a decision of its own.
+// Other commands are decided while many tasks expire, because each part of the sweep is a separate
+// turn.
 func TestExpiryOfManyTasksLetsOthersHaveTheirTurn(t *testing.T) {
 	var commits atomic.Int64
 	f := start(t, vfs.NewMem(), Options{Observe: func(CommitStats) { commits.Add(1) }})

@@ -8,8 +8,10 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// command is a request to the shard. The deciding goroutine calls decide. Once the turn is durable or failed, the publishing goroutine
-// calls publish, with the error if it failed, also if decide was not called. publish must not block.
+// command is a request to the shard. The deciding goroutine calls decide, which may use the state
+// machine and must not block, except in commitEarly. Once the turn is durable or has failed, the
+// publishing goroutine calls publish exactly once, with the error if the turn failed. publish is
+// called even if decide was not. It must not block or use the state machine.
 type command interface {
 	decide(s *Shard, nowMs int64)
 	publish(s *Shard, err error)
@@ -23,9 +25,10 @@ type enqueue struct {
 	out    []queue.Enqueued
 }
 
-// Enqueue stores tasks of one tenant. reply is called once, from the shard's publishing goroutine,
-// when the tasks are durable; it must not block. Enqueue returns ErrOverloaded, ErrClosed or a *disk.FullError, and then
-// reply is not called.
+// Enqueue stores tasks of one tenant. The publishing goroutine calls reply once, when the tasks are
+// durable; reply must not block. If Enqueue itself returns an error (ErrOverloaded, ErrClosed,
+// ErrNotLeader or a *disk.FullError), reply is not called. The caller must not change tasks before
+// reply is called.
 func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
 	l := load{tasks: len(tasks)}
 	for i := range tasks {
@@ -38,7 +41,8 @@ func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 }
 
 func (c *enqueue) decide(s *Shard, nowMs int64) {
-	if err := s.opts.Space.Growth(); err != nil { // the space may have shrunk since the command was admitted
+	// The space may have shrunk since the command was admitted.
+	if err := s.opts.Space.Growth(); err != nil {
 		s.opts.Space.CountRefusals(err, 1)
 		c.refuse(err)
 		return
@@ -60,8 +64,8 @@ type settle struct {
 	out         []error
 }
 
-// Settle ends or extends leases of one tenant; reply is called as for Enqueue, with nil or
-// queue.ErrStaleToken for each settlement.
+// Settle ends or extends leases of one tenant. reply is called as for Enqueue, with nil or an error
+// such as queue.ErrStaleToken for each settlement.
 func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func([]error, error)) error {
 	return s.inbox.put(&settle{tenant: tenant, settlements: settlements, reply: reply}, load{})
 }
@@ -87,14 +91,16 @@ type Subscription struct {
 	deliver func([]queue.Delivery)
 	failed  func(error)
 	once    sync.Once     // guards failed
-	waiter  *queue.Waiter // the deciding goroutine's
-	paused  []string      // its queues that were paused when it ended; to be read once Close or a poll is answered
+	waiter  *queue.Waiter // owned by the deciding goroutine
+	// Its queues that were paused when it ended; readable once Close or a poll is answered.
+	paused []string
 }
 
 func (sub *Subscription) fail(err error) { sub.once.Do(func() { sub.failed(err) }) }
 
-// Subscribe makes a waiter. deliver is called from the publishing goroutine with leased tasks, once
-// their leases are durable; failed is called at most once, if the subscription can't be served. Neither may block.
+// Subscribe makes a waiter. The publishing goroutine calls deliver with leased tasks once their
+// leases are durable. It calls failed at most once, if the subscription cannot be served. Neither
+// may block.
 func (s *Shard) Subscribe(c queue.Claim, deliver func([]queue.Delivery), failed func(error)) (*Subscription, error) {
 	sub := &Subscription{shard: s, claim: c, deliver: deliver, failed: failed}
 	return sub, s.inbox.put(&subscribe{sub: sub}, load{})
@@ -118,21 +124,21 @@ func (c *subscribe) publish(_ *Shard, err error) {
 	}
 }
 
-// Credit lets the subscription have n more tasks.
+// Credit allows the subscription n more tasks.
 func (sub *Subscription) Credit(n int) error {
 	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Credit(w, n) })
 }
 
-// Sent says that the subscriber does not hold so many bytes of delivered payloads any more. The bytes that it holds are bounded: further
-// tasks are delivered only as Sent is called.
+// Sent reports that the subscriber has released this many bytes of delivered payloads. The shard
+// bounds the bytes that a subscriber holds: without Sent, deliveries stop at the bound.
 func (sub *Subscription) Sent(bytes int64) error {
 	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Sent(w, bytes) })
 }
 
-// giveBack returns the credit and the bytes of tasks that were leased and could not be delivered. The subscriber cannot call Sent for
-// these.
+// giveBack returns the credit and the bytes of tasks that were leased but could not be delivered.
+// The subscriber does not know these tasks, so it cannot call Sent for them.
 func (sub *Subscription) giveBack(credit int, bytes int64) {
-	// A shard that is stopping refuses the change: it delivers nothing more.
+	// A stopping shard refuses the change, but it delivers nothing more.
 	_ = sub.change(func(s *queue.State, w *queue.Waiter) {
 		s.Sent(w, bytes)
 		s.Credit(w, credit)
@@ -143,7 +149,8 @@ func (sub *Subscription) change(to func(*queue.State, *queue.Waiter)) error {
 	return sub.shard.inbox.put(&change{sub: sub, to: to}, load{})
 }
 
-// change changes the waiter of a subscription. A subscription that could not be made, or was closed, has no waiter.
+// change changes the waiter of a subscription. A subscription that failed to start, or has ended,
+// has no waiter.
 type change struct {
 	sub *Subscription
 	to  func(*queue.State, *queue.Waiter)
@@ -157,8 +164,9 @@ func (c *change) decide(s *Shard, _ int64) {
 
 func (*change) publish(*Shard, error) {}
 
-// Close ends the subscription and then calls closed: deliver is not called after that. Delivered tasks stay leased until they are settled
-// or their leases expire.
+// Close ends the subscription and then calls closed, once; deliver is not called after that.
+// Delivered tasks stay leased until they are settled or their leases expire. closed may be called
+// before Close returns.
 func (sub *Subscription) Close(closed func()) {
 	if sub.shard.inbox.put(&unsubscribe{sub: sub, closed: closed}, load{}) != nil {
 		closed() // the shard is stopping

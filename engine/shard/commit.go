@@ -8,7 +8,13 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// commit hands what the turn decided to the store, or to the log of a replicated one, and does not wait for it.
+// commit submits the turn's batch to the store, or proposes it to the log of a replicated one, and
+// does not wait until it is durable. Submitting here, in the deciding goroutine, keeps the commits
+// in the order of the decisions. A proposal blocks while too many entries are under way.
+//
+// A turn of a replicated shard that changed nothing has no commit whose success would prove that
+// this node still leads. If such a turn answers from the state, commit asks the log to confirm the
+// leadership. The publishing goroutine waits for the confirmation.
 func (s *Shard) commit(t *turn) {
 	t.committed = t.err == nil && s.flush()
 	t.times.decided = stages.Now()
@@ -23,20 +29,26 @@ func (s *Shard) commit(t *turn) {
 	}
 }
 
-// flush completes the batch with what its commands share, and reports whether there is something to commit.
+// flush adds the records that the commands of a commit share, and reports whether there is anything
+// to commit.
 func (s *Shard) flush() bool {
 	defer s.batch.Begin(s.batch.Begin(storage.StepCommit))
 	return s.state.Flush() || !s.batch.Empty()
 }
 
-// earlyCommit is a commit before the end of its turn's decision.
+// earlyCommit is a commit that was submitted before the decision of its turn ended.
 type earlyCommit struct {
 	storage.Commit
 	began, submitted time.Duration
 }
 
-// commitEarly commits what was decided so far and waits until reads see it, for a decision that has to read the store. Nothing is
-// published before the whole turn is durable.
+// commitEarly commits all decisions so far and waits until reads of the store see them. A decision
+// that must read the store calls it. It blocks the deciding goroutine, for the Raft round trip in a
+// replicated shard, so only a task that kept changing through roundsMax readings justifies it.
+//
+// Nothing of the turn is published before the whole turn is durable. If a later part of the turn
+// fails, the early part still took effect: awaitCommit then reports an unknown outcome instead of a
+// refusal.
 func (s *Shard) commitEarly() error {
 	if s.flush() {
 		c := earlyCommit{began: stages.Now()}

@@ -16,8 +16,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// slowLog is a file system on which each fsync of the log waits until it is let go, once hold was
-// called, and then fails if fail was.
+// slowLog is a file system on which, after hold, each fsync of the log waits until it is released.
+// After fail, these fsyncs fail.
 type slowLog struct {
 	held    atomic.Bool
 	failing atomic.Bool
@@ -63,7 +63,7 @@ func (l *slowLog) maybe(op errorfs.Op) error {
 	return nil
 }
 
-// decided waits until a task is visible in the store: its batch was submitted.
+// decided waits until a task is visible in the store, which means that its batch was submitted.
 func (f *fixture) decided(ref queue.Ref) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
@@ -72,8 +72,8 @@ func (f *fixture) decided(ref queue.Ref) {
 	}, waitMost, waitStep)
 }
 
-// Nothing leaves the shard before the commit that it rests on is durable: neither answers nor tasks.
-// Meanwhile the next commands are decided.
+// The shard sends neither answers nor tasks before their commit is durable. In the meantime it
+// decides the next commands.
 func TestNothingLeavesBeforeItIsDurable(t *testing.T) {
 	disk, fs := newSlowLog()
 	f := start(t, fs, Options{})
@@ -91,7 +91,7 @@ func TestNothingLeavesBeforeItIsDurable(t *testing.T) {
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 10})
 	found := ask(t, func(r func(Found, error)) error { return f.Lookup(tenant, refs[2], r) })
 	later := f.enqueueLater(newTasks("later", 1)...)
-	f.decided(queue.Ref{Queue: refs[0].Queue + 1}) // all of these were decided by now
+	f.decided(queue.Ref{Queue: refs[0].Queue + 1}) // all these commands are decided now
 
 	assert.Empty(t, enqueued)
 	assert.Empty(t, settled)
@@ -107,7 +107,8 @@ func TestNothingLeavesBeforeItIsDurable(t *testing.T) {
 	assert.NoError(t, receive(t, later).err)
 }
 
-// When the log can't be synced, all that rests on it is answered with the error, and the shard stops.
+// When an fsync of the log fails, all commands that depend on it are answered with the error, and
+// the shard stops.
 func TestFailedCommitAnswersWithTheError(t *testing.T) {
 	disk, fs := newSlowLog()
 	var failures atomic.Int32
@@ -139,27 +140,27 @@ func TestFailedCommitAnswersWithTheError(t *testing.T) {
 	require.ErrorIs(t, receive(t, failed), errDisk)
 	require.ErrorIs(t, f.Enqueue(tenant, newTasks("q", 1), nil), ErrClosed)
 	f.Close()
-	assert.Equal(t, int32(1), failures.Load(), "it failed once")
+	assert.Equal(t, int32(1), failures.Load(), "calls of Options.Failed")
 	assert.Empty(t, w.tasks)
 	assert.Empty(t, w.failed)
-	assert.Error(t, f.store.Close(), "the log is not whole")
+	assert.Error(t, f.store.Close(), "the log is incomplete")
 }
 
-// quiet is a log of Pebble's that is only shown when a test fails.
+// quiet is a logger for Pebble whose output is shown only if a test fails.
 type quiet struct{ *testing.T }
 
 func (q quiet) Infof(format string, args ...any)  { q.Logf(format, args...) }
 func (q quiet) Errorf(format string, args ...any) { q.T.Errorf(format, args...) }
 func (q quiet) Fatalf(format string, args ...any) { q.T.Errorf(format, args...) }
 
-// A store that holds what can't be read stops the shard: what was asked for is not lost silently.
+// An unreadable record stops the shard. The command gets the error instead of a wrong answer.
 func TestUnreadableStoreStopsTheShard(t *testing.T) {
 	fs := vfs.NewMem()
 	f := start(t, fs, Options{})
 	ref := f.enqueue(newTasks("q", 2)...)[1]
 	f.stop()
 
-	require.NoError(t, fs.Remove("shard/SEAL"), "what is changed here, its seal would tell of")
+	require.NoError(t, fs.Remove("shard/SEAL"), "the seal would detect the change below")
 	db, err := pebble.Open("shard", &pebble.Options{FS: fs, Logger: quiet{t}})
 	require.NoError(t, err)
 	key := []byte{'t', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}

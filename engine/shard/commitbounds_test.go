@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// What one commit has is bounded by tasks, by bytes, or to one command.
+// A commit is bounded by tasks, by bytes, or to one command.
 func TestCommitsAreBounded(t *testing.T) {
 	many := make([]command, 1_000)
 	for i := range many {
@@ -31,16 +31,16 @@ func TestCommitsAreBounded(t *testing.T) {
 			f := start(t, vfs.NewMem(), c.o)
 			defer f.stop()
 			assert.Equal(t, c.want, f.entry(many))
-			assert.Equal(t, 1, f.entry(many[:1]), "one command is always taken")
+			assert.Equal(t, 1, f.entry(many[:1]), "a turn has at least one command")
 		})
 	}
 }
 
-// Commands that wait together are committed in parts of the bounds.
+// Commands that wait together are committed in parts within the bounds.
 func TestWaitingCommandsAreCommittedWithinTheBounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    Options
-		want []int // the commands of each commit
+		want []int // commands per commit
 	}{
 		"by default":           {Options{}, []int{6}},
 		"by tasks":             {Options{CommitTasksMax: 4}, []int{4, 2}},

@@ -14,16 +14,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// crashCheck looks at what a loss of power left.
+// crashCheck checks a shard that was opened after a loss of power against the clients' ledger.
 type crashCheck struct {
 	*testing.T
 	crashPoint
 	l       *crashLedger
-	durable bool // what was acknowledged must be there
+	durable bool // every acknowledged change must have survived
 	store   *storage.Store
 	shard   *Shard
 	now     atomic.Int64
-	// nextSeqs has the next seq of each queue when the store was opened: tasks with lower seqs are known.
+	// nextSeqs has the next seq of each queue when the store was opened. The store knows all tasks
+	// with lower seqs.
 	nextSeqs map[uint32]uint64
 	drained  int
 	what     string
@@ -50,7 +51,8 @@ func (c *crashCheck) sound() {
 	require.Empty(c, found, c.what)
 }
 
-// depths checks that the figures by state are those of the stored tasks, once the shard has done all work that is due.
+// depths checks the figures by state against the stored tasks, once the shard has done all due
+// work.
 func (c *crashCheck) depths() {
 	for {
 		before := c.audit()
@@ -76,26 +78,26 @@ func (c *crashCheck) there(ref queue.Ref) bool {
 	return found
 }
 
-// tasks: what was acknowledged is there, what was removed is not, and in all modes what has a seq below the next one
-// is there unless somebody asked for its removal.
+// tasks checks that acknowledged tasks exist and removed tasks do not. In all modes, a task with a
+// seq below the next one exists unless a client requested its removal.
 func (c *crashCheck) tasks() {
 	for _, t := range c.l.tasks {
 		if t.acked > c.acked {
 			continue
 		}
 		known := t.ref.Seq < c.nextSeqs[t.ref.Queue]
-		require.True(c, known || !c.durable, "%s: task %s, %v, was acknowledged and is not known", c.what, t.name, t.ref)
+		require.True(c, known || !c.durable, "%s: task %s, %v, was acknowledged and is unknown", c.what, t.name, t.ref)
 		switch there := c.there(t.ref); {
 		case !known:
 		case t.isGone(c.acked):
-			require.False(c, there && c.durable, "%s: task %s, %v, is back", c.what, t.name, t.ref)
+			require.False(c, there && c.durable, "%s: removed task %s, %v, exists again", c.what, t.name, t.ref)
 		case !c.l.mayBeGone(t, c.asked):
 			require.True(c, there, "%s: task %s, %v, is lost", c.what, t.name, t.ref)
 		}
 	}
 }
 
-// order: what is there is a beginning of what was acknowledged.
+// order checks that the surviving changes are a prefix of the acknowledged ones.
 func (c *crashCheck) order() {
 	lost := ""
 	for _, f := range c.l.order {
@@ -106,11 +108,10 @@ func (c *crashCheck) order() {
 		if !seen && lost == "" {
 			lost = f.task.name
 		}
-		require.False(c, seen && lost != "", "%s: task %s is lost, and what was acknowledged later, of %s (removed %v), is not", c.what, lost, f.task.name, f.removed)
+		require.False(c, seen && lost != "", "%s: task %s is lost, but a later acknowledgement, of %s (removed %v), is not", c.what, lost, f.task.name, f.removed)
 	}
 }
 
-// records: policies, pauses and the node's own records.
 func (c *crashCheck) records() {
 	if !c.durable {
 		return
@@ -131,13 +132,14 @@ func (c *crashCheck) records() {
 	}
 	for of := range c.l.set {
 		may := c.l.settings(of, c.acked, c.asked)
-		if !slices.Contains(may, "") { // else it may never have been set
+		if !slices.Contains(may, "") { // otherwise it may never have been set
 			require.Contains(c, may, is[of], "%s: the %s", c.what, of)
 		}
 	}
 }
 
-// keysAndResults: a key still stands for its task unless that was cancelled or purged, and a result can be read.
+// keysAndResults checks that a key still belongs to its task unless the task was cancelled or
+// purged, and that results are readable.
 func (c *crashCheck) keysAndResults() {
 	if !c.durable {
 		return
@@ -174,7 +176,8 @@ func (c *crashCheck) keysAndResults() {
 	}
 }
 
-// ids checks that tasks enqueued now, in the existing queues and in a new one, get ids that no client got before.
+// ids checks that new tasks, in the existing queues and in a new one, get ids that were never
+// issued before.
 func (c *crashCheck) ids() {
 	issued := c.l.issuedBy(c.acked)
 	c.l.asked["later"] = true
@@ -190,7 +193,6 @@ func (c *crashCheck) ids() {
 	}
 }
 
-// queues returns the queues of the clients and all other stored queues.
 func (c *crashCheck) queues() []crashQueue {
 	all := slices.Clone(crashQueues)
 	for _, a := range c.audit() {
@@ -201,7 +203,8 @@ func (c *crashCheck) queues() []crashQueue {
 	return all
 }
 
-// drain completes all that is left, the dead too: each stored task is found, once, and nothing is left of it.
+// drain completes all remaining tasks, including dead ones. Each stored task must be found exactly
+// once and leave no record.
 func (c *crashCheck) drain() {
 	stored := 0
 	for _, a := range c.audit() {
@@ -212,7 +215,7 @@ func (c *crashCheck) drain() {
 		require.NoError(c, got.err)
 	}
 	seen := map[queue.Ref]bool{}
-	token := c.l.tokenAt(c.acked) // tokens of a later time may be handed out again: the disk was copied before
+	token := c.l.tokenAt(c.acked) // tokens issued after the copy of the disk may be issued again
 	for range 20 {
 		c.now.Add(3_600_000) // past all leases, delays and times to live
 		for _, q := range c.queues() {
@@ -229,7 +232,7 @@ func (c *crashCheck) drain() {
 	for _, a := range c.audit() {
 		require.Zero(c, a.Stored, c.what)
 	}
-	c.sound() // nothing is left of them
+	c.sound() // no task has a record
 	from, err := c.store.Recover()
 	require.NoError(c, err)
 	require.Empty(c, from.Leases, c.what)
@@ -256,8 +259,8 @@ func (c *crashCheck) claimSome(q crashQueue, seen map[queue.Ref]bool, token uint
 	for i, d := range ds {
 		require.False(c, seen[d.Ref], "%s: %v is delivered twice", c.what, d.Ref)
 		seen[d.Ref] = true
-		require.Greater(c, d.Token, token, "%s: a token that may have been given before", c.what)
-		require.True(c, c.l.asked[taskName(d.Payload)], "%s: nobody enqueued %q", c.what, d.Payload)
+		require.Greater(c, d.Token, token, "%s: the token may have been issued before", c.what)
+		require.True(c, c.l.asked[taskName(d.Payload)], "%s: %q was never enqueued", c.what, d.Payload)
 		if t := c.l.byRef[d.Ref]; t != nil && t.acked != 0 && t.acked <= c.acked && c.durable {
 			require.Equal(c, t.name, taskName(d.Payload), c.what)
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// crashDriver is the clients of one shard: they send random commands, some at once, and note what they are told.
+// crashDriver acts as the clients of one shard. It sends random commands, some of them
+// concurrently, and records the answers in the ledger.
 type crashDriver struct {
 	*testing.T
 	rng    *rand.Rand
@@ -25,14 +26,14 @@ type crashDriver struct {
 	store  *storage.Store
 	shard  *Shard
 	nowMs  atomic.Int64
-	under  chan struct{} // an element for each command under way
+	under  chan struct{} // an element for each pending command
 	failed atomic.Bool
 	sent   int
-	tasks  int  // named so far
-	large  bool // some payloads are as large as the default limit allows
+	tasks  int  // number of tasks named so far
+	large  bool // some payloads have the size of the default limit
 	prefix string
 
-	versions   map[crashQueue]uint64 // the highest of each queue's policy so far
+	versions   map[crashQueue]uint64 // the highest version of each queue's policy so far
 	versionMin uint64
 }
 
@@ -43,8 +44,8 @@ const (
 	crashKeyWindow = 2_000
 )
 
-// openCrashed opens a shard on a disk, with windows so small that decisions read the store half-way. The next seqs are
-// those that the store has, of each queue.
+// openCrashed opens a shard on a disk. Its windows are so small that decisions must read the store.
+// It returns the stored next seq of each queue.
 func openCrashed(t *testing.T, fs vfs.FS, durability storage.Durability, nowMs func() int64) (_ *storage.Store, _ *Shard, nextSeqs map[uint32]uint64) {
 	t.Helper()
 	store, err := storage.Open("shard", storage.Options{
@@ -63,7 +64,7 @@ func openCrashed(t *testing.T, fs vfs.FS, durability storage.Durability, nowMs f
 	return store, shard, nextSeqs
 }
 
-// start notes that a command is sent; done is to be called with its answer.
+// start records that a command is sent. The caller calls done with its answer.
 func (c *crashDriver) start() (done func(error)) {
 	c.under <- struct{}{}
 	c.sent++
@@ -76,7 +77,6 @@ func (c *crashDriver) start() (done func(error)) {
 	}
 }
 
-// settle waits until all that was sent is answered.
 func (c *crashDriver) settle() {
 	for range crashUnderWay {
 		c.under <- struct{}{}
@@ -88,7 +88,6 @@ func (c *crashDriver) settle() {
 
 func (c *crashDriver) queue() crashQueue { return crashQueues[c.rng.IntN(len(crashQueues))] }
 
-// step sends one random command.
 func (c *crashDriver) step() {
 	switch n := c.rng.IntN(100); {
 	case n < 26:
@@ -118,7 +117,7 @@ func (c *crashDriver) step() {
 
 func (c *crashDriver) enqueue() {
 	q := c.queue()
-	if c.rng.IntN(12) == 0 { // a queue of its own
+	if c.rng.IntN(12) == 0 { // a new queue
 		q = crashQueue{"t1", fmt.Sprintf("new %s/%d", c.prefix, c.tasks)}
 	}
 	tasks := make([]queue.NewTask, 1+c.rng.IntN(5))
@@ -136,7 +135,7 @@ func (c *crashDriver) enqueue() {
 		name := fmt.Sprintf("%s/%d/", c.prefix, c.tasks)
 		size := c.rng.IntN(60)
 		if c.rng.IntN(20) == 0 {
-			size = 8_000 // memtables end soon
+			size = 8_000 // fills a memtable soon
 		}
 		if c.large && c.rng.IntN(6) == 0 {
 			size = 1<<20 - len(name) // many times a memtable
@@ -163,7 +162,6 @@ func (c *crashDriver) enqueue() {
 	}))
 }
 
-// taskName is what a payload begins with.
 func taskName(payload []byte) string {
 	for i := len(payload) - 1; i >= 0; i-- {
 		if payload[i] == '/' {
@@ -173,7 +171,8 @@ func taskName(payload []byte) string {
 	return ""
 }
 
-// enqueued records an acknowledged task. It is called within crashLedger.note.
+// enqueued records an acknowledged task. The caller holds the ledger's lock, through
+// crashLedger.note.
 func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued, at int, askedMs int64) {
 	l := c.l
 	if n.Key != "" && !e.Duplicate {
@@ -192,7 +191,7 @@ func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued,
 	}
 }
 
-// claim takes what is ready now, from some queues of a tenant.
+// claim leases ready tasks of some queues of a tenant, without waiting.
 func (c *crashDriver) claim() {
 	q := c.queue()
 	names := []string{q.name}
@@ -206,7 +205,6 @@ func (c *crashDriver) claim() {
 	sub.Close(func() { done(nil) })
 }
 
-// settleLease settles a few leases, of late ones too.
 func (c *crashDriver) settleLease() {
 	byTenant := map[string][]queue.Settlement{}
 	c.l.note(func(int) {
@@ -267,7 +265,6 @@ func (l *crashLedger) removed(t *crashTask, r *crashRemoval, at int, did bool) {
 	}
 }
 
-// pass lets time pass, and wakes the shard.
 func (c *crashDriver) pass() {
 	c.nowMs.Add(int64([]int{1, 20, 150, 700}[c.rng.IntN(4)]))
 	done := c.start()
@@ -336,7 +333,7 @@ func (c *crashDriver) pause() {
 func (c *crashDriver) configure() {
 	q, version := c.queue(), c.versionMin+uint64(1+c.rng.IntN(30))
 	answered := func() {}
-	if version > c.versions[q] { // others change nothing
+	if version > c.versions[q] { // a lower version has no effect
 		c.versions[q] = version
 		answered = c.l.ask("policy of "+fmt.Sprint(q), fmt.Sprint(version))
 	}
@@ -357,7 +354,7 @@ func (c *crashDriver) putSystem() {
 	}))
 }
 
-// look reads: it changes nothing, but has what was decided written in parts. The dead that it sees are redriven later.
+// look lists dead tasks or looks up a task. A later step redrives the dead tasks that it finds.
 func (c *crashDriver) look() {
 	q := c.queue()
 	done := c.start()
@@ -375,8 +372,8 @@ func (c *crashDriver) look() {
 	require.NoError(c, c.shard.QueueStats(q.tenant, q.name, func(_ queue.Stats, err error) { done(err) }))
 }
 
-// crashPoints takes copies of the disk as it would be if the power went: at each step that makes something durable,
-// and at some others.
+// crashPoints copies the disk in the state that a loss of power would leave: at each file system
+// operation that makes data durable, and at some others.
 type crashPoints struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
@@ -384,16 +381,16 @@ type crashPoints struct {
 	l     *crashLedger
 	nowMs func() int64
 	on    bool
-	every int // of the steps that make something durable, a copy is taken at one in so many
+	every int // copies one in this many of the operations that make data durable
 	taken []crashPoint
 }
 
 type crashPoint struct {
 	disk    *vfs.MemFS
-	acked   int // what was told by then holds
-	asked   int // what was asked after that did not happen
+	acked   int // acknowledgements up to this event must hold
+	asked   int // requests after this event cannot have taken effect
 	nowMs   int64
-	percent int // of the data that was not synced and is there
+	percent int // percentage of the unsynced data that survives
 	what    string
 }
 
@@ -415,7 +412,7 @@ func (p *crashPoints) maybe(op errorfs.Op) error {
 	return nil
 }
 
-// take is called with the lock held.
+// take requires the lock.
 func (p *crashPoints) take(what string) {
 	c := crashPoint{nowMs: p.nowMs(), acked: p.l.now(), percent: []int{0, 0, 50, 100, p.rng.IntN(101)}[p.rng.IntN(5)], what: what}
 	cfg := vfs.CrashCloneCfg{UnsyncedDataPercent: c.percent}

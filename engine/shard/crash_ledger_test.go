@@ -10,32 +10,32 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// crashLedger is what the clients of a shard know: what they asked for, and what they were told. Each of these events
-// has a number. A loss of power has two: what was told before the first must hold, and nothing that was asked after
-// the second can have happened.
+// crashLedger records the clients' requests and the answers that they got. Each of these events has
+// a number. A loss of power has two numbers: answers before the first must hold, and requests after
+// the second cannot have taken effect.
 type crashLedger struct {
 	mu     sync.Mutex
 	events int
-	tasks  []*crashTask // in the order in which their enqueues were acknowledged
+	tasks  []*crashTask // in the order of their acknowledgements
 	byRef  map[queue.Ref]*crashTask
-	asked  map[string]bool // names of all tasks ever, across all losses of power
+	asked  map[string]bool // names of all tasks, across all losses of power
 	purges []crashPurge
-	order  []crashFact // acknowledged enqueues and removals, in their order
+	order  []crashFact // acknowledged enqueues and removals, in order
 	tokens []crashToken
 	held   []crashLease
 	keys   map[crashKey]crashKeyed
-	set    map[string][]*crashSetting // policies, pauses and the node's own records, by what they are of
-	dead   []queue.Ref                // those that were seen
-	issued crashIssued                // in the lives before this one
+	set    map[string][]*crashSetting // policies, pauses and system records, by their subject
+	dead   []queue.Ref                // dead tasks that a list or lookup returned
+	issued crashIssued                // in earlier lives
 }
 
-// crashIssued has the refs that clients got, with the names of their tasks, and the queues by number.
+// crashIssued has the issued refs with the names of their tasks, and the queues by number.
 type crashIssued struct {
 	tasks  map[queue.Ref]string
 	queues map[uint32]crashQueue
 }
 
-// add records a ref that a client got, and returns what is wrong with the ref, or "".
+// add records an issued ref, and returns a description of a conflict, or "".
 func (i *crashIssued) add(q crashQueue, name string, ref queue.Ref) (problem string) {
 	if was, found := i.tasks[ref]; found && was != name {
 		return fmt.Sprintf("%v was issued for task %s, and again for %s", ref, was, name)
@@ -47,7 +47,7 @@ func (i *crashIssued) add(q crashQueue, name string, ref queue.Ref) (problem str
 	return ""
 }
 
-// issuedBy returns what was issued in all lives up to an event of this one.
+// issuedBy returns everything issued in earlier lives, and in this one up to an event.
 func (l *crashLedger) issuedBy(acked int) crashIssued {
 	i := crashIssued{maps.Clone(l.issued.tasks), maps.Clone(l.issued.queues)}
 	for _, t := range l.tasks {
@@ -60,26 +60,26 @@ func (l *crashLedger) issuedBy(acked int) crashIssued {
 
 type crashQueue struct{ tenant, name string }
 
-// crashTask is a task that a client enqueued and was told the ref of.
+// crashTask is a task whose enqueue was acknowledged.
 type crashTask struct {
 	crashQueue
 	name        string
 	ref         queue.Ref
 	acked       int
-	retentionMs int64 // as it says itself; 0: its queue's policy
-	// removals are the completions and cancellations that were asked for.
+	retentionMs int64 // of the task; 0 means the queue's policy
+	// removals are the requested completions and cancellations.
 	removals []*crashRemoval
 }
 
 type crashRemoval struct {
-	asked, acked int // 0: not yet
+	asked, acked int // event numbers; 0 means not yet
 	did          bool
-	frees        bool   // it is a cancellation or a purge, which frees the task's key
+	frees        bool   // a cancellation or purge, which frees the task's key
 	result       []byte // of a completion
-	untilMs      int64  // the result is kept at least so long
+	untilMs      int64  // the result is stored at least until then
 }
 
-// crashFact is one acknowledged enqueue, or removal of a task.
+// crashFact is one acknowledged enqueue or removal.
 type crashFact struct {
 	acked   int
 	task    *crashTask
@@ -93,7 +93,7 @@ type crashPurge struct {
 
 type crashToken struct {
 	at    int
-	token uint64 // the greatest so far
+	token uint64 // the greatest token so far
 }
 
 type crashLease struct {
@@ -109,11 +109,12 @@ type crashKey struct {
 type crashKeyed struct {
 	ref     queue.Ref
 	acked   int
-	untilMs int64 // it is remembered at least so long
-	freed   bool  // its task may have been cancelled or purged in an earlier life
+	untilMs int64 // the key is stored at least until then
+	freed   bool  // the task may have been cancelled or purged in an earlier life
 }
 
-// freed reports whether the task of a key may have been cancelled or purged, and whether it must have been.
+// freed reports whether the task of a key may have been cancelled or purged, and whether it must
+// have been.
 func (l *crashLedger) freed(k crashKey, v crashKeyed, acked, asked int) (may, must bool) {
 	may = v.freed || slices.ContainsFunc(l.purges, func(p crashPurge) bool { return p.crashQueue == k.crashQueue && p.asked <= asked })
 	if t := l.byRef[v.ref]; t != nil {
@@ -125,14 +126,15 @@ func (l *crashLedger) freed(k crashKey, v crashKeyed, acked, asked int) (may, mu
 	return may || must, must
 }
 
-// crashSetting is a value that something was set to. They are in the order in which they were asked for, which is
-// that of the decisions.
+// crashSetting is a requested value of a setting. Settings are listed in the order of the requests,
+// which is also the order of the decisions.
 type crashSetting struct {
 	asked, acked int
 	value        string
 }
 
-// settings returns what something may be set to: the last value that was acknowledged, or one asked for since.
+// settings returns the possible values of a setting: the last acknowledged value, and all values
+// requested since.
 func (l *crashLedger) settings(of string, acked, asked int) (may []string) {
 	all := l.set[of]
 	from := 0
@@ -151,7 +153,7 @@ func (l *crashLedger) settings(of string, acked, asked int) (may []string) {
 	return may
 }
 
-// ask notes that something is set, and returns what notes the answer.
+// ask records a request to set a value. The caller calls answered when it is acknowledged.
 func (l *crashLedger) ask(of, value string) (answered func()) {
 	s := &crashSetting{value: value}
 	l.note(func(at int) {
@@ -169,7 +171,7 @@ func newCrashLedger() *crashLedger {
 	}
 }
 
-// note numbers an event and has it noted.
+// note calls f with the lock held and with the number of a new event.
 func (l *crashLedger) note(f func(at int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +185,8 @@ func (l *crashLedger) now() int {
 	return l.events
 }
 
-// task returns what is known of a task. It may be delivered before its enqueue is acknowledged.
+// task returns the task of a ref. It creates an entry for an unknown one, because a task may be
+// delivered before its enqueue is acknowledged.
 func (l *crashLedger) task(ref queue.Ref) *crashTask {
 	if l.byRef[ref] == nil {
 		l.byRef[ref] = &crashTask{ref: ref}
@@ -191,7 +194,6 @@ func (l *crashLedger) task(ref queue.Ref) *crashTask {
 	return l.byRef[ref]
 }
 
-// delivered notes leased tasks.
 func (l *crashLedger) delivered(q crashQueue, ds []queue.Delivery) {
 	l.note(func(at int) {
 		for _, d := range ds {
@@ -205,7 +207,7 @@ func (l *crashLedger) delivered(q crashQueue, ds []queue.Delivery) {
 	})
 }
 
-// tokenAt is the greatest token that was handed out before an event.
+// tokenAt returns the greatest token that was issued before an event.
 func (l *crashLedger) tokenAt(at int) (token uint64) {
 	for _, t := range l.tokens {
 		if t.at <= at {
@@ -215,7 +217,7 @@ func (l *crashLedger) tokenAt(at int) (token uint64) {
 	return token
 }
 
-// mayBeGone says that somebody asked for what may have removed the task, before an event.
+// mayBeGone reports whether a request before an event may have removed the task.
 func (l *crashLedger) mayBeGone(t *crashTask, asked int) bool {
 	return slices.ContainsFunc(t.removals, func(r *crashRemoval) bool { return r.asked <= asked && (r.acked == 0 || r.acked > asked || r.did) }) ||
 		l.mayBePurged(t, asked)
@@ -225,12 +227,13 @@ func (l *crashLedger) mayBePurged(t *crashTask, asked int) bool {
 	return slices.ContainsFunc(l.purges, func(p crashPurge) bool { return p.crashQueue == t.crashQueue && p.asked <= asked })
 }
 
-// isGone says that a client was told, before an event, that the task was removed.
+// isGone reports whether a removal of the task was acknowledged before an event.
 func (t *crashTask) isGone(acked int) bool {
 	return slices.ContainsFunc(t.removals, func(r *crashRemoval) bool { return r.acked != 0 && r.acked <= acked && r.did })
 }
 
-// settled makes a ledger of what is left to know after a loss of power: the clients look at what is there.
+// settled returns the ledger for the life after a loss of power. there reports whether a task
+// survived.
 func (l *crashLedger) settled(acked int, durable bool, there func(queue.Ref) bool) *crashLedger {
 	n := newCrashLedger()
 	n.asked = l.asked

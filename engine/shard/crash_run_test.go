@@ -17,14 +17,14 @@ import (
 
 const crashSyncInterval = time.Millisecond
 
-// crashTotals are what was run.
+// crashTotals counts the work of a test.
 type crashTotals struct{ seeds, commands, points, drained int }
 
-// TestPowerLossAtEveryStep sends random commands of all kinds to a shard, takes a copy of the disk at every step that
-// makes something durable, and at random ones, and looks at what a shard finds there; one of the copies is gone on
-// from.
+// TestPowerLossAtEveryStep sends random commands of all kinds to a shard. It copies the disk at
+// every operation that makes data durable, and at random ones, and checks shards that are opened on
+// these copies. The next life continues from one of the copies.
 func TestPowerLossAtEveryStep(t *testing.T) {
-	const points = 16 // of the copies of one power's life are looked at
+	const points = 16 // copies of one life that are checked
 	seeds := longtest.Count(t, 3, 50)
 	for name, of := range map[string][]storage.Durability{
 		"sync": {storage.Sync}, "interval": {storage.Interval}, "none": {storage.None},
@@ -40,12 +40,13 @@ func TestPowerLossAtEveryStep(t *testing.T) {
 				total.points += r.total.points
 				total.drained += r.total.drained
 			}
-			t.Logf("in all: %d seeds: %d commands, %d losses of power, %d tasks found again", total.seeds, total.commands, total.points, total.drained)
+			t.Logf("total: %d seeds, %d commands, %d losses of power, %d tasks recovered", total.seeds, total.commands, total.points, total.drained)
 		})
 	}
 }
 
-// TestPowerLossWithLargePayloads is TestPowerLossAtEveryStep with payloads of 1 MiB among the others, at some of the steps.
+// TestPowerLossWithLargePayloads is TestPowerLossAtEveryStep with some payloads of 1 MiB and copies
+// at fewer operations.
 func TestPowerLossWithLargePayloads(t *testing.T) {
 	seeds := longtest.Count(t, 1, 20)
 	for name, of := range map[string][]storage.Durability{
@@ -60,12 +61,12 @@ func TestPowerLossWithLargePayloads(t *testing.T) {
 				total.points += r.total.points
 				total.drained += r.total.drained
 			}
-			t.Logf("%d seeds: %d commands, %d losses of power, %d tasks found again", seeds, total.commands, total.points, total.drained)
+			t.Logf("%d seeds, %d commands, %d losses of power, %d tasks recovered", seeds, total.commands, total.points, total.drained)
 		})
 	}
 }
 
-// crashRun is the life of one disk, over several losses of power.
+// crashRun is the history of one disk over several losses of power.
 type crashRun struct {
 	*testing.T
 	of        []storage.Durability // each life has one of these
@@ -79,7 +80,7 @@ type crashRun struct {
 const (
 	crashLives = 4
 	crashSteps = 120
-	// With large payloads each copy of the disk is large, too.
+	// With large payloads, each copy of the disk is large too.
 	crashLargeSteps, crashLargeEvery = 60, 12
 )
 
@@ -92,7 +93,7 @@ func (r *crashRun) run() {
 		disk, nowMs = next.copy(), next.nowMs
 		for _, p := range r.some(points) {
 			check := &crashCheck{T: r.T, crashPoint: p, l: l, durable: d == storage.Sync}
-			check.what = fmt.Sprintf("seed %d, life %d, %s, %d%% of what was not synced", r.seed, life, p.what, p.percent)
+			check.what = fmt.Sprintf("seed %d, life %d, %s, %d%% of unsynced data", r.seed, life, p.what, p.percent)
 			check.run(r.of[r.rng.IntN(len(r.of))])
 			r.total.points++
 			r.total.drained += check.drained
@@ -101,12 +102,12 @@ func (r *crashRun) run() {
 	}
 }
 
-// copy keeps a disk for a second look at it.
+// copy returns a copy of the disk, so that the disk can be opened twice.
 func (p *crashPoint) copy() *vfs.MemFS {
 	return p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// some chooses which points are looked at; the last one, after an orderly end, always is.
+// some selects the points to check. It always includes the last one, after an orderly end.
 func (r *crashRun) some(points []crashPoint) []crashPoint {
 	last := points[len(points)-1]
 	points = points[:len(points)-1]
@@ -114,7 +115,8 @@ func (r *crashRun) some(points []crashPoint) []crashPoint {
 	return append(points[:min(len(points), r.pointsMax)], last)
 }
 
-// live runs a shard on a disk until it ends in order, and returns the moments at which the power might have gone.
+// live runs a shard on a disk until an orderly end, and returns the points of possible losses of
+// power.
 func (r *crashRun) live(life int, d storage.Durability, disk *vfs.MemFS, l *crashLedger, nowMs int64) []crashPoint {
 	c := &crashDriver{
 		T: r.T, rng: r.rng, l: l, under: make(chan struct{}, crashUnderWay), prefix: fmt.Sprintf("%d/%d", r.seed, life),
@@ -141,7 +143,7 @@ func (r *crashRun) live(life int, d storage.Durability, disk *vfs.MemFS, l *cras
 	return p.taken
 }
 
-// goOn has the clients look at what is there, and begin a new ledger with it.
+// goOn begins a new ledger with the state of the disk after a loss of power.
 func (r *crashRun) goOn(disk *vfs.MemFS, l *crashLedger, from crashPoint, d storage.Durability) *crashLedger {
 	looked := (&crashPoint{disk: disk}).copy()
 	store, err := storage.Open("shard", storage.Options{FS: looked, Durability: d, SyncInterval: crashSyncInterval})

@@ -15,11 +15,11 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// account is what the clients of a shard know.
+// account records what the clients of a shard requested and what was acknowledged.
 type account struct {
 	mu        sync.Mutex
 	enqueued  map[queue.Ref]bool // acknowledged
-	asked     map[queue.Ref]bool // were asked to be completed
+	asked     map[queue.Ref]bool // a completion was requested
 	completed map[queue.Ref]bool // acknowledged
 }
 
@@ -35,8 +35,8 @@ func (a *account) copy(in map[queue.Ref]bool) map[queue.Ref]bool {
 	return maps.Clone(in)
 }
 
-// load enqueues n tasks, one command each, and completes every task that is delivered but each
-// seventh, which fails first.
+// load enqueues n tasks, one per command, and completes every delivered task. Each seventh task
+// fails first.
 func (f *fixture) load(a *account, n int) (finished *sync.WaitGroup) {
 	finished = &sync.WaitGroup{}
 	finished.Add(n)
@@ -68,9 +68,9 @@ func (f *fixture) load(a *account, n int) (finished *sync.WaitGroup) {
 	return finished
 }
 
-// Power goes at moments that nobody chose, while tasks are enqueued, claimed, failed and completed.
-// What was acknowledged holds: no task is lost, none that is done comes back, the counters agree
-// with the tasks, and tokens go on upward.
+// The power fails at arbitrary moments while tasks are enqueued, claimed, failed and completed. All
+// acknowledged changes must survive: no task is lost, no completed task returns, the counters agree
+// with the tasks, and tokens continue to grow.
 func TestPowerLossKeepsWhatWasAcknowledged(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	f := start(t, disk, Options{NowMs: clock.New().NowMs, Queue: queue.Config{WindowTasks: 8, CacheBytesMax: 64}})
@@ -84,9 +84,11 @@ func TestPowerLossKeepsWhatWasAcknowledged(t *testing.T) {
 	var crashes []crash
 	for seed := range uint64(6) {
 		require.Eventually(t, func() bool { return len(a.copy(a.completed)) >= int(seed)*200 }, waitMost, waitStep)
-		c := crash{enqueued: a.copy(a.enqueued), completed: a.copy(a.completed)} // acknowledged before
+		// These were acknowledged before the copy.
+		c := crash{enqueued: a.copy(a.enqueued), completed: a.copy(a.completed)}
 		c.disk = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(seed) * 15, RNG: rand.New(rand.NewPCG(seed, 1))})
-		c.asked = a.copy(a.asked) // at least what may have been decided before
+		// a superset of the tasks that may have been decided before the copy
+		c.asked = a.copy(a.asked)
 		crashes = append(crashes, c)
 	}
 	done := make(chan struct{})
@@ -101,10 +103,10 @@ func TestPowerLossKeepsWhatWasAcknowledged(t *testing.T) {
 			_, found, err := f.store.Task(ref)
 			require.NoError(t, err)
 			if !c.asked[ref] {
-				require.True(t, found, "task %v was acknowledged and is lost", ref)
+				require.True(t, found, "acknowledged task %v is lost", ref)
 			}
 			if c.completed[ref] {
-				require.False(t, found, "task %v was completed and is back", ref)
+				require.False(t, found, "completed task %v exists again", ref)
 			}
 		}
 		f.drain()
@@ -112,8 +114,8 @@ func TestPowerLossKeepsWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// Each time that the log is synced, what the disk holds is whole: a decision that reads the store
-// half-way is committed in parts, and each part agrees with itself.
+// The disk has a consistent state at each fsync of the log. A turn that reads the store during its
+// decision is committed in parts, and each part must be consistent.
 func TestEachDurableMomentIsWhole(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	var mu sync.Mutex
@@ -142,7 +144,7 @@ func TestEachDurableMomentIsWhole(t *testing.T) {
 	}
 }
 
-// drain waits out all leases and completes whatever is left: each task once.
+// drain lets all leases expire and completes the remaining tasks, each once.
 func (f *fixture) drain() {
 	f.t.Helper()
 	f.nowMs.Store(clock.New().NowMs() + 3_600_000)
@@ -153,7 +155,7 @@ func (f *fixture) drain() {
 			break
 		}
 		for _, d := range ds {
-			require.False(f.t, seen[d.Ref], "task %v is delivered twice", d.Ref)
+			require.False(f.t, seen[d.Ref], "task %v was delivered twice", d.Ref)
 			seen[d.Ref] = true
 			f.end(d, queue.Complete)
 		}

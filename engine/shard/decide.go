@@ -10,21 +10,25 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// turn is what was decided at once, on its way to be published.
+// turn is one group of commands and the decisions about them. The deciding goroutine fills it in
+// and sends it through Shard.pipe. From then on the publishing goroutine owns it.
 type turn struct {
-	early     []earlyCommit // commits that had to be visible before the rest could be decided
+	early     []earlyCommit // commits that had to be visible before later decisions
 	commit    storage.Commit
-	committed bool             // commit is set: the turn changed something
-	verified  storage.Proposal // of a replicated store, if nothing was committed: confirms that this node leads
+	committed bool             // commit is set: the turn has mutations
+	verified  storage.Proposal // confirms that this node leads; see commit
 	err       error
 	times     batchTimes
-	nowMs     int64     // the time of the state machine when it was decided
+	nowMs     int64     // the time of the state machine at the decision
 	commands  []command // to answer
 	grants    []queue.Grant
 }
 
-// turn decides and commits commands, and hands them to the publishing goroutine. since is when the oldest command arrived, began
-// when the turn began.
+// turn decides and commits commands, and passes them to the publishing goroutine. since is the
+// arrival time of the oldest command, and began the begin of the turn.
+//
+// After a failure the turn decides nothing: publish answers its commands with the failure. The
+// commands that earlier turns carried over are answered with it too.
 func (s *Shard) turn(commands []command, since, began time.Duration) {
 	t := turn{commands: commands, err: s.failure}
 	if t.err == nil {
@@ -40,13 +44,16 @@ func (s *Shard) turn(commands []command, since, began time.Duration) {
 	if s.failure = t.err; t.err != nil {
 		s.fail(t.err)
 	}
-	n := len(t.commands) // they belong to the publishing goroutine from here on
+	n := len(t.commands) // read before the publishing goroutine owns the commands
 	s.pipe <- t
 	planted.Send(n)
 }
 
-// decideAndCommit carries a turn through the phases decide and commit. A broken invariant of the state machine ends the turn before its
-// commit: what the state wrote to the batch is never submitted.
+// decideAndCommit runs the phases decide and commit. A broken invariant of the state machine panics
+// with a *queue.BrokenError and ends the turn before its commit. The mutations in the batch are
+// then never submitted, because t.err also becomes Shard.failure, after which nothing is decided.
+// Commits that the turn submitted early stay in it, so that publish still waits for them. Other
+// panics continue.
 func (s *Shard) decideAndCommit(t *turn) {
 	defer func() {
 		if broken := queue.Broken(recover()); broken != nil {
@@ -64,7 +71,11 @@ func (s *Shard) decideAndCommit(t *turn) {
 	}
 }
 
-// decide decides the turn's commands, and leases ready tasks to waiters.
+// decide applies the turn's commands to the state machine in order, and then leases ready tasks to
+// waiters. The order of the steps matters: dispatch runs after all commands, so that credit and
+// tasks of one turn meet; closed subscriptions end after dispatch, so that a claim that does not
+// wait still gets tasks; and the ends of tasks are collected last, so that their waits are answered
+// by the turn that commits the ends.
 func (s *Shard) decide(t *turn) {
 	s.batch.Begin(storage.StepOther)
 	now, full := s.pass()
@@ -75,7 +86,7 @@ func (s *Shard) decide(t *turn) {
 		s.decideOrRefuse(c, now, full)
 	}
 	t.commands = s.takeCarried(t.commands)
-	t.err = s.failure // of a command that had to wait for a commit
+	t.err = s.failure // set by a command that read the store
 	switch {
 	case t.err != nil:
 		s.leave(func(*Subscription) bool { return false })
@@ -93,7 +104,7 @@ func (s *Shard) decide(t *turn) {
 	}
 }
 
-// stepOf returns the step of a task's cycle that a command is.
+// stepOf returns the step of a task's cycle that the operations of a command count for.
 func stepOf(c command) storage.Step {
 	switch c.(type) {
 	case *enqueue:
@@ -106,7 +117,7 @@ func stepOf(c command) storage.Step {
 	return storage.StepOther
 }
 
-// takeCarried returns the commands that earlier turns left to a later one, and then the given ones.
+// takeCarried returns the commands that earlier turns left unanswered, followed by the given ones.
 func (s *Shard) takeCarried(commands []command) []command {
 	if len(s.carried) > 0 {
 		commands = append(s.carried, commands...)
@@ -115,9 +126,11 @@ func (s *Shard) takeCarried(commands []command) []command {
 	return commands
 }
 
-// carry ends the closed subscriptions, and returns the commands that this turn answers. Later turns answer two kinds of commands.
-// The turn that has leased all ready tasks answers the end of a subscription that stays. A turn after the Refill answers a purge
-// that needs a Refill, so that its caller does not repeat the call meanwhile.
+// carry ends the closed subscriptions, and returns the commands that this turn answers. It moves
+// two kinds of commands to later turns. A subscription stays if dispatch may still have tasks for
+// it, because dispatch reached its bound (all) or a Refill is under way; its end is answered once
+// all ready tasks are leased. A purge that removed nothing because it needs a Refill is answered
+// after the Refill; otherwise its caller would call again and again.
 func (s *Shard) carry(commands []command, all bool) []command {
 	if len(s.leaving) == 0 && s.refilling == 0 {
 		return commands

@@ -8,11 +8,12 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// deleteTries is how often Group.Delete removes the tasks of a queue before it gives up, since producers may enqueue more.
+// deleteTries bounds the attempts of Group.Delete, since producers may enqueue tasks faster than it
+// removes them.
 const deleteTries = 3
 
-// Delete removes a queue that has no tasks. It fails with queue.ErrQueueNotEmpty if the queue has tasks. Waiters wait for a new queue
-// of that name.
+// Delete removes a queue that has no tasks. It fails with queue.ErrQueueNotEmpty if the queue has
+// tasks. Waiters wait for a new queue of that name.
 func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -27,9 +28,10 @@ func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 	})
 }
 
-// Delete removes a queue from all shards of this process. With force, it first removes the queue's tasks in any state; removed is
-// their number. Without force, Delete fails with queue.ErrQueueNotEmpty if a shard has tasks of the queue, and no shard deletes it.
-// If Delete fails later, or ctx ends, some shards may have deleted the queue.
+// Delete removes a queue from all shards of this process. With force, it first removes the queue's
+// tasks in any state and returns their number. Without force, if a shard has tasks of the queue,
+// Delete fails with queue.ErrQueueNotEmpty and changes nothing. If it fails later, or ctx ends,
+// some shards may have deleted the queue.
 func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (removed uint64, err error) {
 	for try := range deleteTries {
 		st, err := g.QueueStats(ctx, tenant, name)
@@ -69,7 +71,7 @@ func (g *Group) empty(ctx context.Context, tenant, name string) (removed uint64,
 	return removed, nil
 }
 
-// deleteEmpty removes a queue with these figures from all shards of this process.
+// deleteEmpty removes the queue of these figures from all shards of this process.
 func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -87,7 +89,8 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	})
 	if err == nil && st.PolicyVersion > 0 {
 		q := queueName{st.Tenant, st.Name}
-		g.places.follow(q, queue.Spread, g.places.next(q)) // place a new queue of this name as one that was never configured
+		// A new queue of this name is placed as one that was never configured.
+		g.places.follow(q, queue.Spread, g.places.next(q))
 	}
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A queue is deleted from all shards. If it has tasks in any state, that requires force. Afterwards the name belongs to a new queue,
-// which is placed as such.
+// Delete removes a queue from all shards. If the queue has tasks in any state, Delete requires
+// force. Afterwards the name belongs to a new queue with the default placement.
 func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	ctx := context.Background()
 	f := startGroup(t, vfs.NewMem(), 3, nil)
@@ -23,10 +23,10 @@ func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	for i := range 3 {
 		f.enqueueAt(i, newTasks("q", 3)...)
 	}
-	for _, d := range f.claim(3, "q") { // some die
+	for _, d := range f.claim(3, "q") { // some tasks die
 		f.settle(d.settlement(queue.Fail))
 	}
-	f.claim(2, "q") // and some are leased
+	f.claim(2, "q") // and some stay leased
 	_, err = f.Delete(ctx, tenant, "q", false)
 	require.ErrorIs(t, err, queue.ErrQueueNotEmpty)
 	st, err := f.QueueStats(ctx, tenant, "q")
@@ -42,7 +42,7 @@ func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoQueue)
 	all, err := AwaitReply(ctx, f.Stats)
 	require.NoError(t, err)
-	assert.Empty(t, all, "the figures of all queues do not have it")
+	assert.Empty(t, all, "the deleted queue has no figures")
 	assert.NotContains(t, *f.places.ordered.Load(), queueName{tenant, "q"})
 	f.enqueueAt(0, newTasks("q", 1)...)
 	st, err = f.QueueStats(ctx, tenant, "q")

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// run is the deciding goroutine: it drains the inbox, and decides and commits the commands in one turn or several.
+// run is the deciding goroutine: it drains the inbox, and decides and commits the commands in one
+// or more turns. It closes the pipe when it ends, which ends the publishing goroutine.
 func (s *Shard) run() {
 	defer close(s.pipe)
 	timer := time.NewTimer(math.MaxInt64)
@@ -28,8 +29,9 @@ func (s *Shard) run() {
 	}
 }
 
-// drain waits until there is work and takes all waiting commands. since is when the oldest of them arrived. over says that the
-// shard is closed and all commands are answered.
+// drain waits until there is work and takes all waiting commands. since is the arrival time of the
+// oldest one. If the shard is closed and no accepted work is unfinished, drain sends the last
+// answers and returns over.
 func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duration, over bool) {
 	for {
 		commands, since, closed := s.inbox.take(s.spare())
@@ -52,7 +54,7 @@ func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duratio
 
 func (s *Shard) due() bool { return s.state.NextDeadlineMs() <= s.opts.NowMs() }
 
-// wait returns when there may be a command to take or a deadline has passed.
+// wait blocks until there may be a command to take or a deadline has passed.
 func (s *Shard) wait(timer *time.Timer) {
 	if s.opts.Space.Changes() != nil {
 		timer.Reset(spaceWait)
@@ -65,7 +67,8 @@ func (s *Shard) wait(timer *time.Timer) {
 	}
 }
 
-// entry returns how many of the commands to decide together: at least one, and approximately as many as fill one commit.
+// entry returns how many of the first commands one turn decides: at least one, and about as many as
+// fill one commit.
 func (s *Shard) entry(commands []command) int {
 	items, bytes := 0, 0
 	for i, c := range commands {
@@ -91,7 +94,7 @@ func (s *Shard) entry(commands []command) int {
 	return len(commands)
 }
 
-// spare returns an empty command slice, one that was used before if there is one.
+// spare returns an empty command slice for reuse, or nil.
 func (s *Shard) spare() []command {
 	select {
 	case c := <-s.recycle:
@@ -101,7 +104,6 @@ func (s *Shard) spare() []command {
 	}
 }
 
-// keep keeps a command slice for reuse.
 func (s *Shard) keep(c []command) {
 	clear(c)
 	select {

@@ -6,28 +6,32 @@ import (
 )
 
 var (
-	// ErrOverloaded says that the inbox is full; the caller should try again later. Nothing was done.
-	ErrOverloaded = errors.New("the shard has too much waiting: try again later")
-	// ErrClosed says that the shard is stopping, or stopped. Nothing was done.
+	// ErrOverloaded means that the inbox is full. The command had no effect; the caller should try
+	// again later.
+	ErrOverloaded = errors.New("the shard is overloaded: try again later")
+	// ErrClosed means that the shard is stopping or has stopped. The command had no effect.
 	ErrClosed = errors.New("the shard is stopping")
-	// ErrNotLeader says that another node leads the shard, or that no node does at the moment. Nothing was done. The error is a
-	// *NotLeaderError.
+	// ErrNotLeader means that another node leads the shard, or that no node leads it at the moment.
+	// The command had no effect. The error is a *NotLeaderError.
 	ErrNotLeader = errors.New("this node does not lead the shard")
-	// ErrUnknownOutcome says that leadership was lost while a command was under way: the command may or may not take effect.
-	ErrUnknownOutcome = errors.New("leadership was lost meanwhile: the outcome is unknown")
-	// ErrRoutesChanged ends a subscription when the node begins to lead a shard that the subscription does not draw from.
+	// ErrUnknownOutcome means that the node lost the leadership during a command, which may or may
+	// not take effect.
+	ErrUnknownOutcome = errors.New("leadership was lost during the command: the outcome is unknown")
+	// ErrRoutesChanged ends a subscription when the node begins to lead a shard that the
+	// subscription does not draw from.
 	ErrRoutesChanged = errors.New("this node leads other shards than before")
-	// ErrNotFound says that the tenant has no such task, or that the task is done.
+	// ErrNotFound means that the tenant has no such task, or that the task is done.
 	ErrNotFound = errors.New("no such task, or it is done")
-	// ErrNotDead says that a task is not dead.
+	// ErrNotDead means that the task is not dead.
 	ErrNotDead = errors.New("the task is not dead")
-	// ErrNoQueue says that the tenant has no such queue.
+	// ErrNoQueue means that the tenant has no such queue.
 	ErrNoQueue = errors.New("no such queue")
 
-	errTooMuchCredit = fmt.Errorf("a subscriber's credit is above %d", poolCreditMax)
+	errTooMuchCredit = fmt.Errorf("a subscriber's credit exceeds %d tasks", poolCreditMax)
 )
 
-// NotLeaderError says which shard this node does not lead; a negative Shard stands for any: this node leads none.
+// NotLeaderError names the shard that this node does not lead. A negative Shard means that this
+// node leads no shard.
 type NotLeaderError struct{ Shard int }
 
 func (e *NotLeaderError) Error() string {
@@ -37,11 +41,11 @@ func (e *NotLeaderError) Error() string {
 	return fmt.Sprintf("this node does not lead shard %d", e.Shard)
 }
 
-// Is makes it an ErrNotLeader.
+// Is reports whether target is ErrNotLeader.
 func (e *NotLeaderError) Is(target error) bool { return target == ErrNotLeader }
 
-// notRefused returns the error of a command that partly took effect. It replaces ErrNotLeader, which would say that nothing was
-// done.
+// notRefused converts the error of a command that partly took effect: it replaces ErrNotLeader,
+// which promises that the command had no effect, with ErrUnknownOutcome.
 func notRefused(err error) error {
 	if errors.Is(err, ErrNotLeader) {
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, err.Error())

@@ -13,39 +13,42 @@ import (
 //
 //  1. The deciding goroutine tracks the tasks.
 //  2. Once all earlier decisions are visible in the store, a separate goroutine reads the tasks.
-//  3. The deciding goroutine resolves the tasks, a slice in each turn. If a task changed since it was tracked, it is read again
-//     first.
+//  3. The deciding goroutine resolves the tasks, a slice in each turn. If a task changed since it
+//     was tracked, it is read again first.
 //
-// So the deciding goroutine does not wait for a commit, however many tasks a command names. A closed shard completes the examines
-// that it has begun.
+// So the deciding goroutine does not wait for a commit, however many tasks a command names. A
+// closed shard completes the examines that it has begun.
 type examine struct {
 	tenant string
 	refs   []queue.Ref
-	// payloads is set if resolve needs the payloads.
+	// payloads makes the reading include the payloads.
 	payloads bool
-	// changes is set if resolve changes the store. While the disk has no space for that, resolve is called with an error.
+	// changes is set if resolve changes the store. While the disk has no space for changes, resolve
+	// gets an error.
 	changes bool
-	// resolve is called once for each task, by the deciding goroutine, with the task's current state, or with ErrNotFound if the
-	// task is not stored.
+	// resolve is called by the deciding goroutine once for each task, with the task's current
+	// state, or with ErrNotFound if the task is not stored.
 	resolve func(s *Shard, i int, f *Found, err error)
-	// reply is called once all tasks are resolved and the resulting changes are durable, or with an error.
+	// reply is called once: with nil when all tasks are resolved and the resulting changes are
+	// durable, or with an error.
 	reply func(s *Shard, err error)
 
 	left   []int // indexes of refs that are not resolved
 	next   int   // the index in left of the next ref
-	stale  []int // indexes of refs to be read
+	stale  []int // indexes of refs to read
 	again  []int // indexes of refs that changed while other tasks were resolved
 	marks  []uint64
 	looked []storage.Looked
-	err    error // why the reading failed
+	err    error // of the reading
 	rounds int
-	partly bool // some changes are durable; the publishing goroutine's
+	partly bool // some changes are durable; owned by the publishing goroutine
 }
 
 const (
-	// sliceMax is how many tasks of one command one turn resolves.
+	// sliceMax bounds the tasks of one command that one turn resolves.
 	sliceMax = 128
-	// roundsMax is how often a task that keeps changing is read before the shard waits for its commits.
+	// roundsMax bounds how often a task that keeps changing is read again in the background. After
+	// that, the deciding goroutine waits for its commits and reads the task.
 	roundsMax = 8
 )
 
@@ -53,7 +56,7 @@ const (
 type begin struct {
 	*examine
 	looks   bool // there are tasks to read
-	reading bool // the reading began with the decision
+	reading bool // the reading began when the turn was submitted
 }
 
 func (c *begin) decide(s *Shard, _ int64) {
@@ -82,7 +85,9 @@ func (c *begin) refuse(err error) bool {
 	return c.changes
 }
 
-// readSubmitted begins the readings of this turn if the submitted decisions are visible, which holds for a store with its own log.
+// readSubmitted begins the readings of this turn if submitted decisions are visible to reads, as in
+// a store with its own log. In a replicated store, begin.publish begins the reading instead, since
+// only applied decisions are visible.
 func (s *Shard) readSubmitted(err error) {
 	for i, c := range s.toRead {
 		if c.reading = err == nil && s.opts.Replicate == nil; c.reading {
@@ -105,7 +110,7 @@ func (c *begin) publish(s *Shard, err error) {
 	}
 }
 
-// finish replies. A closed shard waits for finish of each examine.
+// finish replies. A closed shard stays up until each examine has finished.
 func (x *examine) finish(s *Shard, err error) {
 	x.reply(s, err)
 	if s.examining.Add(-1) == 0 {
@@ -113,7 +118,8 @@ func (x *examine) finish(s *Shard, err error) {
 	}
 }
 
-// read reads the stale tasks and passes the examine on to resolving. All earlier decisions must be visible.
+// read reads the stale tasks in the background and then sends the examine to resolving. All earlier
+// decisions must be visible.
 func (x *examine) read(s *Shard) {
 	s.reading.Go(func() {
 		refs := make([]queue.Ref, len(x.stale))
@@ -184,8 +190,9 @@ func (c *resolving) refuse(err error) bool {
 	return false
 }
 
-// changedSince reports whether a task must be read again before the first one is resolved. It prepares the next reading, which sees
-// all decisions so far.
+// changedSince reports whether a task must be read again before the first one is resolved. It lists
+// these tasks in stale and marks their current change counts: the next reading sees all decisions
+// so far.
 func (x *examine) changedSince(s *Shard) bool {
 	if x.err != nil || x.rounds == roundsMax {
 		return false
@@ -204,7 +211,6 @@ func (x *examine) changedSince(s *Shard) bool {
 	return true
 }
 
-// one resolves a task whose reading is current.
 func (x *examine) one(s *Shard, i int, nowMs int64) {
 	if x.err != nil {
 		x.resolve(s, i, nil, x.err)
@@ -230,7 +236,8 @@ func (x *examine) one(s *Shard, i int, nowMs int64) {
 	x.resolve(s, i, f, nil)
 }
 
-// readNow waits until all decisions so far are visible and reads a task. It returns false if the shard failed.
+// readNow waits until all decisions so far are visible and reads a task. It returns false if the
+// shard failed.
 func (x *examine) readNow(s *Shard, i int) bool {
 	if s.failure = s.commitEarly(); s.failure != nil {
 		return false
@@ -251,7 +258,7 @@ func (c *resolving) publish(s *Shard, err error) {
 		err = notRefused(err)
 	}
 	switch {
-	case c.more: // the last slice has an error too
+	case c.more: // if this slice failed, the last slice fails too
 	case err == nil && c.reread:
 		c.read(s)
 	default:

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// holding makes the log hold its entries back, or applies the held entries.
+// holding makes the log withhold its entries, or applies the withheld entries.
 func (l *fakeLog) holding(hold bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -25,7 +25,6 @@ func (l *fakeLog) holding(hold bool) {
 	l.proposed = nil
 }
 
-// entries returns how many entries the log has.
 func (l *fakeLog) entries() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +38,7 @@ func (f *fixture) waitsForNothing() bool {
 	return len(f.inbox.waiting) == 0 && f.deciding.age() == 0
 }
 
-// Calls about single tasks do not make the deciding goroutine of a replicated shard wait for a commit.
+// Calls about single tasks do not block the deciding goroutine of a replicated shard on a commit.
 func TestNoCallAboutSingleTasksWaitsForACommitWhileItDecides(t *testing.T) {
 	const n = 1_000
 	f, log := replicated(t)
@@ -74,7 +73,8 @@ func TestNoCallAboutSingleTasksWaitsForACommitWhileItDecides(t *testing.T) {
 	assert.ErrorIs(t, receive(t, waiting.answers).err, ErrNotFound)
 }
 
-// A task that a call names twice is changed once. A task that changes between its reading and its change is read again.
+// A task that a call names twice is changed once. A task that changes after its reading is read
+// again before its change.
 func TestChangesSeeWhatHappenedMeanwhile(t *testing.T) {
 	f, log := replicated(t)
 	defer func() {
@@ -84,7 +84,7 @@ func TestChangesSeeWhatHappenedMeanwhile(t *testing.T) {
 	refs := f.enqueue(newTasks("q", 4)...)
 	leased := f.claim(1, "q")[0]
 	log.holding(true)
-	f.enqueueLater(newTasks("other", 1)...) // what follows waits for this one
+	f.enqueueLater(newTasks("other", 1)...) // the following turns wait for this one
 	require.Eventually(t, func() bool { return log.held() > 0 && f.waitsForNothing() }, waitMost, waitStep)
 	cancelled := ask(t, func(r func([]error, error)) error {
 		return f.Change(Cancel, tenant, []queue.Ref{refs[0], refs[1], refs[1], refs[2]}, r)
@@ -101,7 +101,7 @@ func TestChangesSeeWhatHappenedMeanwhile(t *testing.T) {
 	f.audit()
 }
 
-// If a decision fails, a later wait is answered, and so is a wait that was given up after that decision.
+// After a failed decision, later waits are answered, and so are waits that are cancelled then.
 func TestAwaitBehindAFailedDecisionIsAnswered(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	ref := f.enqueue(newTasks("q", 1)...)[0]
@@ -134,7 +134,8 @@ func TestAwaitBehindAFailedDecisionIsAnswered(t *testing.T) {
 	assert.Empty(t, behind.answers)
 }
 
-// Pages of any size list each leased task once, in the order of the tokens, also while leases end and begin between the pages.
+// Pages of any size list each leased task once, in the order of the tokens, even if leases begin
+// and end between the pages.
 func TestLeasedTasksComeInPages(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()

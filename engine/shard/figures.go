@@ -7,38 +7,39 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Figures of queues are exact: a task that became due counts as ready, in memory or not. Figures that are not known yet,
-// mainly after a recovery, are read from the store first. The reading is in parts, so that other commands are handled in between.
+// Figures of queues are exact: a task that became due counts as ready, whether it is in memory or
+// not. Unknown figures, mainly after a recovery, are read from the store first. The reading is
+// divided into parts, so that other commands are decided in between.
 
 const (
-	// figuresQueuesMax is how many queues' figures are computed in one turn.
+	// figuresQueuesMax bounds the queues whose figures one turn computes.
 	figuresQueuesMax = 256
-	// figuresReadsMax is the number of queues for which one turn reads the store.
+	// figuresReadsMax bounds the queues for which one turn requests readings of the store.
 	figuresReadsMax = 16
 )
 
-// figures is a request for the figures of queues. A figuresAnswer answers it, once all figures are known.
+// figures is a request for the figures of queues. A figuresAnswer answers it, once all figures are
+// known.
 type figures struct {
 	named *queueName // nil requests the figures of all queues
 	reply func([]queue.Stats, error)
 
-	asked   bool     // the deciding goroutine has accepted the request, and answers it
+	asked   bool     // the deciding goroutine has accepted the request and will answer it
 	begun   bool     // the deciding goroutine has begun to collect the figures
 	asOfMs  int64    // the figures are as of this time or later
-	changed int      // for all queues: how many changed queues are still to be taken
+	changed int      // for all queues: the number of changed queues that are not taken yet
 	left    []uint32 // queues whose figures are not known yet
 	out     []queue.Stats
 	err     error
 }
 
-// lastFigures has the figures of all queues at the last request. For the next request for all queues, the deciding goroutine visits
-// only the queues that changed since.
+// lastFigures stores the figures of all queues as of the last request. For the next request for all
+// queues, the deciding goroutine visits only the queues that changed since.
 type lastFigures struct {
 	mu sync.Mutex
 	of map[uint32]figuresOf // by queue
 }
 
-// figuresOf has a queue's figures at one time.
 type figuresOf struct {
 	queue.Stats
 	atMs int64
@@ -53,7 +54,6 @@ func (f *lastFigures) put(st queue.Stats, nowMs int64) {
 	f.of[st.ID] = figuresOf{st, nowMs}
 }
 
-// drop forgets queues that were deleted.
 func (f *lastFigures) drop(queues []uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,13 +74,13 @@ func (f *lastFigures) all(nowMs int64) []queue.Stats {
 	return out
 }
 
-// Stats requests the figures of all queues; reply is called as for Enqueue. All figures of a queue are as of one time after
-// the call.
+// Stats requests the figures of all queues. reply is called as for Enqueue, or by a separate
+// goroutine. All figures of one queue are as of the same time, after the call.
 func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
 	return s.inbox.put(&figures{reply: reply}, load{})
 }
 
-// QueueStats requests the figures of one queue; it replies ErrNoQueue if the queue does not exist.
+// QueueStats requests the figures of one queue. It replies ErrNoQueue if the queue does not exist.
 func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) error {
 	return s.inbox.put(&figures{named: &queueName{tenant, name}, reply: func(out []queue.Stats, err error) {
 		if err != nil {
@@ -123,13 +123,16 @@ func (a *figuresAnswer) publish(s *Shard, err error) {
 	case err != nil:
 		a.to.reply(nil, err)
 	case a.to.named == nil:
-		s.reading.Go(func() { a.to.reply(s.lastFigures.all(s.opts.NowMs()), nil) }) // the answers of other commands do not wait for the copy
+		// A separate goroutine makes the copy, so that other answers do not wait for it.
+		s.reading.Go(func() { a.to.reply(s.lastFigures.all(s.opts.NowMs()), nil) })
 	default:
 		a.to.reply(a.to.out, nil)
 	}
 }
 
-// answerFigures continues the requests for figures, and adds the answers of completed ones to commands.
+// answerFigures continues the requests for figures, and appends the answers of completed ones to
+// commands. At most one request for all queues is under way: later ones wait for it and then visit
+// only the queues that changed since.
 func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 	if gone := s.state.TakeDeleted(); len(gone) > 0 {
 		s.lastFigures.drop(gone)
@@ -137,7 +140,7 @@ func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 	queues, reads := figuresQueuesMax, figuresReadsMax
 	still := s.opts.Space.Changes() != nil // time stands still: no leases end
 	left := s.asking[:0]
-	ofAll := false // a request for all queues is under way: later ones wait, and then take what changed since
+	ofAll := false // a request for all queues is under way
 	for _, c := range s.asking {
 		if c.named == nil {
 			if ofAll {
@@ -165,7 +168,7 @@ func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 
 func (c *figures) done() bool { return len(c.left) == 0 && c.changed == 0 }
 
-// read takes the figures that are known, within the rest of the turn's bounds.
+// read takes the figures that are known, within the remaining bounds of the turn.
 func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	left := c.left[:0]
 	for i, id := range c.left {
@@ -177,7 +180,7 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 		if q, ok := s.state.Queue(id); ok && !c.take(s, q, nowMs) {
 			*reads--
 			left = append(left, id)
-		} // otherwise the figures are known, or the queue was deleted
+		} // otherwise the figures were taken, or the queue was deleted
 	}
 	c.left = left
 	for ; c.changed > 0 && *queues > 0 && *reads > 0; c.changed-- {
@@ -192,7 +195,7 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	}
 }
 
-// take stores a queue's figures, and reports whether they are known.
+// take stores a queue's figures. If they are unknown, it requests a reading and returns false.
 func (c *figures) take(s *Shard, q *queue.Queue, nowMs int64) bool {
 	if !q.Stored() { // the queue was deleted
 		return true

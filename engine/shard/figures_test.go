@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// comeBack fills a queue with far more tasks than a window holds, which are ready, delayed and leased in every possible way. Their
-// leases end at 2,000, and their delays between 1,001 and 1,200.
+// comeBack fills a queue with far more tasks than a window holds. They become ready, delayed and
+// leased in every possible way. Leases end at 2,000 ms, and delays between 1,001 ms and 1,200 ms.
 func (f *fixture) comeBack() {
 	f.t.Helper()
 	delayed := newTasks("q", 200)
@@ -41,7 +41,7 @@ func (f *fixture) comeBack() {
 	receive(f.t, closed)
 }
 
-// checkDepths checks the figures against the store, for each way to request them.
+// checkDepths checks the figures of each kind of request against the store.
 func (f *fixture) checkDepths() map[string]storage.States {
 	f.t.Helper()
 	got := map[string]storage.States{}
@@ -59,8 +59,8 @@ func (f *fixture) checkDepths() map[string]storage.States {
 	return got
 }
 
-// Tasks that became ready after a delay, a release or the end of a lease count as ready at once, also after a restart and before any
-// claim.
+// Tasks that became ready after a delay, a release or the end of a lease count as ready at once,
+// also after a restart and before any claim.
 func TestDepthByStateIsExactAfterARestart(t *testing.T) {
 	fs := vfs.NewMem()
 	cfg := Options{Queue: queue.Config{WindowTasks: 10}}
@@ -102,14 +102,14 @@ func TestDepthByStateIsExactAfterAFailover(t *testing.T) {
 		f = next
 		states := f.checkDepths()["q"]
 		if i == 0 {
-			assert.Equal(t, before.Ready-80, states.Ready, "as many are delayed again by this clock")
+			assert.Equal(t, before.Ready-80, states.Ready, "by this clock, that many tasks are delayed again")
 		}
 	}
 	f.Lose()
 	require.NoError(t, f.store.Close())
 }
 
-// While many due tasks are counted, other commands are handled.
+// Other commands are decided while the shard counts many due tasks.
 func TestFiguresLetOthersHaveTheirTurn(t *testing.T) {
 	fs := vfs.NewMem()
 	cfg := Options{Queue: queue.Config{WindowTasks: 10, LookMax: 100}}
@@ -129,7 +129,8 @@ func TestFiguresLetOthersHaveTheirTurn(t *testing.T) {
 	}))
 	require.NoError(t, f.Stats(func(st []queue.Stats, err error) {
 		assert.NoError(t, err)
-		i := slices.IndexFunc(st, func(q queue.Stats) bool { return q.Name == "q" }) // figures of other queues may come first
+		// Figures of other queues may come first.
+		i := slices.IndexFunc(st, func(q queue.Stats) bool { return q.Name == "q" })
 		assert.Equal(t, uint64(n), st[i].Ready)
 		order <- "figures"
 	}))
@@ -150,7 +151,8 @@ func TestFiguresAreAnsweredWhenTheShardStops(t *testing.T) {
 	assert.ErrorIs(t, f.Stats(nil), ErrClosed)
 }
 
-// For a request for the figures of all queues, the deciding goroutine visits only the changed queues, a slice in each turn.
+// A request for the figures of all queues visits only the changed queues, a bounded number in each
+// turn.
 func TestFiguresCostWhatChanged(t *testing.T) {
 	const queues = 3*figuresQueuesMax + 7
 	r := &turns{}
@@ -187,7 +189,7 @@ func TestFiguresCostWhatChanged(t *testing.T) {
 	}
 }
 
-// After a recovery the store is read for a few of the queues in each turn.
+// After a recovery, each turn requests readings for a bounded number of queues.
 func TestFiguresReadForFewQueuesInATurn(t *testing.T) {
 	const turnsMin = 10
 	fs := vfs.NewMem()

@@ -22,12 +22,12 @@ const (
 	tenant   = "t"
 )
 
-// fixture is a shard on a store in memory, with a clock that the test moves.
+// fixture is a shard on a store in memory, with a clock that the test controls.
 type fixture struct {
 	t     *testing.T
 	store *storage.Store
 	nowMs atomic.Int64
-	// broken says that the test breaks the disk: a server would end there.
+	// broken is set by a test that breaks the disk: a failure of the store is then expected.
 	broken atomic.Bool
 	*Shard
 }
@@ -61,20 +61,20 @@ func (f *fixture) stop() {
 	require.NoError(f.t, f.store.Close())
 }
 
-// pass moves the clock on and wakes the shard, whose timer runs on real time.
+// pass advances the clock and wakes the shard, whose timer uses real time.
 func (f *fixture) pass(ms int64) {
 	f.t.Helper()
 	f.nowMs.Add(ms)
 	f.stats()
 }
 
-// reply is what a command was answered with.
+// reply is the answer to a command.
 type reply[T any] struct {
 	value T
 	err   error
 }
 
-// receive returns what comes from a channel, in time.
+// receive returns the next element of a channel. The test fails if none arrives in time.
 func receive[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
@@ -86,10 +86,10 @@ func receive[T any](t *testing.T, c <-chan T) T {
 	}
 }
 
-// ask sends a command and returns where its answer comes.
+// ask sends a command and returns the channel of its answer.
 func ask[T any](t *testing.T, send func(reply func(T, error)) error) <-chan reply[T] {
 	t.Helper()
-	c := make(chan reply[T], 2) // a second answer is seen by the test, not blocked
+	c := make(chan reply[T], 2) // room for a second answer, so that the test sees it
 	require.NoError(t, send(func(v T, err error) { c <- reply[T]{v, err} }))
 	return c
 }
@@ -144,7 +144,7 @@ func (f *fixture) stats() []queue.Stats {
 	return got.value
 }
 
-// worker is a subscription whose deliveries come through a channel, one at a time.
+// worker is a subscription that sends each delivered task to a channel.
 type worker struct {
 	*Subscription
 	tasks  chan queue.Delivery
@@ -167,7 +167,7 @@ func (f *fixture) work(c queue.Claim) *worker {
 	return w
 }
 
-// claim takes up to n tasks that are ready now, without waiting.
+// claim leases up to n ready tasks, without waiting.
 func (f *fixture) claim(n int, queues ...string) []queue.Delivery {
 	f.t.Helper()
 	w := f.work(queue.Claim{Queues: queues, Credit: n, Once: true})
@@ -187,9 +187,9 @@ func (f *fixture) audit() []storage.AuditedQueue {
 	require.NoError(f.t, err)
 	for _, a := range audited {
 		c := a.Counts
-		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: the counters and the stored tasks", a.Name)
-		require.Equal(f.t, c.Enqueued, c.Completed+c.Removed+a.Stored, "%s: the counters", a.Name)
-		require.Equal(f.t, a.Found, a.Counted, "%s: the tasks by state", a.Name)
+		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: counters against stored tasks", a.Name)
+		require.Equal(f.t, c.Enqueued, c.Completed+c.Removed+a.Stored, "%s: counters", a.Name)
+		require.Equal(f.t, a.Found, a.Counted, "%s: tasks by state", a.Name)
 	}
 	return audited
 }

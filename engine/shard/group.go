@@ -15,26 +15,30 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// ShardsMax is how many shards a group may have.
+// ShardsMax is the maximum number of shards of a group.
 const ShardsMax = 32
 
-// Group is the shards of one process behind one API: it places tasks, finds the shard of an id, splits batches and merges answers. A
-// shard's number in the group is the shard number in the ids of its tasks. With one shard every call goes straight to it. A Group's
-// methods are safe for concurrent use.
+// Group combines the shards of one process: it places tasks, finds the shard of an id, splits
+// batches and merges answers. A shard's number in the group is the shard number in the ids of its
+// tasks. With one shard, every call goes directly to it. A Group's methods are safe for concurrent
+// use.
 type Group struct {
-	size    int
-	here    atomic.Pointer[view]
-	clock   func() int64
-	log     *slog.Logger
-	places  directory
-	spread  atomic.Uint32 // the next call's spread tasks go to this shard
-	polling atomic.Uint32 // the next claim that does not wait begins here
+	size   int
+	here   atomic.Pointer[view]
+	clock  func() int64
+	log    *slog.Logger
+	places directory
+	spread atomic.Uint32 // counter that selects the shard of the next call's spread tasks
+	// Counter that selects the first shard of the next claim that does not wait.
+	polling atomic.Uint32
 
-	mu   sync.Mutex                         // guards subs, and changes of here
-	subs map[*GroupSubscription]func(error) // of a cluster's group: called when the node begins to lead a shard
+	mu sync.Mutex // guards subs, and changes of here
+	// In a cluster: called when the node begins to lead a shard.
+	subs map[*GroupSubscription]func(error)
 }
 
-// view holds the shards that this node serves: all shards of the group, or in a cluster only the shards that this node leads.
+// view holds the shards that this node serves: all shards of the group, or in a cluster only the
+// shards that this node leads. A view is immutable; a change stores a new one.
 type view struct {
 	shards []*Shard // by number; nil where another node leads
 	led    []int    // the numbers of the shards that are not nil, ascending
@@ -50,7 +54,7 @@ func newView(shards []*Shard) *view {
 	return v
 }
 
-// at returns the shard with a number of the group, or a *NotLeaderError.
+// at returns the shard with this number, or a *NotLeaderError.
 func (v *view) at(i int) (*Shard, error) {
 	if s := v.shards[i]; s != nil {
 		return s, nil
@@ -70,8 +74,9 @@ func (v *view) all() ([]*Shard, error) {
 	return out, nil
 }
 
-// NewClusterGroup returns the group of a cluster's node, which leads no shard yet: see Lead and Lose. nowMs is the clock of the shards, as
-// Options.NowMs.
+// NewClusterGroup returns the group of a cluster's node. It leads no shard yet: see Lead and Lose.
+// nowMs is the clock of the shards, as in Options.NowMs. NewClusterGroup fails if shards is not in
+// 1 to ShardsMax.
 func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, error) {
 	if shards < 1 || shards > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", shards, ShardsMax)
@@ -82,7 +87,8 @@ func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, 
 	return g, nil
 }
 
-// Lead adds a shard that this node leads from now on. It ends subscriptions that do not draw from the shard with ErrRoutesChanged.
+// Lead adds a shard that this node leads from now on. It fails existing subscriptions that do not
+// draw from the shard with ErrRoutesChanged.
 func (g *Group) Lead(i int, s *Shard) error {
 	if err := g.learnPoliciesOf(s); err != nil {
 		return err
@@ -99,7 +105,7 @@ func (g *Group) Lead(i int, s *Shard) error {
 	return nil
 }
 
-// Lose removes a shard that this node does not lead any more. The caller stops the shard.
+// Lose removes a shard that this node no longer leads. The caller stops the shard.
 func (g *Group) Lose(i int) { g.replace(i, nil) }
 
 func (g *Group) replace(i int, s *Shard) {
@@ -113,8 +119,8 @@ func (g *Group) replace(i int, s *Shard) {
 // Led returns the numbers of the shards that this node leads, ascending.
 func (g *Group) Led() []int { return slices.Clone(g.here.Load().led) }
 
-// NewGroup recovers a shard from each store, all at once, and starts them. of gives the options of each shard.
-// The group does not own the stores: close them after the group.
+// NewGroup recovers a shard from each store, concurrently, and starts them. of returns the options
+// of each shard. The group does not own the stores: close them after the group.
 func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, error) {
 	if n := len(stores); n < 1 || n > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", n, ShardsMax)
@@ -158,11 +164,12 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 // Len returns the number of shards.
 func (g *Group) Len() int { return g.size }
 
-// NowMs is the shards' time: Unix milliseconds.
+// NowMs returns the shards' time in Unix milliseconds.
 func (g *Group) NowMs() int64 { return g.clock() }
 
-// ClockMoved makes each shard check its deadlines. A shard sleeps until its next deadline by the rate of the monotonic clock, so that
-// the caller that slews the shards' clock must call ClockMoved repeatedly meanwhile.
+// ClockMoved makes each shard check its deadlines. A shard sleeps until its next deadline at the
+// rate of the monotonic clock. A caller that slews the shards' clock must therefore call ClockMoved
+// repeatedly during the slew.
 func (g *Group) ClockMoved() {
 	for _, s := range g.here.Load().shards {
 		if s != nil {
@@ -171,7 +178,8 @@ func (g *Group) ClockMoved() {
 	}
 }
 
-// Close refuses further commands, executes the waiting commands, and returns once they are answered.
+// Close refuses further commands, executes the waiting commands, and returns once they are
+// answered.
 func (g *Group) Close() {
 	var all sync.WaitGroup
 	for _, s := range g.here.Load().shards {
@@ -182,7 +190,7 @@ func (g *Group) Close() {
 	all.Wait()
 }
 
-// of returns the shard of an id.
+// of returns the shard of an id, or ErrNotFound if the group has no such shard.
 func (g *Group) of(id queue.ID) (*Shard, error) {
 	if int(id.Shard) >= g.size {
 		return nil, ErrNotFound
@@ -190,8 +198,9 @@ func (g *Group) of(id queue.ID) (*Shard, error) {
 	return g.here.Load().at(int(id.Shard))
 }
 
-// Lookup finds one task of a tenant; reply is called once, with ErrNotFound if the task does not exist, and must not block. Lookup returns
-// ErrNotFound, ErrNotLeader, ErrOverloaded or ErrClosed, and then reply is not called.
+// Lookup finds one task of a tenant; reply is called once, with ErrNotFound if the task does not
+// exist, and must not block. Lookup returns ErrNotFound, ErrNotLeader, ErrOverloaded or ErrClosed,
+// and then reply is not called.
 func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) error {
 	s, err := g.of(id)
 	if err != nil {
@@ -218,8 +227,9 @@ func (g *Group) Stats(reply func([]queue.Stats, error)) error {
 	})
 }
 
-// gather asks every shard, and replies once all have answered: with their answers in the shards' order, or the first error. If a shard
-// refuses the question, gather still waits for the others.
+// gather asks every shard, and replies once all have answered: with their answers in the shards'
+// order, or with the first error. If some shards refuse the request, gather still waits for the
+// others before it replies. If all refuse, it returns the error.
 func gather[T any](shards []*Shard, ask func(*Shard, func(T, error)) error, reply func([]T, error)) error {
 	j := newJoin(make([]T, len(shards)), len(shards), reply)
 	asked := 0
@@ -244,9 +254,9 @@ func gather[T any](shards []*Shard, ask func(*Shard, func(T, error)) error, repl
 	return nil
 }
 
-// join collects the parts of an answer. The last part that is done sends it off.
+// join collects the parts of an answer. The last part calls reply.
 type join[T any] struct {
-	out   []T // each part writes its own places
+	out   []T // each part writes only its own elements
 	left  atomic.Int32
 	err   atomic.Pointer[error]
 	reply func([]T, error)
@@ -288,25 +298,25 @@ func MergeStats(all [][]queue.Stats) []queue.Stats {
 			}
 			at[key] = len(out)
 			out = append(out, *q)
-			out[len(out)-1].ID = 0 // it differs between shards
+			out[len(out)-1].ID = 0 // the ID differs between shards
 		}
 	}
 	return out
 }
 
-// Audited is a queue's counters over all shards, and the numbers of tasks that the stores have.
+// Audited has a queue's counters over all shards, and the numbers of stored tasks.
 type Audited struct {
 	Tenant string
 	Name   string
 	Counts queue.Counts
 	Stored uint64
-	// Counted has the numbers of tasks by state according to the counters, Found according to the tasks' records. Both are as of
-	// the same times.
+	// Counted has the number of tasks in each state according to the counters, and Found according
+	// to the tasks' records. Both are as of the same times.
 	Counted, Found storage.States
 }
 
-// Audit counts the stored tasks of each queue. It reads every task's key. The figures of one shard are as of one moment; the
-// moments of the shards differ.
+// Audit counts the stored tasks of each queue. It reads every task's key. The figures of one shard
+// are as of one moment; the moments of the shards differ.
 func (g *Group) Audit() ([]Audited, error) {
 	var out []Audited
 	at := map[queueName]int{}

@@ -18,7 +18,7 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 		return gather(shards, func(s *Shard, reply func([]queue.Stats, error)) error {
 			return s.QueueStats(tenant, name, func(st queue.Stats, err error) {
 				if errors.Is(err, ErrNoQueue) {
-					reply(nil, nil) // others may have it
+					reply(nil, nil) // other shards may have it
 					return
 				}
 				reply([]queue.Stats{st}, err)
@@ -35,8 +35,9 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	return merged[0], nil
 }
 
-// Purge removes as many ready and delayed tasks of a queue as there are when it begins, and returns their number. Other commands are
-// decided in between. If ctx ends, Purge stops half-way.
+// Purge removes the number of ready and delayed tasks that a queue has when Purge begins, and
+// returns the number removed. Other commands are decided in between. If ctx ends, Purge stops
+// part-way.
 func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -81,7 +82,8 @@ func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint
 	return removed, nil
 }
 
-// Change changes tasks of one tenant. It returns nil, ErrNotFound or ErrNotDead for each, or the refusal of its shard.
+// Change changes tasks of one tenant. It returns nil, ErrNotFound, ErrNotDead or the refusal of its
+// shard for each task.
 func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []queue.ID) ([]error, error) {
 	each, refs := make([]uint16, len(ids)), make([]queue.Ref, len(ids))
 	for i, id := range ids {
@@ -95,7 +97,7 @@ func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []qu
 	})
 }
 
-// outcomeOf is the outcome of an item whose answer is an error or nil.
+// outcomeOf is the outcome function of scatter for items whose answer is an error or nil.
 func outcomeOf(_ int, outcome, refused error) error {
 	if refused != nil {
 		return refused
@@ -103,7 +105,7 @@ func outcomeOf(_ int, outcome, refused error) error {
 	return outcome
 }
 
-// Await calls reply once, when a task is done or dead or was removed: see Shard.Await.
+// Await calls reply once, when a task is done, dead or removed: see Shard.Await.
 func (g *Group) Await(tenant string, id queue.ID, reply func(Awaited, error)) (cancel func(), err error) {
 	s, err := g.of(id)
 	if err != nil {
@@ -112,22 +114,24 @@ func (g *Group) Await(tenant string, id queue.ID, reply func(Awaited, error)) (c
 	return s.Await(tenant, id.Ref, reply)
 }
 
-// ListPlace is where a list over all shards continues. The zero value is its beginning.
+// ListPlace is a position in a list over all shards. The zero value is the beginning.
 type ListPlace struct {
 	Shard int
 	After storage.Place
 }
 
-// ListPage is a page of a list over all shards, which lists shard after shard.
+// ListPage is a page of a list over all shards. The list goes through one shard after the other.
 type ListPage struct {
 	Tasks []Found
-	IDs   []queue.ID // one for each
-	// Next is where the list continues, or nil for the last page. A page that is not the last may be short, or empty.
+	IDs   []queue.ID // of each task
+	// Next is the position of the next page, or nil for the last page. Other pages may be short or
+	// empty too.
 	Next *ListPlace
 }
 
-// List lists tasks of the shards that this node leads, from a place on. It ignores l.After. ErrNoQueue says that no shard has the
-// queue, and storage.ErrPlace that the place belongs to another list.
+// List lists tasks of the shards that this node leads, beginning at a place. It ignores l.After. It
+// returns ErrNoQueue if no shard has the queue, and storage.ErrPlace if the place belongs to
+// another list.
 func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
 	if from.Shard < 0 || from.Shard >= g.size {
 		return page, storage.ErrPlace
@@ -187,17 +191,17 @@ func (f *Found) bytes() int {
 }
 
 const (
-	deadPage      = 500     // dead tasks that are changed at once
-	deadPageBytes = 8 << 20 // of payloads that are read for that
+	deadPage      = 500     // tasks that are changed together
+	deadPageBytes = 8 << 20 // payload bytes that are read for them
 )
 
-// ChangeDead redrives, or purges, the dead tasks of a queue that match, and returns how many. It may leave out tasks that die meanwhile:
-// match should choose by time. If ctx ends, ChangeDead stops half-way.
+// ChangeDead redrives or purges the matching dead tasks of a queue, and returns their number. It
+// may miss tasks that die during the call, so match should select by time. If ctx ends, ChangeDead
+// stops part-way.
 func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string, match func(*Found) bool) (changed uint64, err error) {
 	return g.changeAll(ctx, what, List{Tenant: tenant, Queue: name, State: Dead, Limit: deadPage, BytesMax: deadPageBytes, Match: match})
 }
 
-// changeAll makes a change to all tasks of a list, and returns how many were changed.
 func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uint64, err error) {
 	var at ListPlace
 	for {
@@ -214,7 +218,8 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 				switch {
 				case outcome == nil:
 					changed++
-				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead): // another call changed the task first
+				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead):
+					// Another call changed the task first.
 					return changed, outcome
 				}
 			}
@@ -226,8 +231,9 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 	}
 }
 
-// Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. The copy has everything that was acknowledged
-// before the call. Copies of several shards are of different moments, and each task is in one shard.
+// Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. The
+// copy includes everything that was acknowledged before the call. Copies of several shards are of
+// different moments; this is consistent per task, because each task is in one shard.
 func (g *Group) Checkpoint(shard int, dir string) error {
 	s, err := g.here.Load().at(shard)
 	if err != nil {
@@ -236,7 +242,7 @@ func (g *Group) Checkpoint(shard int, dir string) error {
 	return s.Checkpoint(dir)
 }
 
-// System reads the node's own records: shard 0 keeps them.
+// System reads the node's system records, which shard 0 stores.
 func (g *Group) System() ([]storage.SystemRecord, error) {
 	s, err := g.here.Load().at(0)
 	if err != nil {
@@ -245,7 +251,8 @@ func (g *Group) System() ([]storage.SystemRecord, error) {
 	return s.System()
 }
 
-// PutSystem stores records of the node's own; a nil value removes one. reply is called as for Lookup.
+// PutSystem stores the node's system records in shard 0. A nil value removes a record. reply is
+// called as for Lookup.
 func (g *Group) PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error {
 	s, err := g.here.Load().at(0)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// populate leaves, in each shard: n ready tasks, n delayed, n leased, n dead, of queue "q".
+// populate gives each shard n ready, n delayed, n leased and n dead tasks of queue "q".
 func (f *groupFixture) populate(n int) {
 	f.t.Helper()
 	for i := range f.Len() {
@@ -68,7 +68,7 @@ func TestOneQueuesFigures(t *testing.T) {
 	}
 }
 
-// After a restart nothing is in memory: how long the oldest task waits is read.
+// After a restart no task is in memory, so the age of the oldest task is read from the store.
 func TestTheOldestTaskOfAllShards(t *testing.T) {
 	ctx, fs := testContext(t), vfs.NewMem()
 	f := startGroup(t, fs, 2, nil)
@@ -90,7 +90,7 @@ func TestAPurgeReachesEveryShard(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), 3, func(_ int, o *Options) { o.Queue.WindowTasks = 4 })
 	defer f.stop()
 	f.populate(2)
-	f.enqueueAt(1, newTasks("q", 2*purgeMax+5)...) // more than one command takes
+	f.enqueueAt(1, newTasks("q", 2*purgeMax+5)...) // more than one command removes
 	removed, err := f.Purge(ctx, tenant, "q")
 	require.NoError(t, err)
 	assert.Equal(t, uint64(12+2*purgeMax+5), removed)
@@ -135,7 +135,7 @@ func TestChangesReachTheirShards(t *testing.T) {
 	assert.Equal(t, [4]uint64{3, 3, 3, 0}, counts(f.stats()["q"]))
 }
 
-// Pages of any size, one after the other, show each task once.
+// Consecutive pages of any size list each task once.
 func TestListsGoOverAllShards(t *testing.T) {
 	const shards, n = 3, 4
 	ctx := testContext(t)
@@ -177,7 +177,7 @@ func TestListsGoOverAllShards(t *testing.T) {
 	}
 }
 
-// Payloads bound a page too: what a page does not hold is on the next one.
+// Payload bytes bound a page too; the following tasks are on the next page.
 func TestPagesAreBoundedInBytes(t *testing.T) {
 	ctx := testContext(t)
 	f := startGroup(t, vfs.NewMem(), 2, nil)

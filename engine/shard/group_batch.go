@@ -6,9 +6,10 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not block. If the tasks go to several shards
-// and one of them refuses its part, these tasks have the refusal as their own error. Otherwise Enqueue returns the refusal, and reply is
-// not called. The caller must not change tasks before reply is called.
+// Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not
+// block. If the tasks go to several shards and some refuse their parts, the tasks of these parts
+// have the refusal as their error. If all shards refuse, Enqueue returns the refusal and does not
+// call reply. The caller must not change tasks before reply is called.
 func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
 	v := g.here.Load()
 	if g.size == 1 {
@@ -47,8 +48,9 @@ func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 		})
 }
 
-// Settle ends or extends leases of one tenant; reply is called as for Enqueue, with nil, queue.ErrStaleToken,
-// or ErrNotFound where the shard does not exist, for each settlement.
+// Settle ends or extends leases of one tenant. reply is called as for Enqueue, with one error for
+// each settlement: nil, queue.ErrStaleToken, ErrNotFound if the group has no such shard, or the
+// refusal of the shard.
 func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func([]error, error)) error {
 	if one, same := g.sameShard(settlements); same {
 		s, err := g.here.Load().at(int(one))
@@ -68,7 +70,7 @@ func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func
 		outcomeOf)
 }
 
-// sameShard reports whether all settlements are for one shard, which exists.
+// sameShard reports whether all settlements are for one existing shard.
 func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bool) {
 	if len(settlements) == 0 {
 		return 0, true
@@ -82,14 +84,15 @@ func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bo
 	return shard, int(shard) < g.size
 }
 
-// parts is a call's items by shard.
+// parts holds a call's items grouped by shard.
 type parts[T any] struct {
-	items  []T     // shard after shard
-	places []int32 // of each item, in the call
-	ends   []int   // of each shard's items
+	items  []T     // sorted by shard
+	places []int32 // index of each item in the call
+	ends   []int   // end of each shard's items
 }
 
-// split sorts items by shard and keeps their order within a shard. Those of shards that do not exist come last.
+// split sorts items by shard and preserves their order within a shard. Items of nonexistent shards
+// come last.
 func split[T any](items []T, each []uint16, shards int) parts[T] {
 	p := parts[T]{items: make([]T, len(items)), places: make([]int32, len(items)), ends: make([]int, shards+1)}
 	part := func(i int) int { return min(int(each[i]), shards) }
@@ -97,7 +100,7 @@ func split[T any](items []T, each []uint16, shards int) parts[T] {
 		p.ends[part(i)]++
 	}
 	at := 0
-	for s, n := range p.ends { // from here on: where each shard's next item goes
+	for s, n := range p.ends { // from here on: the index of each shard's next item
 		p.ends[s] = at
 		at += n
 	}
@@ -109,7 +112,8 @@ func split[T any](items []T, each []uint16, shards int) parts[T] {
 	return p
 }
 
-// of returns the items of a shard and their places. The number of shards stands for the items of shards that do not exist.
+// of returns the items of a shard and their places. With the number of shards as argument, it
+// returns the items of nonexistent shards.
 func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	from := 0
 	if shard > 0 {
@@ -118,9 +122,10 @@ func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	return p.items[from:p.ends[shard]], p.places[from:p.ends[shard]]
 }
 
-// scatter sends each shard its part, and replies once all parts are answered, in the call's order. outcome makes an item's answer from its
-// shard's answer, or from the error if the shard is nil, refused its part or lost leadership. If all shards refused, scatter returns the
-// error.
+// scatter sends each shard its part, and replies once all parts are answered, in the call's order.
+// outcome returns an item's answer: made from its shard's answer, or from the error if the shard is
+// nil, refused its part or lost leadership. If all shards refuse, scatter returns the error and
+// does not reply. Another error of one part is the error of the whole reply.
 func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
 ) error {
@@ -142,7 +147,8 @@ func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 		err := error(&NotLeaderError{i})
 		if s != nil {
 			err = send(s, items, func(answers []U, err error) {
-				if errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome) { // the other parts are as they are
+				// The other parts have their own outcomes.
+				if errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome) {
 					refuse(i, places, err)
 					err = nil
 				} else {

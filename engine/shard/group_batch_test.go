@@ -8,23 +8,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// partFate is the outcome of the part of a call that one shard gets.
+// partFate is the outcome of one shard's part of a call.
 type partFate int
 
 const (
 	partAnswered partFate = iota
 	partNotSent           // the shard refuses the part
 	partNotLed            // another node leads the shard
-	partLost              // the node lost leadership of the shard before the shard answered
+	partLost              // the node lost the leadership before the shard answered
 	partUnknown
 )
 
-// Every item of a call over several shards gets the answer of its own shard for that item, in whatever order the shards answer.
+// Every item of a call over several shards gets the answer of its shard for that item, in any order
+// of the shards' answers.
 func TestScatteredAnswersAreOfTheirItems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const count = 4
 		fate := rapid.SampledFrom([]partFate{partAnswered, partAnswered, partAnswered, partNotSent, partNotLed, partLost, partUnknown})
-		each := rapid.SliceOfN(rapid.Uint16Range(0, count), 1, 12).Draw(t, "shards of the items") // count is not a shard
+		// count is not a shard
+		each := rapid.SliceOfN(rapid.Uint16Range(0, count), 1, 12).Draw(t, "shards of the items")
 		fates := rapid.SliceOfN(fate, count, count).Draw(t, "fates")
 		items := make([]int, len(each))
 		for i := range items {

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// BenchmarkGroupCycle is BenchmarkCycle through a group: with one shard it must cost what the shard alone does.
+// BenchmarkGroupCycle is BenchmarkCycle through a group. With one shard it must cost the same as
+// the shard alone.
 func BenchmarkGroupCycle(b *testing.B) {
 	for _, shards := range []int{1, 4} {
 		for _, batch := range []int{1, 64} {
@@ -62,12 +63,12 @@ func benchmarkGroupCycle(b *testing.B, shards, batch int) {
 	}
 }
 
-// groupBenchWorker completes what it is given.
+// groupBenchWorker completes the tasks that it receives.
 type groupBenchWorker struct {
 	b     *testing.B
 	group *Group
 	sub   *GroupSubscription
-	ready chan struct{} // is closed once sub is set
+	ready chan struct{} // closed once sub is set
 	left  sync.WaitGroup
 }
 

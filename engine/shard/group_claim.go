@@ -9,24 +9,26 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// GroupSubscription is a waiter at every shard of a group, with one credit for all of them. Its methods are
-// safe for concurrent use.
+// GroupSubscription is a waiter at every shard of a group, with one credit for all shards. Its
+// methods are safe for concurrent use.
 type GroupSubscription struct {
 	group *Group
-	subs  []*Subscription // by shard; nil where it does not draw from one
-	one   *Subscription   // the only one; nil with several
-	pool  *pool           // nil with one shard, which has the credit
+	subs  []*Subscription // by shard; nil for shards that it does not draw from
+	one   *Subscription   // the only subscription; nil if there are several
+	pool  *pool           // nil with one shard, which then has the credit
 }
 
-// subscriberBytesMax is about how many bytes of payloads all shards together deliver to a subscriber before it calls Sent.
+// subscriberBytesMax is the approximate bound of payload bytes that all shards together deliver to
+// a subscriber before it calls Sent.
 const subscriberBytesMax = 8 << 20
 
-// Subscribe makes a waiter at every shard that is here. Queues share its credit by their weights over all shards, on the assumption that a
-// spread queue has equal parts in all of them. deliver is called from the shards' publishing goroutines, by several at
-// once, with leased tasks, once their leases are durable; with c.Once it is called at most once. failed is called
-// at most once, if the subscription can't be served. Neither may block.
+// Subscribe makes a waiter at every shard that this node serves. Queues share its credit by their
+// weights over all shards, on the assumption that a spread queue has equal parts in all of them.
+// The shards' publishing goroutines call deliver, possibly concurrently, with leased tasks once the
+// leases are durable; with c.Once they call it at most once. failed is called at most once, if the
+// subscription cannot be served. Neither may block.
 //
-// All shards together deliver no more tasks than c.Credit and what Credit adds to it.
+// All shards together deliver at most c.Credit tasks, plus the credit that Credit adds.
 func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.Delivery), failed func(error)) (*GroupSubscription, error) {
 	v := g.here.Load()
 	if len(v.led) == 0 {
@@ -43,7 +45,7 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		sub.pool = &pool{once: c.Once, subs: sub.subs}
 		sub.pool.word.Store(poolWord{credit: c.Credit}.pack())
 		c.Credit = 0
-		if !c.Once { // the only grant comes from one shard
+		if !c.Once { // a Once claim has one grant, from one shard
 			c.BytesMax = max(1, c.BytesMax/int64(len(v.led)))
 		}
 	}
@@ -52,7 +54,7 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		first := failed
 		failed = func(err error) { once.Do(func() { first(err) }) }
 	}
-	for _, i := range v.led { // all of them before the first is used: the pool knows them
+	for _, i := range v.led { // complete before the first is used, because the pool uses them
 		if sub.pool != nil {
 			c.Pool, c.States = poolShare{sub.pool, i}, len(v.led)
 		}
@@ -80,13 +82,14 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 	g.subs[sub] = failed
 	changed := !slices.Equal(v.led, g.here.Load().led)
 	g.mu.Unlock()
-	if changed { // meanwhile, without seeing this subscription
+	if changed { // Lead or Lose ran since, without seeing this subscription
 		failed(ErrRoutesChanged)
 	}
 	return sub, nil
 }
 
-// Credit lets the subscription have n more tasks, from whichever shards.
+// Credit allows the subscription n more tasks, from any shard. It fails if the unused credit would
+// exceed poolCreditMax.
 func (s *GroupSubscription) Credit(n int) error {
 	if s.pool == nil {
 		return s.one.Credit(n)
@@ -97,14 +100,15 @@ func (s *GroupSubscription) Credit(n int) error {
 	return nil
 }
 
-// Sent says that the subscriber does not hold so many bytes of payloads any more that a shard delivered. The bytes that it holds are
-// bounded: it should call Sent after about a MiB, shared evenly by the shards.
+// Sent reports that the subscriber has released this many bytes of payloads that the shard
+// delivered. The bytes that it holds are bounded, so it should call Sent about once per MiB divided
+// by the number of shards.
 func (s *GroupSubscription) Sent(shard uint16, bytes int64) error {
 	return s.subs[shard].Sent(bytes)
 }
 
-// Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
-// were delivered stay leased until they are settled or their leases expire.
+// Close ends the subscription at all shards and then calls closed; deliver is not called after
+// that. Delivered tasks stay leased until they are settled or their leases expire.
 func (s *GroupSubscription) Close(closed func()) {
 	if s.group.subs != nil {
 		s.group.mu.Lock()
@@ -133,8 +137,8 @@ func (s *GroupSubscription) Close(closed func()) {
 	}
 }
 
-// Paused returns the names of the queues that were paused in any shard when the subscription ended. It must be called after Close has
-// called closed.
+// Paused returns the names of the queues that were paused in any shard when the subscription ended.
+// It must be called after Close has called closed.
 func (s *GroupSubscription) Paused() (names []string) {
 	for _, one := range s.subs {
 		if one != nil {
@@ -144,17 +148,20 @@ func (s *GroupSubscription) Paused() (names []string) {
 	return names
 }
 
-// Granted is what one shard leased to a claim.
+// Granted has the tasks that one shard leased to a claim.
 type Granted struct {
 	Shard uint16
 	Tasks []queue.Delivery
-	// Paused are the names of the claim's queues that are paused in any shard. It is set only if there was no task in all shards.
+	// Paused has the names of the claim's queues that are paused in any shard. It is set only if no
+	// shard had a task.
 	Paused []string
 }
 
-// Claim leases what is ready now: up to c.Credit tasks, with about c.BytesMax bytes of payloads, and fewer only if no more are ready in any shard. If
-// no task is ready and queues are paused, the answer is one Granted without tasks that names them. reply is called once, when the leases are durable;
-// it must not block. Claim returns ErrClosed, and then reply is not called.
+// Claim leases tasks that are ready now: up to c.Credit tasks with about c.BytesMax bytes of
+// payloads, and fewer only if no more are ready in any shard. If no task is ready and queues are
+// paused, the answer is one Granted without tasks that names the queues. reply is called once, when
+// the leases are durable; it must not block. If Claim returns an error (ErrClosed or ErrNotLeader),
+// reply is not called.
 func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	c.Once = true
 	if c.BytesMax == 0 {
@@ -171,12 +178,13 @@ func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	return p.ask()
 }
 
-// poll asks one shard after the other for what is ready. It is used by one goroutine at a time.
+// poll asks one shard after the other for ready tasks. It passes between the deciding and
+// publishing goroutines of these shards; one goroutine at a time uses it.
 type poll struct {
 	here   *view
-	claim  queue.Claim // what is still to be leased
-	turn   int         // the index in here.led of the shard that is asked
-	left   int         // how many shards are to be asked, with this one
+	claim  queue.Claim // the remaining credit and bytes
+	turn   int         // index in here.led of the current shard
+	left   int         // shards left to ask, including the current one
 	sub    *Subscription
 	err    error
 	leased []Granted
@@ -188,7 +196,7 @@ func (p *poll) ask() error {
 	s := p.here.shards[p.shard()]
 	p.sub = &Subscription{
 		shard: s, claim: p.claim, deliver: p.deliver,
-		failed: func(error) {}, // publish gets the error too
+		failed: func(error) {}, // publish gets the same error
 	}
 	return s.inbox.put(p, load{})
 }
@@ -221,7 +229,7 @@ func (p *poll) publish(_ *Shard, err error) {
 		}
 	}
 	if len(p.leased) > 0 {
-		err = nil // the leased tasks are handed out
+		err = nil // the tasks are leased, so the caller must get them
 	} else if len(p.paused) > 0 && err == nil {
 		p.leased = []Granted{{Shard: uint16(p.shard()), Paused: p.paused}}
 	}

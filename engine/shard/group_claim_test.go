@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// With one credit at a time every shard has its turn, also when the others have more than enough.
+// With one credit at a time, every shard delivers in its turn, even if the others have plenty of
+// tasks.
 func TestOneCreditSeesEveryShard(t *testing.T) {
 	const shards, rounds = 4, 50
 	f := startGroup(t, vfs.NewMem(), shards, nil)
@@ -25,27 +26,28 @@ func TestOneCreditSeesEveryShard(t *testing.T) {
 	}
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1})
 	d := receive(t, w.tasks)
-	require.Eventually(t, func() bool { return unpackPool(w.pool.word.Load()).starved == 1<<shards-1 }, waitMost, waitStep, "all of them want more")
+	require.Eventually(t, func() bool { return unpackPool(w.pool.word.Load()).starved == 1<<shards-1 }, waitMost, waitStep, "all shards are starved")
 	for i := range shards * rounds {
 		before := d.shard
 		require.Equal(t, []error{nil}, f.settle(d.settlement(queue.Complete)))
-		require.Empty(t, w.tasks, "one credit is one task")
+		require.Empty(t, w.tasks, "one credit allows one task")
 		require.NoError(t, w.Credit(1))
 		d = receive(t, w.tasks)
-		if i >= shards { // the very first was quicker than the others
-			require.Equal(t, (before+1)%shards, d.shard, "each in its turn")
+		if i >= shards { // the first shard may take credit before the others are starved
+			require.Equal(t, (before+1)%shards, d.shard, "shards deliver in turn")
 		}
 	}
 	f.end(w)
 }
 
-// Queues share a subscriber's credit by their weights, wherever they lie, with little credit and with much.
+// Queues share a subscriber's credit by their weights, independent of their shards and of the
+// amount of credit.
 func TestWeightsHoldOverAllShards(t *testing.T) {
 	const shards, n = 4, 1_000
 	ctx := testContext(t)
 	f := startGroup(t, vfs.NewMem(), shards, nil)
 	defer f.stop()
-	names := [2]string{"a", "a"} // ordered, in two shards
+	names := [2]string{"a", "a"} // two ordered queues in different shards
 	for i := 0; f.owner(tenant, names[0]) == f.owner(tenant, names[1]); i++ {
 		names[1] = string(rune('b' + i))
 	}
@@ -87,7 +89,9 @@ func TestWeightsHoldOverAllShards(t *testing.T) {
 		for i := range n {
 			d := receive(t, w.tasks)
 			got[d.Queue.Name()]++
-			if i%c.credit == c.credit-1 { // a shard that the system lets wait can't have its share
+			// Wait for each shard: one that the operating system does not schedule cannot get its
+			// share.
+			if i%c.credit == c.credit-1 {
 				until(t, func() bool { return unpackPool(w.pool.word.Load()).starved == hungry })
 				require.NoError(t, w.Credit(c.credit))
 			}
@@ -104,7 +108,7 @@ func TestWeightsHoldOverAllShards(t *testing.T) {
 	}
 }
 
-// Credit goes where tasks are, wherever it was before.
+// Credit moves to the shards that have tasks.
 func TestCreditMovesToTheShardWithTasks(t *testing.T) {
 	const shards, credit = 4, 8
 	f := startGroup(t, vfs.NewMem(), shards, nil)
@@ -133,7 +137,7 @@ func TestAClaimGetsWhatIsReadyInAllShards(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), shards, func(_ int, o *Options) { o.Queue.WindowTasks = 2 })
 	defer f.stop()
 	assert.Empty(t, f.claim(5, "q"))
-	for i := range shards { // what is not due is in nobody's way
+	for i := range shards { // tasks that are not due do not disturb
 		f.enqueueAt(i, queue.NewTask{Queue: "q", DelayMs: 1_000_000})
 	}
 	for i := range 2 * shards {
@@ -143,7 +147,7 @@ func TestAClaimGetsWhatIsReadyInAllShards(t *testing.T) {
 		assert.Len(t, f.claim(1_000, "none", "q"), 4)
 		assert.Empty(t, f.claim(1, "q"))
 	}
-	assert.Empty(t, f.end(f.work(queue.Claim{Queues: []string{"q"}, Credit: 9})), "all is leased")
+	assert.Empty(t, f.end(f.work(queue.Claim{Queues: []string{"q"}, Credit: 9})), "all tasks are leased")
 }
 
 func TestAClaimIsBoundedInBytes(t *testing.T) {
@@ -166,13 +170,13 @@ func TestAClaimIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A waiting claim is granted once, by one shard, and no other shard leases anything for it.
+// One shard grants a waiting claim once, and no other shard leases tasks for it.
 func TestAWaitingClaimIsGrantedOnce(t *testing.T) {
 	const shards = 4
 	f := startGroup(t, vfs.NewMem(), shards, nil)
 	defer f.stop()
 	for round := range 100 {
-		if round%2 == 0 { // the tasks are there before the claim, or come while it waits
+		if round%2 == 0 { // the tasks arrive before the claim, or while it waits
 			for i := range shards {
 				f.enqueueAt(i, newTasks("q", 3)...)
 			}
@@ -215,16 +219,16 @@ func TestASubscriptionFailsOnce(t *testing.T) {
 	f.end(w)
 	assert.Empty(t, w.failed)
 	_, err := f.Subscribe(queue.Claim{Credit: poolCreditMax + 1}, nil, nil)
-	require.ErrorContains(t, err, "credit is above")
+	require.ErrorContains(t, err, "credit exceeds")
 	w = f.work(queue.Claim{Queues: []string{"none"}, Credit: poolCreditMax})
-	require.ErrorContains(t, w.Credit(1), "credit is above")
+	require.ErrorContains(t, w.Credit(1), "credit exceeds")
 	failed := make(chan error, 1)
 	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"other", "another"}, Credit: 1},
 		func(_ []Granted, err error) { failed <- err }))
 	require.ErrorIs(t, receive(t, failed), queue.ErrTooManyQueues)
 }
 
-// What was delivered and not sent is bounded over all shards together.
+// The bytes that are delivered and not sent are bounded over all shards together.
 func TestASubscriberIsGivenNoMoreBytesThanItSends(t *testing.T) {
 	const shards, size = 2, 512 << 10
 	f := startGroup(t, vfs.NewMem(), shards, nil)
@@ -246,8 +250,8 @@ func TestASubscriberIsGivenNoMoreBytesThanItSends(t *testing.T) {
 	f.end(w)
 }
 
-// Any number of subscribers with little credit, and claims, on queues that lie in one shard or in all: each task is
-// done, no subscriber has more tasks than it has credit, and nobody waits for ever.
+// Many subscribers with little credit and claims share queues in one shard and in all shards. Each
+// task is completed, no subscriber holds more tasks than its credit, and no subscriber starves.
 func TestEveryTaskFindsItsWay(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -300,18 +304,18 @@ func TestEveryTaskFindsItsWay(t *testing.T) {
 	}
 }
 
-// crowd is the subscribers of a group.
+// crowd is a set of subscribers of a group.
 type crowd struct {
 	f       *groupFixture
-	left    sync.WaitGroup // tasks that are not completed
+	left    sync.WaitGroup // uncompleted tasks
 	members []*member
 }
 
-// member completes, fails and releases what it is given, and grants new credit for it.
+// member completes, fails and releases its tasks, and grants new credit for them.
 type member struct {
 	c       *crowd
 	sub     atomic.Pointer[GroupSubscription]
-	allowed atomic.Int64 // credits that are not used
+	allowed atomic.Int64 // unused credit
 	mu      sync.Mutex
 	rng     *rand.Rand
 }

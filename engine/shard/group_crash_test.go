@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// groupAccount is what the clients of a group know.
+// groupAccount records what the clients of a group requested and what was acknowledged.
 type groupAccount struct {
 	mu                         sync.Mutex
 	enqueued, asked, completed map[queue.ID]bool
@@ -32,8 +32,8 @@ func (a *groupAccount) copy(in map[queue.ID]bool) map[queue.ID]bool {
 	return maps.Clone(in)
 }
 
-// Power goes while three shards are at work, each with a log of its own: calls that span shards are stored in
-// parts, and what was acknowledged of each holds.
+// The power fails while three shards run, each with a separate log. A call that spans shards may be
+// stored in part, but all acknowledged items survive.
 func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 	const shards, calls = 3, 300
 	disk := vfs.NewCrashableMem()
@@ -83,9 +83,11 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 	var crashes []crash
 	for seed := range uint64(5) {
 		require.Eventually(t, func() bool { return len(a.copy(a.completed)) >= int(seed)*200 }, waitMost, waitStep)
-		c := crash{enqueued: a.copy(a.enqueued), completed: a.copy(a.completed)} // acknowledged before
+		// These were acknowledged before the copy.
+		c := crash{enqueued: a.copy(a.enqueued), completed: a.copy(a.completed)}
 		c.disk = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(seed) * 20, RNG: rand.New(rand.NewPCG(seed, 1))})
-		c.asked = a.copy(a.asked) // at least what may have been decided before
+		// a superset of the tasks that may have been decided before the copy
+		c.asked = a.copy(a.asked)
 		crashes = append(crashes, c)
 	}
 	done := make(chan struct{})
@@ -101,10 +103,10 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 			_, found, err := f.stores[id.Shard].Task(id.Ref)
 			require.NoError(t, err)
 			if !c.asked[id] {
-				require.True(t, found, "task %v was acknowledged and is lost", id)
+				require.True(t, found, "acknowledged task %v is lost", id)
 			}
 			if c.completed[id] {
-				require.False(t, found, "task %v was completed and is back", id)
+				require.False(t, found, "completed task %v exists again", id)
 			}
 		}
 		f.drain(names)
@@ -112,7 +114,7 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 	}
 }
 
-// drain waits out all leases and completes whatever is left: each task once.
+// drain lets all leases expire and completes the remaining tasks, each once.
 func (f *groupFixture) drain(names []string) {
 	f.t.Helper()
 	f.nowMs.Store(clock.New().NowMs() + 3_600_000)
@@ -122,7 +124,7 @@ func (f *groupFixture) drain(names []string) {
 			break
 		}
 		for _, d := range ds {
-			require.Equal(f.t, []error{nil}, f.settle(d.settlement(queue.Complete)), "a task is delivered twice")
+			require.Equal(f.t, []error{nil}, f.settle(d.settlement(queue.Complete)), "the task was delivered twice")
 		}
 	}
 	for _, q := range f.audit() {

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// groupFixture is a group on stores in memory, with a clock that the test moves.
+// groupFixture is a group on stores in memory, with a clock that the test controls.
 type groupFixture struct {
 	t      *testing.T
 	stores []*storage.Store
@@ -37,7 +37,8 @@ func openStores(t *testing.T, fs vfs.FS, n int) []*storage.Store {
 	return stores
 }
 
-// startGroup opens n stores on fs and a group on them; of, if not nil, changes the options of a shard.
+// startGroup opens n stores on fs and a group on them. of, if not nil, changes the options of a
+// shard.
 func startGroup(t *testing.T, fs vfs.FS, n int, of func(shard int, o *Options)) *groupFixture {
 	t.Helper()
 	f := &groupFixture{t: t, stores: openStores(t, fs, n)}
@@ -62,7 +63,7 @@ func (f *groupFixture) stop() {
 	}
 }
 
-// pin makes a queue ordered, in the group's memory only.
+// pin makes a queue ordered, only in the group's memory.
 func (f *groupFixture) pin(name string) { f.places.follow(queueName{tenant, name}, queue.Ordered, 1) }
 
 func (f *groupFixture) enqueueLater(tasks ...queue.NewTask) <-chan reply[[]queue.Enqueued] {
@@ -81,7 +82,6 @@ func (f *groupFixture) enqueue(tasks ...queue.NewTask) []queue.Enqueued {
 	return got.value
 }
 
-// enqueueAt stores tasks in one shard.
 func (f *groupFixture) enqueueAt(shard int, tasks ...queue.NewTask) {
 	f.t.Helper()
 	got := receive(f.t, ask(f.t, func(r func([]queue.Enqueued, error)) error {
@@ -109,7 +109,7 @@ func (f *groupFixture) stats() map[string]queue.Stats {
 	return out
 }
 
-// leased is a task that a test was given, and by which shard.
+// leased is a task that a test received, and the shard that leased it.
 type leased struct {
 	shard uint16
 	queue.Delivery
@@ -119,7 +119,7 @@ func (l leased) settlement(a queue.Action) queue.Settlement {
 	return queue.Settlement{Shard: l.shard, Ref: l.Ref, Token: l.Token, Action: a, Error: "oops"}
 }
 
-// groupWorker takes tasks one at a time.
+// groupWorker is a subscription that sends each delivered task to a channel.
 type groupWorker struct {
 	*GroupSubscription
 	tasks  chan leased
@@ -142,7 +142,7 @@ func (f *groupFixture) work(c queue.Claim) *groupWorker {
 	return w
 }
 
-// end closes the subscription and returns what it was still given.
+// end closes the subscription and returns the tasks that arrived until then.
 func (f *groupFixture) end(w *groupWorker) (rest []leased) {
 	f.t.Helper()
 	closed := make(chan struct{})
@@ -154,7 +154,7 @@ func (f *groupFixture) end(w *groupWorker) (rest []leased) {
 	return rest
 }
 
-// claim takes up to n tasks that are ready now.
+// claim leases up to n ready tasks, without waiting.
 func (f *groupFixture) claim(n int, queues ...string) []leased {
 	f.t.Helper()
 	var mu sync.Mutex
@@ -184,16 +184,17 @@ func (f *groupFixture) audit() map[string]Audited {
 	out := map[string]Audited{}
 	for _, a := range audited {
 		c := a.Counts
-		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: the counters and the stored tasks", a.Name)
-		require.Equal(f.t, c.Enqueued, c.Completed+a.Stored, "%s: the counters", a.Name)
-		require.Equal(f.t, a.Found, a.Counted, "%s: the tasks by state", a.Name)
+		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: counters against stored tasks", a.Name)
+		require.Equal(f.t, c.Enqueued, c.Completed+a.Stored, "%s: counters", a.Name)
+		require.Equal(f.t, a.Found, a.Counted, "%s: tasks by state", a.Name)
 		require.NotContains(f.t, out, a.Name)
 		out[a.Name] = a
 	}
 	return out
 }
 
-// until lets others run until a condition holds: it comes about soon, and is asked for often.
+// until yields to other goroutines until a condition holds. It checks often, for conditions that
+// hold soon.
 func until(t *testing.T, holds func() bool) {
 	t.Helper()
 	for start := time.Now(); !holds(); runtime.Gosched() {

@@ -6,8 +6,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Page lists tasks of one shard from a place on; l.After is not used. ErrNoQueue says that the shard does not have the
-// queue, ErrNotLeader that another node leads it, and storage.ErrPlace that the place is not of this list.
+// Page lists tasks of one shard, beginning at a place. It ignores l.After. It returns ErrNoQueue if
+// the shard does not have the queue, ErrNotLeader if another node leads the shard, and
+// storage.ErrPlace if the place belongs to another list.
 func (g *Group) Page(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
 	s, err := g.of(queue.ID{Shard: uint16(from.Shard)})
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Configure sets the policy of a queue in every shard, and makes the queue if it does not exist. If it fails, or ctx ends, only some shards
-// may have the policy: setting a policy again, or a restart, makes them agree.
+// Configure sets the policy of a queue in every shard, and creates the queue if it does not exist.
+// If it fails, or ctx ends, only some shards may have the policy. Setting a policy again or a
+// restart makes all shards agree.
 func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
 	q := queueName{tenant, name}
 	shards, err := g.here.Load().all()
@@ -31,8 +32,8 @@ func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Poli
 	return err
 }
 
-// Pause stops or resumes handing out the tasks of a queue in every shard, and makes the queue if it does not exist. If it fails, or ctx ends,
-// it may have taken effect in some shards.
+// Pause stops or resumes the delivery of a queue's tasks in every shard, and creates the queue if
+// it does not exist. If it fails, or ctx ends, it may have taken effect in some shards.
 func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) error {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -46,8 +47,9 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 	return err
 }
 
-// policies requests the policies of all queues. The other figures may be incomplete, because policies does not read the store, and in a
-// cluster another node may lead by now: a new leader must wait neither for the store nor for the others before it serves the shard.
+// policies requests the policies of all queues. The other figures may be incomplete, because
+// policies does not read the store. In a cluster, another node may already lead. Both keep a new
+// leader from waiting for the store or for other nodes before it serves the shard.
 func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	return put(s, &query[[]queue.Stats]{
 		decided: func(s *Shard, nowMs int64) (out []queue.Stats, err error) {
@@ -62,10 +64,11 @@ func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	})
 }
 
-// learnPolicies reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
-// latest policy holds in every shard, and a queue that is paused in one is in all.
+// learnPolicies reads the queues' policies when the group starts, and completes changes that a
+// crash interrupted: afterwards every shard has the latest policy, and a queue that was paused in
+// one shard is paused in all.
 func (g *Group) learnPolicies() error {
-	ctx := context.Background() // the shards answer everything they take
+	ctx := context.Background() // a shard answers every accepted command
 	shards := g.here.Load().shards
 	all, err := AwaitReply(ctx, func(reply func([][]queue.Stats, error)) error {
 		return gather(shards, (*Shard).policies, reply)
@@ -97,9 +100,10 @@ func (g *Group) learnPolicies() error {
 	return nil
 }
 
-// learnPoliciesOf reads how the queues of a shard are configured that this node leads now.
+// learnPoliciesOf reads the queues' policies from a shard that this node begins to lead.
 func (g *Group) learnPoliciesOf(s *Shard) error {
-	stats, err := AwaitReply(context.Background(), s.policies) // a shard answers every accepted command, also if it loses leadership
+	// A shard answers every accepted command, also if it loses leadership.
+	stats, err := AwaitReply(context.Background(), s.policies)
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
 	}
@@ -111,7 +115,8 @@ func (g *Group) learnPoliciesOf(s *Shard) error {
 	return nil
 }
 
-// completePolicies gives one shard, with its own figures, the policies and pauses of the group.
+// completePolicies sets the policies and pauses of the group in one shard. stats are the shard's
+// own figures, merged those of the group.
 func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []queue.Stats) error {
 	own := make(map[queueName]*queue.Stats, len(stats))
 	for i := range stats {
@@ -139,7 +144,8 @@ func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []
 		case errors.Is(err, queue.ErrTooManyQueues):
 			// The shard cannot hold a task of the queue either.
 			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
-		case errors.As(err, &full): // the next start, or the next change of the policy, completes the change
+		case errors.As(err, &full):
+			// The next start, or the next change of the policy, completes the change.
 			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
 		case err != nil:
 			return fmt.Errorf("complete the policy of queue %q of tenant %q in shard %d: %w", q.Name, q.Tenant, s.opts.Number, err)

@@ -20,7 +20,6 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// shardStats are the figures of a queue in one shard.
 func (f *groupFixture) shardStats(shard int, name string) queue.Stats {
 	f.t.Helper()
 	got := receive(f.t, ask(f.t, func(r func(queue.Stats, error)) error { return f.here.Load().shards[shard].QueueStats(tenant, name, r) }))
@@ -52,8 +51,8 @@ func TestAPolicyHoldsInEveryShard(t *testing.T) {
 	f.stop()
 
 	f = startGroup(t, fs, shards, nil)
-	assert.Len(t, f.shardsOf("q", 5), 1, "it is remembered")
-	assert.Len(t, f.shardsOf("r", 3), shards, "and is another tenant's")
+	assert.Len(t, f.shardsOf("q", 5), 1, "a restart keeps the policy")
+	assert.Len(t, f.shardsOf("r", 3), shards, "the policy is for queue r of another tenant")
 	spread := queue.Policy{LeaseMs: 9}
 	require.NoError(t, f.Configure(ctx, tenant, "q", spread))
 	assert.Len(t, f.shardsOf("q", 3), shards)
@@ -68,7 +67,8 @@ func TestAPolicyHoldsInEveryShard(t *testing.T) {
 	assert.Len(t, f.shardsOf("q", 3), shards)
 }
 
-// A crash between two shards' commits leaves a policy, or a pause, half-way: the next start completes it.
+// A crash between two shards' commits leaves a policy or a pause in some shards only. The next
+// start completes it.
 func TestAHalfSetPolicyIsCompleted(t *testing.T) {
 	const shards = 3
 	ctx, fs := testContext(t), vfs.NewMem()
@@ -100,7 +100,7 @@ func TestAHalfSetPolicyIsCompleted(t *testing.T) {
 	assert.Len(t, f.shardsOf("q", 3), shards)
 }
 
-// A shard that has no room for the queue does not keep the others from starting.
+// A shard without room for the queue does not prevent the group from starting.
 func TestAPolicyThatAShardHasNoRoomFor(t *testing.T) {
 	ctx, fs := testContext(t), vfs.NewMem()
 	small := func(i int, o *Options) { o.Queue.Queues = 2 - i }
@@ -114,7 +114,7 @@ func TestAPolicyThatAShardHasNoRoomFor(t *testing.T) {
 	assert.Equal(t, queue.Ordered, f.stats()["q"].Policy.Placement)
 }
 
-// Changes at once end in the same policy everywhere, and tasks are placed by it.
+// Concurrent changes end with the same policy in all shards, and placement follows it.
 func TestPoliciesConverge(t *testing.T) {
 	const shards = 4
 	ctx := testContext(t)
@@ -165,7 +165,7 @@ func TestAPauseHoldsInEveryShard(t *testing.T) {
 	f.end(w)
 }
 
-// A key is found again whichever call brings it, also when it spans shards, and across a restart.
+// A key is found in every call, also in calls that span shards, and after a restart.
 func TestKeysAreFoundInTheirShard(t *testing.T) {
 	const shards = 3
 	fs := vfs.NewMem()

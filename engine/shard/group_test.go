@@ -19,7 +19,7 @@ func TestSpreadCallsTakeTheShardsInTurn(t *testing.T) {
 	for range 6 {
 		out := f.enqueue(append(newTasks("q", 2), newTasks("r", 2)...)...)
 		for i := range out {
-			require.Equal(t, out[0].Shard, out[i].Shard, "one call stays together")
+			require.Equal(t, out[0].Shard, out[i].Shard, "one call goes to one shard")
 		}
 		shards = append(shards, out[0].Shard)
 	}
@@ -38,7 +38,8 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 		f.pin(name)
 		first := f.enqueue(newTasks(name, 1)...)[0]
 		for range 5 {
-			// The spread tasks of the same call go elsewhere or not; results are in the call's order.
+			// The spread tasks of the same call may go to another shard. Results are in the call's
+			// order.
 			out := f.enqueue(append(newTasks("spread", 1), newTasks(name, 2)...)...)
 			assert.Equal(t, first.Shard, out[1].Shard)
 			assert.Equal(t, first.Shard, out[2].Shard)
@@ -47,9 +48,9 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 		assert.Equal(t, uint64(11), f.stats()[name].Ready)
 		shards[first.Shard] = true
 	}
-	assert.Greater(t, len(shards), 1, "not all in the same one")
+	assert.Greater(t, len(shards), 1, "queues are distributed over shards")
 	f.places.follow(queueName{tenant, "a"}, queue.Spread, 2)
-	f.places.follow(queueName{tenant, "b"}, queue.Spread, 0) // an earlier change that comes late
+	f.places.follow(queueName{tenant, "b"}, queue.Spread, 0) // an earlier change that arrives late
 	f.places.follow(queueName{"other", "c"}, queue.Spread, 2)
 	seen := map[uint16]bool{}
 	for range 4 {
@@ -59,7 +60,8 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 	assert.Equal(t, f.owner(tenant, "b"), int(f.enqueue(newTasks("b", 1)...)[0].Shard))
 }
 
-// Where a name lies is part of the format: another answer would tear ordered queues and keys apart.
+// The shard of a name is part of the storage format. A different result would split ordered queues
+// and keys over shards.
 func TestOwnersStayWhereTheyAre(t *testing.T) {
 	g := &Group{size: 7}
 	var got []int
@@ -121,16 +123,16 @@ func TestSpanningCallsKeepTheirOrder(t *testing.T) {
 		left += a.Stored
 	}
 	assert.Equal(t, uint64(3), left)
-	assert.Equal(t, []error{ErrNotFound, ErrNotFound}, f.settle(queue.Settlement{Shard: 4}, queue.Settlement{Shard: 4}), "a batch for nobody")
+	assert.Equal(t, []error{ErrNotFound, ErrNotFound}, f.settle(queue.Settlement{Shard: 4}, queue.Settlement{Shard: 4}), "a batch without an existing shard")
 	require.ErrorIs(t, f.Lookup(tenant, queue.ID{Shard: 4}, nil), ErrNotFound)
 	f.end(w)
 }
 
-// A bad item fails alone also in the part of a spanning call that another shard carries out.
+// In a call that spans shards, an invalid item fails alone, in any shard's part.
 func TestItemErrorsKeepTheirPlaces(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), 2, func(_ int, o *Options) { o.Queue.Queues = 1 })
 	defer f.stop()
-	// The spread queues of the call below go to shard 0; these two have to go to one shard each.
+	// The spread queues of the call below go to shard 0. These two must go to one shard each.
 	names := []string{"", ""}
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
 		names[f.owner(tenant, n)] = n
@@ -163,7 +165,7 @@ func TestAnOverloadedShardRefusesItsItemsOnly(t *testing.T) {
 	defer clock.letGo()
 	stopped.Store(true)
 	require.NoError(t, f.here.Load().shards[1].Stats(func([]queue.Stats, error) {}))
-	receive(t, clock.entered) // from here on it takes nothing
+	receive(t, clock.entered) // from here on the shard takes no command
 	names := []string{"", ""}
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
 		names[f.owner(tenant, n)] = n
@@ -264,7 +266,7 @@ func TestAClosedGroupTakesNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 }
 
-// When some shards are closed, the others' answers are waited for, and the refusal is told.
+// If some shards are closed, gather waits for the others and then returns the refusal.
 func TestAHalfClosedGroup(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), 2, nil)
 	defer f.stop()
@@ -279,7 +281,8 @@ func TestAHalfClosedGroup(t *testing.T) {
 	require.ErrorIs(t, receive(t, asked), ErrClosed)
 }
 
-// A shard that sleeps until a deadline does not oversleep when its clock was slewed forward meanwhile.
+// ClockMoved wakes a shard that sleeps until a deadline, so that it does not oversleep after its
+// clock was slewed forward.
 func TestClockMovedEndsTheSleepUntilADeadline(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), 2, nil)
 	defer f.stop()
@@ -291,7 +294,7 @@ func TestClockMovedEndsTheSleepUntilADeadline(t *testing.T) {
 		func(uint16, []queue.Delivery) { got <- struct{}{} }, func(err error) { t.Errorf("failed: %v", err) })
 	require.NoError(t, err)
 	defer sub.Close(func() {})
-	f.stats() // the shards have decided all of that
+	f.stats() // the shards have decided all earlier commands
 	f.nowMs.Add(3_600_000)
 	f.ClockMoved()
 	receive(t, got)

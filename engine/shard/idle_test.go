@@ -15,8 +15,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// inBubble runs a test of a shard in which time passes only while all goroutines wait: a goroutine that never does
-// would keep it from ending. asked counts how often the deciding goroutine looks at its clock.
+// inBubble runs a test of a shard in which time passes only while all goroutines wait. A goroutine
+// that never waits would block the test. asked counts how often the deciding goroutine reads its
+// clock.
 func inBubble(t *testing.T, o Options, test func(t *testing.T, f *fixture, asked *atomic.Int64)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +31,7 @@ func inBubble(t *testing.T, o Options, test func(t *testing.T, f *fixture, asked
 	})
 }
 
-// hour lets an hour pass and returns how often the shard looked at its clock: a few times for each thing that is due.
+// hour lets an hour pass and returns how often the shard read its clock: a few times per deadline.
 func hour(asked *atomic.Int64) int64 {
 	synctest.Wait()
 	before := asked.Load()
@@ -39,22 +40,22 @@ func hour(asked *atomic.Int64) int64 {
 	return asked.Load() - before
 }
 
-// looksPerWake is how often the clock is read each time that the deciding goroutine wakes, at most.
+// looksPerWake bounds how often the deciding goroutine reads the clock each time that it wakes.
 const looksPerWake = 6
 
 func TestIdleShardSleeps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
-		assert.Zero(t, hour(asked), "it is new")
+		assert.Zero(t, hour(asked), "a new shard sleeps")
 		f.enqueue(newTasks("q", 3)...)
-		assert.LessOrEqual(t, hour(asked), int64(looksPerWake), "it wakes once, to give memory back")
-		assert.Zero(t, hour(asked), "nobody wants its tasks")
+		assert.LessOrEqual(t, hour(asked), int64(looksPerWake), "it wakes once, to return memory")
+		assert.Zero(t, hour(asked), "no waiter wants the tasks")
 		f.enqueue(queue.NewTask{Queue: "q", DelayMs: 1_800_000}, queue.NewTask{Queue: "q", TTLMs: 1_800_000}, queue.NewTask{Queue: "q", Key: "k"})
-		assert.LessOrEqual(t, hour(asked), int64(4*looksPerWake), "it wakes for what is due: memory to give back, a delay, a time to live, a bucket of keys")
+		assert.LessOrEqual(t, hour(asked), int64(4*looksPerWake), "it wakes for its deadlines: returning memory, a delay, a time to live, a bucket of keys")
 		assert.Zero(t, hour(asked))
 	})
 }
 
-// Thousands of workers that give no credit, or wait at empty queues, cost memory only, and little of it.
+// Thousands of workers without credit or at empty queues cost no CPU time and little memory.
 func TestThousandsOfIdleSubscriptionsCostLittle(t *testing.T) {
 	const subscriptions = 5_000
 	inBubble(t, Options{}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
@@ -81,7 +82,7 @@ func TestThousandsOfIdleSubscriptionsCostLittle(t *testing.T) {
 		}
 		before := heap()
 		all := append(subscribe(0, "full", "empty"), subscribe(10, "empty")...)
-		assert.Less(t, (heap()-min(before, heap()))/(2*subscriptions), uint64(2_000), "bytes of each")
+		assert.Less(t, (heap()-min(before, heap()))/(2*subscriptions), uint64(2_000), "bytes per subscription")
 		assert.LessOrEqual(t, hour(asked), int64(2*looksPerWake), "it wakes for the one lease")
 		assert.Zero(t, hour(asked))
 		for _, sub := range all {
@@ -91,8 +92,8 @@ func TestThousandsOfIdleSubscriptionsCostLittle(t *testing.T) {
 	})
 }
 
-// A worker that never settles gets its tasks again when their leases expire, until they are dead. Then all is quiet,
-// and nothing is kept for it.
+// A worker that never settles gets its tasks again when their leases expire, until the tasks are
+// dead. Afterwards the shard sleeps and keeps no state for the worker.
 func TestConsumerThatNeverSettlesComesToAnEnd(t *testing.T) {
 	const tasks, attempts = 300, 3
 	inBubble(t, Options{Queue: queue.Config{WindowTasks: 50}}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
@@ -113,8 +114,8 @@ func TestConsumerThatNeverSettlesComesToAnEnd(t *testing.T) {
 	})
 }
 
-// One that does not even say that it sent what it was given gets a bounded number of bytes, whatever its credit, and
-// others get the rest.
+// A worker that never calls Sent gets a bounded number of bytes, independent of its credit. Other
+// workers get the rest.
 func TestConsumerThatTakesNothingIsGivenABoundedNumberOfBytes(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
 		w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1_000, LeaseMs: 1_000})
@@ -144,8 +145,8 @@ func (quota) Lease(int) int               { return 0 }
 func (quota) EndLeases(int)               {}
 func (quota) Restore(int64, int64, int64) {}
 
-// Workers of a tenant at its quota of leases have the shard look again for room a bounded number of times, and not at
-// all while there is nothing to lease.
+// When a tenant is at its quota of leases, its workers make the shard check for room a bounded
+// number of times, and never while no task is ready.
 func TestQuotaOfLeasesIsLookedAtNowAndThen(t *testing.T) {
 	o := Options{Queue: queue.Config{Account: func(string) queue.Account { return quota{} }}}
 	inBubble(t, o, func(t *testing.T, f *fixture, asked *atomic.Int64) {

@@ -8,20 +8,26 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// inbox holds the commands that wait to be decided. Any number of goroutines put commands in, and the deciding goroutine takes all of them
-// at once. The lock is held for an append or a swap only.
+// inbox holds the commands that wait to be decided. Any number of goroutines put commands in, and
+// the deciding goroutine takes all of them together. Each operation holds the lock for one append
+// or copy.
+//
+// The order of waiting is the order of decisions. The deciding goroutine sleeps on wake only after
+// a take that found nothing. put signals only when the inbox was empty before: a later command
+// needs no signal, because the taker has not taken the earlier one yet. wake has room for one
+// element and a sender never blocks, so a wake-up without work is possible, but a lost one is not.
 type inbox struct {
-	wake chan struct{} // has an element when there may be something to take
+	wake chan struct{} // has an element when there may be work
 
 	mu      sync.Mutex
 	waiting []command
-	since   time.Duration // when the oldest of them came, by stages.Now
+	since   time.Duration // arrival of the oldest waiting command, by stages.Now
 	load    load          // of waiting
 	closed  error         // why further commands are refused; nil while they are accepted
 	loadMax load
 }
 
-// load is what commands carry.
+// load is the size of commands, for the bounds of the inbox.
 type load struct {
 	tasks int
 	bytes int // of payloads
@@ -31,8 +37,10 @@ func newInbox(loadMax load) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), loadMax: loadMax}
 }
 
-// put adds a command. It always accepts a command without load: the streams and calls that send such commands bound their number. It accepts
-// a command above the bound if no other command with load waits.
+// put adds a command, or returns ErrOverloaded or the error that the inbox was closed with. It
+// always accepts a command without load: the streams and calls that send such commands bound their
+// number. It accepts a command above the bound if no other command with load waits; otherwise that
+// command could never run.
 func (b *inbox) put(c command, l load) error {
 	b.mu.Lock()
 	if b.closed != nil {
@@ -57,7 +65,8 @@ func (b *inbox) put(c command, l load) error {
 	return nil
 }
 
-// goOn adds a command that continues an accepted one, even if the inbox is closed.
+// resume adds a command that continues an accepted one, even if the inbox is closed or full: the
+// accepted command must be answered.
 func (b *inbox) resume(c command) {
 	b.mu.Lock()
 	b.waiting = append(b.waiting, c)
@@ -68,7 +77,8 @@ func (b *inbox) resume(c command) {
 	signal.Send(b.wake)
 }
 
-// take moves all waiting commands to the end of into. It returns when the oldest of them came, or 0 if there were none.
+// take appends all waiting commands to into and empties the inbox. since is the arrival time of the
+// oldest command, or 0 if none waited; closed is the error that the inbox was closed with, or nil.
 func (b *inbox) take(into []command) (all []command, since time.Duration, closed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +92,8 @@ func (b *inbox) take(into []command) (all []command, since time.Duration, closed
 	return into, since, b.closed
 }
 
-// close makes put refuse further commands with an error; the error of the first close counts. Waiting commands can still be taken.
+// close makes put refuse further commands with why. If the inbox is closed already, the earlier
+// error stays. take still returns the waiting commands.
 func (b *inbox) close(why error) {
 	b.mu.Lock()
 	if b.closed == nil {

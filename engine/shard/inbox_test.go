@@ -16,17 +16,17 @@ func TestInboxIsBounded(t *testing.T) {
 	require.NoError(t, b.put(&change{}, load{tasks: 6}))
 	require.NoError(t, b.put(&change{}, load{tasks: 4}))
 	require.ErrorIs(t, b.put(&change{}, load{tasks: 1}), ErrOverloaded)
-	require.NoError(t, b.put(&settle{}, load{}), "what lightens the load is always taken")
+	require.NoError(t, b.put(&settle{}, load{}), "a command without load is always accepted")
 	all, _, closed := b.take(nil)
 	assert.Len(t, all, 3)
 	require.NoError(t, closed)
-	require.NoError(t, b.put(&change{}, load{tasks: 11}), "a command above the bound is taken when nothing waits")
+	require.NoError(t, b.put(&change{}, load{tasks: 11}), "a command above the bound is accepted if no other waits")
 	require.ErrorIs(t, b.put(&change{}, load{tasks: 1}), ErrOverloaded)
 	b.close(ErrClosed)
 	require.ErrorIs(t, b.put(&change{}, load{tasks: 1}), ErrClosed)
 	require.ErrorIs(t, b.put(&settle{}, load{}), ErrClosed)
 	all, _, closed = b.take(all[:0])
-	assert.Len(t, all, 1, "what was in can still be taken")
+	assert.Len(t, all, 1, "waiting commands can still be taken")
 	require.ErrorIs(t, closed, ErrClosed)
 }
 
@@ -35,16 +35,16 @@ func TestInboxWakesItsTaker(t *testing.T) {
 	require.NoError(t, b.put(&change{}, load{tasks: 1}))
 	require.NoError(t, b.put(&change{}, load{tasks: 1}))
 	receive(t, b.wake)
-	assert.Empty(t, b.wake, "one signal is enough for all that waits")
+	assert.Empty(t, b.wake, "one signal suffices for all waiting commands")
 	_, _, err := b.take(nil)
 	require.NoError(t, err)
 	b.close(ErrClosed)
 	receive(t, b.wake)
 }
 
-// stuckClock is a clock that holds up who asks it, the deciding goroutine, until it is let go.
+// stuckClock is a clock that blocks its reader, the deciding goroutine, until the test releases it.
 type stuckClock struct {
-	entered chan struct{} // has an element once someone asked
+	entered chan struct{} // has an element once the clock was read
 	gate    chan struct{}
 	letGo   func()
 }
@@ -69,14 +69,14 @@ func TestOverloadIsRefusedEarly(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{NowMs: clock.nowMs, InboxTasksMax: 10})
 	defer f.stop()
 	defer clock.letGo()
-	receive(t, clock.entered) // from here on it takes nothing
+	receive(t, clock.entered) // from here on the shard takes no command
 	first := f.enqueueLater(newTasks("q", 8)...)
 	require.ErrorIs(t, f.Enqueue(tenant, newTasks("q", 8), func([]queue.Enqueued, error) { t.Error("answered though refused") }), ErrOverloaded)
 	settled := ask(t, func(r func([]error, error)) error { return f.Settle(tenant, nil, r) })
 	clock.letGo()
 	assert.NoError(t, receive(t, first).err)
 	assert.NoError(t, receive(t, settled).err)
-	f.enqueue(newTasks("q", 8)...) // once the rest is decided, there is room again
+	f.enqueue(newTasks("q", 8)...) // after the waiting commands are decided, there is room again
 }
 
 func TestCloseAnswersEverything(t *testing.T) {
@@ -107,7 +107,7 @@ func TestCloseAnswersEverything(t *testing.T) {
 	assert.NoError(t, receive(t, found).err)
 	assert.NoError(t, receive(t, figures).err)
 	receive(t, unsubscribed)
-	assert.Len(t, w.tasks, 1, "it was given a task before it ended")
+	assert.Len(t, w.tasks, 1, "it received a task before it ended")
 
 	require.ErrorIs(t, f.Enqueue(tenant, newTasks("q", 1), nil), ErrClosed)
 	require.ErrorIs(t, f.Settle(tenant, nil, nil), ErrClosed)
@@ -123,7 +123,7 @@ func TestCloseAnswersEverything(t *testing.T) {
 
 func TestInboxBoundsTheBytesThatWait(t *testing.T) {
 	b := newInbox(load{tasks: 10, bytes: 1000})
-	require.NoError(t, b.put(&enqueue{}, load{tasks: 1, bytes: 2000}), "a command above the bound is taken when nothing waits")
+	require.NoError(t, b.put(&enqueue{}, load{tasks: 1, bytes: 2000}), "a command above the bound is accepted if no other waits")
 	require.ErrorIs(t, b.put(&enqueue{}, load{tasks: 1, bytes: 1}), ErrOverloaded)
 	_, _, err := b.take(nil)
 	require.NoError(t, err)

@@ -23,8 +23,8 @@ func largeTasks(q string, n int) []queue.NewTask {
 	return out
 }
 
-// A claim after a restart with a backlog of large tasks reads at most RefillBytesMax, and keeps at most CacheBytesMax of payloads,
-// whichever of the two bounds is lower.
+// After a restart with a backlog of large tasks, a claim reads at most RefillBytesMax and caches at
+// most CacheBytesMax of payloads. The lower bound applies.
 func TestRefillOfLargeTasksIsBoundedInBytes(t *testing.T) {
 	for name, cfg := range map[string]queue.Config{
 		"refill": {RefillBytesMax: 4 * mib, CacheBytesMax: 16 * mib},
@@ -57,7 +57,7 @@ func TestRefillOfLargeTasksIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A sweep of large tasks whose time to live is over, and changes of large tasks, copy none of their payloads.
+// Neither the expiry of large tasks nor changes of large tasks copy their payloads.
 func TestLargeTasksAreMovedWithoutTheirPayloads(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{Queue: queue.Config{RefillBytesMax: 4 * mib}})
 	defer f.stop()
@@ -69,7 +69,7 @@ func TestLargeTasksAreMovedWithoutTheirPayloads(t *testing.T) {
 	refs := f.enqueue(tasks...)
 	before := f.store.Counters().PayloadBytes
 	f.nowMs.Add(10)
-	for f.stats()[0].Dead < n { // each turn of the shard moves a part
+	for f.stats()[0].Dead < n { // each turn moves a part
 		require.NoError(t, f.settleNothing())
 	}
 	for _, what := range []Change{Redrive, Cancel} {
@@ -80,20 +80,21 @@ func TestLargeTasksAreMovedWithoutTheirPayloads(t *testing.T) {
 	assert.Equal(t, before, f.store.Counters().PayloadBytes)
 }
 
-// settleNothing makes the shard take a turn.
+// settleNothing makes the shard run a turn.
 func (f *fixture) settleNothing() error {
 	return receive(f.t, ask(f.t, func(r func([]error, error)) error { return f.Settle(tenant, nil, r) })).err
 }
 
-// heapAllocated returns how many bytes were ever allocated on the heap. Its growth bounds the bytes that are held at once.
+// heapAllocated returns the total bytes ever allocated on the heap. Its growth bounds the bytes in
+// use at any time.
 func heapAllocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// The first claim after a restart with a backlog of large tasks allocates a few refills' worth of memory however long
-// the backlog is.
+// The first claim after a restart with a backlog of large tasks allocates memory for a few refills,
+// independent of the length of the backlog.
 func TestClaimAfterARestartWithLargeTasksAllocatesLittle(t *testing.T) {
 	n := longtest.Count(t, 96, 5_000) // tasks of 1 MiB
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mutexes returns the mutexes of a file: "package", then "type.field".
+// mutexes returns the mutexes of a file as "package" and "type.field".
 func mutexes(t *testing.T, path string) (out []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -43,7 +43,7 @@ func mutexes(t *testing.T, path string) (out []string) {
 	return out
 }
 
-// The order of the locks is written down in one place, and all of them are in it.
+// LOCKS.md documents the order of all locks, and lists each of them.
 func TestEveryLockIsInTheTable(t *testing.T) {
 	text, err := os.ReadFile("../LOCKS.md")
 	require.NoError(t, err)
@@ -61,5 +61,5 @@ func TestEveryLockIsInTheTable(t *testing.T) {
 		}
 		return nil
 	}))
-	assert.Empty(t, listed, "in LOCKS.md, and not in the code")
+	assert.Empty(t, listed, "locks in LOCKS.md that are not in the code")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// TaskState is where a task is in its life.
+// TaskState is the state of a task.
 type TaskState uint8
 
 // The states.
@@ -33,7 +33,8 @@ type Found struct {
 	Attempts []storage.NumberedAttempt
 }
 
-// Lookup finds one task of a tenant; reply is called as for Enqueue, with ErrNotFound if need be.
+// Lookup finds one task of a tenant. reply is called as for Enqueue, with ErrNotFound if the task
+// is not stored.
 func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) error {
 	var out Found
 	var refused error
@@ -48,15 +49,17 @@ func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) e
 	}}, load{tasks: 1})
 }
 
-// Awaited is how a task ended, or its state at the end of the wait.
+// Awaited is the end of a task, or its state when the wait was cancelled.
 type Awaited struct {
 	State     TaskState
-	Result    queue.Result // of a done task whose result is kept
+	Result    queue.Result // of a done task whose result is stored
 	LastError string       // of a dead task
 }
 
-// Await calls reply once, when a task is done, dead or removed, from the publishing goroutine; with ErrNotFound if the shard does not know
-// the task, or its result is not kept any more. cancel ends the wait: unless reply was called, it is called with the task's state.
+// Await calls reply once, from the publishing goroutine, when a task is done, dead or removed. The
+// error is ErrNotFound if the task was removed or is unknown, or if it was done before the call and
+// no result is stored. cancel ends the wait: if reply was not called yet, it is called with the
+// task's current state.
 func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) (cancel func(), err error) {
 	c := &await{tenant: tenant, ref: ref, reply: reply}
 	if err := s.inbox.put(c, load{tasks: 1}); err != nil {
@@ -64,20 +67,22 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 	}
 	return func() {
 		if s.inbox.put(&endWait{await: c}, load{}) != nil {
-			return // the shard is stopping, and answers all that wait
+			return // a stopping shard answers all waits
 		}
 	}, nil
 }
 
-// await is a wait for the end of a task. It gets one answer: when the first reading finds that the task has ended, with the commit that
-// ends the task, with the reading of endWait, or when the shard stops.
+// await is a wait for the end of a task. One of four events answers it, whichever comes first: the
+// first reading finds that the task has ended, a commit ends the task, the reading of endWait
+// returns the current state, or the shard stops. The entry in Shard.waiting decides: only the event
+// that removes the entry answers.
 type await struct {
 	tenant string
 	ref    queue.Ref
 	reply  func(Awaited, error)
 
 	waits bool   // it is or was in Shard.waiting; owned by the deciding goroutine
-	look  *begin // the reading of the task when the wait begins
+	look  *begin // the first reading of the task
 }
 
 func (c *await) decide(s *Shard, nowMs int64) {
@@ -88,7 +93,7 @@ func (c *await) decide(s *Shard, nowMs int64) {
 	c.look.decide(s, nowMs)
 }
 
-// examine reads the task. The wait ends if the task has ended or this is the last reading.
+// examine returns a reading of the task. It ends the wait if the task has ended, or if last is set.
 func (c *await) examine(last bool) *begin {
 	var a *answer
 	return &begin{examine: &examine{
@@ -97,12 +102,12 @@ func (c *await) examine(last bool) *begin {
 		reply: func(s *Shard, err error) {
 			if a != nil {
 				a.publish(s, err)
-			} // otherwise it still waits, or was answered; a shard that stops answers all waits
+			} // otherwise the wait continues or was answered
 		},
 	}}
 }
 
-// resolve returns the answer if the wait ends here.
+// resolve returns the answer if the wait ends here, else nil.
 func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	i := slices.Index(s.waiting[c.ref], c)
 	if i < 0 {
@@ -110,7 +115,7 @@ func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	}
 	a := &answer{to: c}
 	switch {
-	case errors.Is(err, ErrNotFound): // it is done, if its result is kept
+	case errors.Is(err, ErrNotFound): // the task is done if a result is stored
 		if q, ok := s.state.Queue(c.ref.Queue); ok && q.Tenant() == c.tenant {
 			a.isDone(s)
 		} else {
@@ -132,7 +137,8 @@ func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	return a
 }
 
-// publish answers a wait that was never decided because an earlier decision failed. Other waits are answered when the shard stops.
+// publish answers a wait that was never decided, because an earlier decision failed.
+// Shard.unanswered answers the other waits when the shard stops.
 func (c *await) publish(s *Shard, err error) {
 	if !c.waits {
 		c.reply(Awaited{}, err)
@@ -141,14 +147,15 @@ func (c *await) publish(s *Shard, err error) {
 	c.look.publish(s, err)
 }
 
-// answer is the answer to a wait.
+// answer is the command that answers a wait. Its publish reads the result or the last error from
+// the store.
 type answer struct {
 	to       *await
 	out      Awaited
 	err      error
 	seen     bool    // the task was completed during the wait
-	attempts uint32  // the used-up attempts of a dead task
-	buckets  []int64 // the buckets that may have the result of a done task
+	attempts uint32  // used attempts of a dead task
+	buckets  []int64 // buckets that may contain the result of a done task
 }
 
 func (*answer) decide(*Shard, int64) {}
@@ -183,7 +190,7 @@ func (a *answer) readResult(s *Shard) error {
 	return nil
 }
 
-// ended adds the answers to the waits for tasks that ended in this turn.
+// ended appends the answers to the waits for tasks that ended in this turn.
 func (s *Shard) ended(commands []command) []command {
 	for _, e := range s.state.Ended() {
 		for _, c := range s.waiting[e.Ref] {
@@ -205,7 +212,7 @@ func (s *Shard) ended(commands []command) []command {
 	return commands
 }
 
-// unanswered returns commands that answer all waits and requests, when the shard stops.
+// unanswered returns the commands that answer all open waits and requests when the shard stops.
 func (s *Shard) unanswered() (commands []command) {
 	for _, c := range s.asking {
 		commands = append(commands, &figuresAnswer{c})

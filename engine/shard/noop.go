@@ -2,13 +2,13 @@ package shard
 
 import "github.com/pronybench/prony/engine/internal/serialbudget"
 
-// Noop has the deciding goroutine do the work that package serialbudget is set to, and stores nothing. reply is called as for Enqueue. The
-// caller bounds how many no-ops wait.
+// Noop makes the deciding goroutine do the amount of work that package serialbudget is set to. It
+// stores nothing. reply is called as for Enqueue. The caller bounds the number of waiting no-ops.
 func (s *Shard) Noop(reply func(error)) error { return s.inbox.put(&noop{reply: reply}, load{}) }
 
 type noop struct {
 	reply  func(error)
-	worked uint64 // the result of the work, so that the compiler does not leave the work out
+	worked uint64 // the result, so that the compiler does not remove the work
 }
 
 func (c *noop) decide(*Shard, int64) { c.worked = serialbudget.Work() }

@@ -8,23 +8,23 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// directory knows which queues are ordered, and the versions of their policies. Placing a task reads it without a lock; a change copies
-// it.
+// directory records the ordered queues, and the versions of the queues' policies. Placing a task
+// reads ordered without a lock; a change replaces the map with a changed copy.
 type directory struct {
 	ordered atomic.Pointer[map[queueName]struct{}]
 
 	mu       sync.Mutex
-	versions map[queueName]policyVersions // of the queues that were ever configured
+	versions map[queueName]policyVersions // of all queues that were ever configured
 }
 
-// policyVersions are the versions of one queue's policy. Versions only grow, so that every shard ends with the same one of two concurrent
-// changes.
+// policyVersions has the versions of one queue's policy. Versions only grow, so that of two
+// concurrent changes the same one wins in every shard.
 type policyVersions struct {
-	given  uint64 // the highest that was given to a change
-	placed uint64 // the one that the directory follows
+	given  uint64 // the highest version given to a change
+	placed uint64 // the version that placement follows
 }
 
-// next returns the version of a change that begins.
+// next returns the version of a new change.
 func (d *directory) next(q queueName) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,7 +34,8 @@ func (d *directory) next(q queueName) uint64 {
 	return v.given
 }
 
-// follow makes placement follow a policy that every shard has, unless it follows a later one.
+// follow applies a policy that every shard has to placement, unless placement follows a later
+// version.
 func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,14 +59,14 @@ func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
 	d.ordered.Store(&ordered)
 }
 
-// begin sets what holds when the group starts.
+// begin sets the initial contents, before the group serves calls.
 func (d *directory) begin(ordered map[queueName]struct{}, versions map[queueName]policyVersions) {
 	d.versions = versions
 	d.ordered.Store(&ordered)
 }
 
-// pinned returns the shard that a task has to go to; false for one that may go to any. A key lies in one shard, so
-// that it is found again.
+// pinned returns the shard that a task must go to, or false if any shard may have it. All tasks
+// with the same idempotency key go to one shard, which therefore finds duplicates.
 func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.NewTask) (shard int, is bool) {
 	if len(ordered) > 0 {
 		if _, is := ordered[queueName{tenant, t.Queue}]; is {
@@ -78,7 +79,8 @@ func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.N
 	return 0, false
 }
 
-// owner returns the shard that a name belongs to. It must not change: stored tasks are where owner placed them.
+// owner returns the shard that a name belongs to. The function must never change, because stored
+// tasks are in the shards that it chose.
 func (g *Group) owner(name ...string) int {
 	// FNV-1a (Fowler, Noll and Vo), folded because its low bits are the weaker ones.
 	h := uint64(0xcbf29ce484222325)
@@ -86,19 +88,19 @@ func (g *Group) owner(name ...string) int {
 		for i := range len(part) {
 			h = (h ^ uint64(part[i])) * 0x100000001b3
 		}
-		h = (h ^ 0xff) * 0x100000001b3 // no text has this byte: parts can't be mistaken for others
+		h = (h ^ 0xff) * 0x100000001b3 // valid UTF-8 has no such byte: it separates the parts
 	}
 	return int((h ^ h>>32) % uint64(g.size))
 }
 
-// target is where the tasks of one call go: all to one shard, or each to its own.
+// target is the destination of one call's tasks: one shard for all, or a shard for each.
 type target struct {
 	one  int
-	each []uint16 // nil: all go to one
+	each []uint16 // nil if all go to one
 }
 
-// place decides where the tasks of a call go. The spread tasks of one call go to one shard, so that a batch
-// stays a batch. The spread tasks of the next call go to the next shard.
+// place chooses the shards of a call's tasks. All spread tasks of a call go to the same shard, so
+// that a batch is not split. The spread tasks of the next call go to the next shard.
 func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
 	ordered := *g.places.ordered.Load()
 	to := target{one: -1}
@@ -124,6 +126,6 @@ func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
 			to.each[i] = uint16(shard)
 		}
 	}
-	to.one = max(to.one, 0) // no task at all
+	to.one = max(to.one, 0) // for a call without tasks
 	return to
 }

@@ -8,19 +8,21 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// This file is what package planted makes a shard do wrong. A binary without the tag planted has nothing of it.
+// This file has the faults of package planted that concern a shard. They are compiled only with the
+// tag planted.
 
-// plantedEnqueue stores all tasks of a command but the last one, and acknowledges all. The id of the last task belongs to no stored task.
+// plantedEnqueue stores all tasks of a command except the last one, and acknowledges all of them.
+// The id of the last task belongs to no stored task.
 func (s *Shard) plantedEnqueue(c *enqueue, nowMs int64) {
 	stored := len(c.tasks) - 1
 	s.state.Enqueue(nowMs, c.tenant, c.tasks[:stored], c.out[:stored])
 	c.out[stored] = queue.Enqueued{Ref: queue.Ref{Queue: math.MaxUint32, Seq: uint64(planted.Serial())}}
 }
 
-// plantedLeaseMs is how long a task stays leased whose completion was dropped.
+// plantedLeaseMs is the remaining lease of a task whose completion was dropped.
 const plantedLeaseMs = 1_000
 
-// plantedSettle makes other settlements of completions.
+// plantedSettle replaces completions with other settlements.
 func plantedSettle(settlements []queue.Settlement) {
 	for i := range settlements {
 		t := &settlements[i]
@@ -34,8 +36,8 @@ func plantedSettle(settlements []queue.Settlement) {
 	}
 }
 
-// plantedDeliver changes deliveries to a subscription, or gives the first of them to another one as well. A claim without a stream is
-// left alone: it may have its answer already.
+// plantedDeliver changes deliveries to a subscription, or also gives the first of them to another
+// subscription. It gives no task to a claim without a stream, which may already have its answer.
 func (s *Shard) plantedDeliver(sub *Subscription, deliveries []queue.Delivery) {
 	first := &deliveries[0]
 	if len(first.Payload) > 0 && planted.Hits(planted.Flipped) {

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// plant has the engine do wrong each time.
+// plant enables a fault with amount 1, so that it occurs each time.
 func plant(t *testing.T, fault string) *fixture {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
@@ -68,7 +68,7 @@ func TestPlantedSecondTaker(t *testing.T) {
 		require.NoError(t, other.Credit(1))
 		receive(t, ask(t, func(r func([]queue.Enqueued, error)) error { return f.Enqueue(of, newTasks("q", 1), r) }))
 		own := receive(t, other.tasks)
-		if fault == planted.Twice { // nobody else is there yet
+		if fault == planted.Twice { // no other subscription exists yet
 			assert.Equal(t, own.Token, receive(t, other.tasks).Token)
 		}
 

@@ -7,42 +7,45 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// pool is the credit that one subscriber has at all shards of a group. The deciding goroutines take credit when they have a task to hand
-// out, so that no credit is stuck at a shard without tasks. A shard that finds the pool empty is starved: new credit goes to starved
-// shards first, and only the rest stays in the pool. So faster shards cannot take a slower shard's share.
+// pool is the credit of one subscriber at all shards of a group. The deciding goroutines take
+// credit only when they have a task to lease, so that no credit is stuck at a shard without tasks.
+// A shard that finds the pool empty is starved: new credit goes to starved shards first, and only
+// the rest stays in the pool. So faster shards cannot take a slower shard's share.
 //
-// Which of the starved shards goes first is decided by stride scheduling (Waldspurger and Weihl, MIT LCS TM-528,
-// 1995): each has a pass, which grows by the credit it is given divided by its weight, and the shard with the lowest pass goes first.
+// Stride scheduling (Waldspurger and Weihl, MIT LCS TM-528, 1995) orders the starved shards: each
+// shard has a pass, which grows by its received credit divided by its weight, and the shard with
+// the lowest pass is first.
 //
-// Credit and starved shards are one word that is swapped as a whole, without a lock:
+// Credit and starved shards are one atomic word, changed by compare-and-swap, so no lock is needed:
 //
 //	starved shards: 32 bits │ credit: 32
 //
-// While a shard is starved the credit is 0.
+// While a shard is starved, the credit is 0.
 type pool struct {
 	word   atomic.Uint64
-	once   bool // the first shard that takes credit takes all of it
+	once   bool // all credit goes to one shard
 	subs   []*Subscription
 	shares [ShardsMax]poolPass
-	// pass is about the pass of the shard that was given credit last.
+	// pass is approximately the pass of the shard that received credit last.
 	pass atomic.Int64
 }
 
-// poolPass decides when a shard's turn is. It may disagree with the word for a moment: it decides the order, not the amount of credit.
+// poolPass is a shard's position in the order. It may briefly disagree with the word, because it
+// affects the order only, not the amount of credit.
 type poolPass struct {
 	pass   atomic.Int64
-	weight atomic.Int64 // how much of the credit the shard is due, when it was starved last
+	weight atomic.Int64 // the shard's share of the credit, as of its last take
 }
 
 const (
 	poolCreditMax = 1 << 24
-	// poolSlice is how much each starved shard must have of the credit for it to be divided at once. Less goes to one
-	// shard: a few tasks each from many shards make many small batches.
+	// poolSlice is the least credit per starved shard that is divided among them. Less credit goes
+	// to one shard, because a few tasks each from many shards make many small batches.
 	poolSlice = 16
-	// poolStride is by how much a pass grows for one credit, at the weight of 1.
+	// poolStride is the growth of a pass for one credit at weight 1.
 	poolStride = 1 << 24
-	// poolLag is how far the pass of a shard that needed no credit for a while may be behind the others', in credit: that much it is given
-	// before them when it needs credit again.
+	// poolLag bounds, in credit, how far the pass of a shard that needed no credit for a while may
+	// lag behind the others. When it needs credit again, it receives at most that much before them.
 	poolLag = 64
 )
 
@@ -57,7 +60,7 @@ func unpackPool(v uint64) poolWord {
 	return poolWord{starved: uint32(v >> 32), credit: int(v & (1<<32 - 1))}
 }
 
-// take returns how many of n tasks a shard may hand out; after 0 it is starved.
+// take returns how many of n tasks a shard may lease. If it returns 0, the shard is starved.
 func (p *pool) take(shard, n, weight int) int {
 	s := &p.shares[shard]
 	s.weight.Store(int64(weight))
@@ -77,24 +80,23 @@ func (p *pool) take(shard, n, weight int) int {
 	}
 }
 
-// charge adds credit that a shard was given, or gave back, to its pass.
+// charge advances a shard's pass by received credit, or reduces it by returned credit (n < 0).
 func (s *poolPass) charge(n int) { s.pass.Add(int64(n) * poolStride / s.weight.Load()) }
 
-// catchUp bounds how far a shard that needed no credit is behind the others.
+// catchUp raises a shard's pass to at most poolLag behind the others.
 func (p *pool) catchUp(s *poolPass) {
 	if least := p.pass.Load() - poolLag*poolStride/s.weight.Load(); s.pass.Load() < least {
 		s.pass.Store(least)
 	}
 }
 
-// giveBack returns credit that a shard did not use.
 func (p *pool) giveBack(shard, n int) {
 	p.shares[shard].charge(-n)
 	p.add(n)
 }
 
-// add adds credit, which goes to starved shards first. It returns false, and does nothing, if the pool would have more than
-// poolCreditMax.
+// add adds credit, which goes to starved shards first. It changes nothing and returns false if the
+// pool would exceed poolCreditMax.
 func (p *pool) add(n int) bool {
 	for {
 		old := p.word.Load()
@@ -115,14 +117,15 @@ func (p *pool) add(n int) bool {
 			s := &p.shares[shard]
 			p.pass.Store(s.pass.Load())
 			s.charge(n)
-			// A shard that is closed needs no credit: its subscriber ends too.
+			// A closed shard needs no credit: its subscriptions end.
 			_ = p.subs[shard].Credit(n)
 		}
 		return true
 	}
 }
 
-// feed gives credit to starved shards: much credit is divided by their weights, little goes to one of them.
+// feed moves credit to starved shards. It divides plenty of credit by their weights, and gives
+// little credit to the first of them.
 func (p *pool) feed(w *poolWord, given *[ShardsMax]int) {
 	starved := bits.OnesCount32(w.starved)
 	if starved == 0 || w.credit == 0 {
@@ -146,20 +149,20 @@ func (p *pool) feed(w *poolWord, given *[ShardsMax]int) {
 			}
 		}
 	}
-	w.give(first, w.credit, given) // it is at least a slice, or all
+	w.give(first, w.credit, given) // at least a slice, or all of it
 }
 
 func (w *poolWord) give(shard, n int, given *[ShardsMax]int) {
 	n = min(n, w.credit)
 	if n == 0 {
-		return // it stays starved
+		return // the shard stays starved
 	}
 	w.starved &^= 1 << shard
 	w.credit -= n
 	given[shard] = n
 }
 
-// poolShare is the pool as one shard's state sees it.
+// poolShare is one shard's access to a pool.
 type poolShare struct {
 	pool  *pool
 	shard int

@@ -20,7 +20,8 @@ func TestPoolWordsKeepTheirParts(t *testing.T) {
 	})
 }
 
-// What is fed adds up, goes to starved shards only, and none is left while one is starved.
+// TestFeeding checks that feed preserves the total credit, gives it to starved shards only, and
+// leaves none in the pool while a shard is starved.
 func TestFeeding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.IntRange(2, ShardsMax).Draw(t, "shards")
@@ -53,7 +54,7 @@ func TestFeeding(t *testing.T) {
 		if bits.OnesCount32(fed) == 1 {
 			for s := range shards {
 				if before.starved&(1<<s) != 0 {
-					require.LessOrEqual(t, p.shares[bits.TrailingZeros32(fed)].pass.Load(), p.shares[s].pass.Load(), "the lowest goes first")
+					require.LessOrEqual(t, p.shares[bits.TrailingZeros32(fed)].pass.Load(), p.shares[s].pass.Load(), "the shard with the lowest pass is first")
 				}
 			}
 		}
@@ -87,7 +88,7 @@ func TestAPoolIsBounded(t *testing.T) {
 	assert.Equal(t, poolWord{starved: 1}, unpackPool(p.word.Load()))
 }
 
-// trial is a pool whose shards always have tasks: the test says when each of them comes to its credit.
+// trial is a pool whose shards always have tasks. The test decides when each shard uses its credit.
 type trial struct {
 	*pool
 	weights []int
@@ -108,21 +109,21 @@ func newTrial(weights ...int) *trial {
 	return r
 }
 
-// come lets a shard use what it was fed, and want more.
+// come makes a shard use its credit and ask for more.
 func (r *trial) come(shard int) {
 	if commands, _, _ := r.inboxes[shard].take(nil); len(commands) > 0 {
 		r.take(shard, 1, r.weights[shard])
 	}
 }
 
-// fed counts one credit to the shard that is not starved any more.
+// fed attributes one credit to the shard that is no longer starved.
 func (r *trial) fed(before, after poolWord) {
 	if s := before.starved &^ after.starved; s != 0 {
 		r.used[bits.TrailingZeros32(s)]++
 	}
 }
 
-// One credit at a time is shared by weight, however long each shard takes to come to what it was fed.
+// Single credits are shared by weight, independent of how long each shard takes to use its credit.
 func TestLittleIsSharedByWeight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 8), 2, 6).Draw(t, "weights")
@@ -151,17 +152,17 @@ func TestLittleIsSharedByWeight(t *testing.T) {
 			}
 		}
 		for s, w := range weights {
-			if s != slow { // that one may have been away for too long
+			if s != slow { // the slow shard may have lagged by more than poolLag
 				require.GreaterOrEqual(t, float64(r.used[s]), 0.9*float64(rounds*w), "shard %d of %v: %v", s, weights, r.used)
 			}
 		}
 	})
 }
 
-// A shard that needed nothing for long is not given all that it might have had.
+// A shard that needed no credit for a long time does not get all the credit that it could have had.
 func TestAShardThatComesBackDoesNotStopTheOthers(t *testing.T) {
 	r := newTrial(1, 1)
-	// Shard 0 needs nothing.
+	// Shard 0 needs no credit.
 	r.word.Store(poolWord{starved: 0b10}.pack())
 	for range 10_000 {
 		require.True(t, r.add(1))

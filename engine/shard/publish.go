@@ -11,16 +11,28 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// publish is the publishing goroutine: it lets out the answers and leased tasks of each turn once the turn is durable.
+// publish is the publishing goroutine. It sends the answers and leased tasks of each turn once the
+// turn is durable.
+//
+// It takes the turns in the order of their decisions and waits for each commit before it looks at
+// the next turn. When it publishes a turn, all earlier turns are durable, and with them everything
+// that the decisions relied on. After the first error it publishes no success that relies on the
+// failed turn: later commits fail with the store or the log, and turns without a commit get the
+// error here. These took no effect, so a replicated shard answers them with a *NotLeaderError,
+// which allows the caller to try again at the new leader.
+//
+// The order within a turn is fixed: count the acknowledgements before a client can see them,
+// deliver tasks before the ends of subscriptions are answered, and answer the commands last.
 func (s *Shard) publish() {
 	defer close(s.done)
 	var failed error // the first error of a commit
 	for t := range s.pipe {
 		t.times.taken = s.publishing.begin()
 		s.awaitCommit(&t)
-		if failed != nil && t.err == nil && !t.committed && len(t.early) == 0 { // decided after a turn whose commit failed
+		// The turn relied on a failed commit.
+		if failed != nil && t.err == nil && !t.committed && len(t.early) == 0 {
 			if t.err = failed; s.opts.Replicate != nil {
-				t.err = &NotLeaderError{s.opts.Number} // the command itself took no effect
+				t.err = &NotLeaderError{s.opts.Number} // the command had no effect
 			}
 		}
 		if t.err != nil {
@@ -28,7 +40,8 @@ func (s *Shard) publish() {
 			s.fail(t.err)
 		}
 		s.acknowledge(&t)
-		for _, g := range t.grants { // before commands: a closing subscription gets its last tasks first
+		// Deliver before publishing the commands: a closing subscription gets its last tasks first.
+		for _, g := range t.grants {
 			s.deliver(g, t.nowMs, t.err)
 		}
 		s.endWaits()
@@ -45,10 +58,12 @@ func (s *Shard) publish() {
 	}
 }
 
-// awaitCommit waits until the turn is durable, or verified, or failed. The loss of the data folder or
-// of a store fails the turn as well.
+// awaitCommit waits until the turn is durable or verified, and sets t.err if that failed. It waits
+// for all early commits, even after an error. If a part of the turn took effect and a later part
+// was refused, the error is ErrUnknownOutcome. The loss of the data folder fails the turn as well:
+// a commit to deleted files is not durable, although its fsync succeeded.
 func (s *Shard) awaitCommit(t *turn) {
-	partly := false // a part of the turn took effect
+	partly := false // an early commit took effect
 	for _, c := range t.early {
 		parts, err := c.WaitParts()
 		partly = partly || err == nil
@@ -81,7 +96,9 @@ func (s *Shard) awaitCommit(t *turn) {
 	}
 }
 
-// deliver gives a subscription its tasks, which were leased at nowMs. It reads those that are not in memory from the store.
+// deliver sends a subscription its tasks, which were leased at nowMs. It reads the payloads that
+// are not in memory from the store; they are visible there, because the lease is durable. A task
+// that cannot be read is left out, and its credit and bytes return to the subscription.
 func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 	sub := g.Waiter.Owner.(*Subscription) // only Subscribe makes waiters
 	if err != nil {
@@ -95,7 +112,8 @@ func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 		d := &all[i]
 		if !d.Cached {
 			if err := s.read(d); err != nil {
-				if !errors.Is(err, ErrNotFound) { // a task without a record was cancelled meanwhile
+				// A task without a record was cancelled after it was leased.
+				if !errors.Is(err, ErrNotFound) {
 					// The lease stays until it expires: the task is not lost.
 					s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
 				}
@@ -118,12 +136,14 @@ func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 		}
 		sub.deliver(deliveries)
 	}
-	if missed > 0 && (!sub.claim.Once || len(deliveries) == 0) { // a Once claim that got tasks gets no other grant
+	// A Once claim with tasks gets no further grant.
+	if missed > 0 && (!sub.claim.Once || len(deliveries) == 0) {
 		sub.giveBack(missed, missedBytes)
 	}
 }
 
-// read fills in a delivery from the store.
+// read completes a delivery with the task's payload and last error from the store. It returns
+// ErrNotFound if the task has no record.
 func (s *Shard) read(d *queue.Delivery) error {
 	t, found, err := s.store.Task(d.Ref)
 	if err != nil {

@@ -6,20 +6,26 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Refills are answered without blocking the deciding goroutine, as examine reads tasks:
+// The shard answers Refills without blocking the deciding goroutine, in the same way as examine
+// reads tasks:
 //
 //  1. The deciding goroutine takes the state's Refills at the end of a turn.
-//  2. Once all that was decided so far is visible in the store, a goroutine of its own reads, for one turn's worth of answers.
-//  3. A later turn hands the answers to the state, which knows what changed meanwhile.
+//  2. Once all decisions so far are visible in the store, a separate goroutine reads the answers
+//     for one turn.
+//  3. A later turn passes the answers to the state, which corrects them for the changes since.
 
 const (
-	// refillItemsMax is about how many records are handed to the state in one turn: what goes beyond it is one Refill's.
+	// refillItemsMax is the approximate bound of records that one turn passes to the state. The
+	// last Refill may exceed it.
 	refillItemsMax = queue.TurnMax
-	// refillBytesMax is about how many bytes of payloads are read for one turn: what goes beyond it is one Refill's.
+	// refillBytesMax is the approximate bound of payload bytes that are read for one turn. The last
+	// Refill may exceed it.
 	refillBytesMax = 1 << 20
 )
 
-// takeRefills takes the state's Refills. It begins to read them, or adds the command that does so once the turn is visible in the store.
+// takeRefills takes the state's Refills. It begins to read them, or appends the command that does
+// so once the turn is visible in the store. Refills must not read earlier, because the answers must
+// include all decisions up to the Refill: the state corrects them only for later changes.
 func (s *Shard) takeRefills(commands []command) []command {
 	refills := s.state.Refills()
 	if len(refills) == 0 {
@@ -29,12 +35,12 @@ func (s *Shard) takeRefills(commands []command) []command {
 	if s.opts.Replicate != nil {
 		return append(commands, &refilling{refills: refills})
 	}
-	s.unread = append(s.unread, refills...) // a store with a log of its own shows what was submitted
+	s.unread = append(s.unread, refills...) // a store with its own log shows submitted batches
 	s.readRefills()
 	return commands
 }
 
-// refilling holds Refills until the store shows all decisions that were made before them.
+// refilling holds Refills until reads of the store see all decisions that were made before them.
 type refilling struct{ refills []queue.Refill }
 
 func (c *refilling) publish(s *Shard, err error) {
@@ -43,14 +49,16 @@ func (c *refilling) publish(s *Shard, err error) {
 
 func (*refilling) decide(*Shard, int64) {}
 
-// visible has Refills read.
+// visible begins the reading of Refills whose turn is visible in the store.
 type visible struct {
 	refills []queue.Refill
 	err     error
 }
 
 func (c *visible) decide(s *Shard, _ int64) {
-	if c.err != nil { // the tenure is over: without these Refills the requests for figures would never be answered
+	// The tenure has ended: requests for figures that wait for these Refills must fail instead of
+	// waiting forever.
+	if c.err != nil {
 		s.refilling -= len(c.refills)
 		s.failure = &NotLeaderError{s.opts.Number}
 		return
@@ -61,7 +69,7 @@ func (c *visible) decide(s *Shard, _ int64) {
 
 func (*visible) publish(*Shard, error) {}
 
-// readRefills begins to read the Refills that can be read, unless others are being read.
+// readRefills starts a goroutine that reads the readable Refills, unless one is running.
 func (s *Shard) readRefills() {
 	if s.filling || len(s.unread) == 0 {
 		return
@@ -72,7 +80,8 @@ func (s *Shard) readRefills() {
 	s.reading.Go(func() { s.inbox.resume(s.readSome(refills)) })
 }
 
-// readSome reads the answers for one turn.
+// readSome reads the answers for one turn. It runs outside of the deciding goroutine and uses only
+// the store.
 func (s *Shard) readSome(refills []queue.Refill) *refilled {
 	c := &refilled{}
 	bytes := int64(0)
@@ -93,7 +102,7 @@ func (s *Shard) readSome(refills []queue.Refill) *refilled {
 	return c
 }
 
-// refillAnswer is what the store has for one Refill.
+// refillAnswer is the store's answer to one Refill.
 type refillAnswer struct {
 	refill queue.Refill
 	give   func(*queue.State)
@@ -124,16 +133,16 @@ func (s *Shard) readRefill(r queue.Refill) (a refillAnswer, err error) {
 		}
 		return a, err
 	}
-	return a, fmt.Errorf("the state machine asks for stream %d, which no store has: the server's packages do not fit together", r.Stream)
+	return a, fmt.Errorf("unknown stream %d in a Refill: the packages of this server are of different versions", r.Stream)
 }
 
-// refilled hands answers to the state.
+// refilled passes answers to the state.
 type refilled struct {
 	answers []refillAnswer
 	items   int
-	left    []queue.Refill // to be read
+	left    []queue.Refill // not read yet
 	err     error
-	full    bool // the disk has no space for changes
+	full    bool // the disk has no space for changes: see refuse
 }
 
 func (c *refilled) decide(s *Shard, _ int64) {
@@ -144,7 +153,8 @@ func (c *refilled) decide(s *Shard, _ int64) {
 	}
 	for _, a := range c.answers {
 		if c.full && a.refill.Stream == queue.StreamExpired {
-			s.state.RefillExpired(a.refill, nil, a.refill.FromMs) // again, when tasks may change
+			// The state asks again once tasks may change.
+			s.state.RefillExpired(a.refill, nil, a.refill.FromMs)
 			continue
 		}
 		a.give(s.state)
@@ -156,7 +166,7 @@ func (c *refilled) decide(s *Shard, _ int64) {
 
 func (*refilled) publish(*Shard, error) {}
 
-// refuse has decide change no task.
+// refuse makes decide change no task. The Refills are still answered.
 func (c *refilled) refuse(error) bool {
 	c.full = true
 	return false

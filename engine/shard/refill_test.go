@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// The deciding goroutine of a replicated shard waits for no commit to read the store for a window: it decides other commands
-// meanwhile, and the tasks come in their order.
+// The deciding goroutine of a replicated shard does not wait for a commit to refill a window. It
+// decides other commands during the reading, and the tasks keep their order.
 func TestRefillWaitsForNoCommitWhileItDecides(t *testing.T) {
 	const n = 9
 	f, log := replicatedWith(t, 7, queue.Config{WindowTasks: 2})
@@ -28,10 +28,10 @@ func TestRefillWaitsForNoCommitWhileItDecides(t *testing.T) {
 	behind := f.enqueueLater(newTasks("q", 2)...)
 	other := f.enqueueLater(newTasks("other", 1)...)
 	require.Eventually(t, func() bool { return log.held() >= 2 && f.waitsForNothing() }, waitMost, waitStep,
-		"others are decided while the refill waits for the commits")
+		"other commands are decided while the refill waits for the commits")
 	var polled *worker
 	closed := make(chan struct{})
-	f.together(func() { // it waits for the refill as well, without holding others up
+	f.together(func() { // the claim also waits for the refill, without delaying others
 		polled = f.work(queue.Claim{Queues: []string{"q"}, Credit: 1, Once: true})
 		polled.Close(func() { close(closed) })
 	})
@@ -52,7 +52,7 @@ func TestRefillWaitsForNoCommitWhileItDecides(t *testing.T) {
 	last := queue.Ref{}
 	for len(got) < len(refs) {
 		d := receive(t, w.tasks)
-		require.False(t, got[d.Ref], "it was leased before")
+		require.False(t, got[d.Ref], "the task was leased before")
 		require.True(t, len(got) <= 1 || d.Seq > last.Seq, "%v after %v", d.Ref, last)
 		got[d.Ref], last = true, d.Ref
 	}
@@ -62,8 +62,8 @@ func TestRefillWaitsForNoCommitWhileItDecides(t *testing.T) {
 	f.audit()
 }
 
-// Tasks that are cancelled, die or come back while the store is read for their windows are each leased once, or not at all,
-// as their last change says.
+// Tasks that are cancelled, die or return while the store is read for their windows are leased once
+// or not at all, according to their last change.
 func TestRefillSeesWhatIsDecidedMeanwhile(t *testing.T) {
 	f, log := replicatedWith(t, 7, queue.Config{WindowTasks: 2})
 	defer func() {
@@ -77,12 +77,12 @@ func TestRefillSeesWhatIsDecidedMeanwhile(t *testing.T) {
 	}
 	refs := f.enqueue(tasks...)
 	f.nowMs.Add(10)
-	first := f.claim(6, "q") // those that were delayed go first
+	first := f.claim(6, "q") // the tasks that were delayed come first
 	require.Len(t, first, 6)
 	log.holding(true)
 	f.enqueueLater(newTasks("other", 1)...)
 	require.Eventually(t, func() bool { return log.held() == 1 && f.waitsForNothing() }, waitMost, waitStep)
-	for _, d := range first[:5] { // they come back beyond the window
+	for _, d := range first[:5] { // they return beyond the window
 		f.settleLater(d, queue.Settlement{Action: queue.Release})
 	}
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 20})
@@ -104,7 +104,7 @@ func TestRefillSeesWhatIsDecidedMeanwhile(t *testing.T) {
 	f.audit()
 }
 
-// The windows of many queues are filled in many turns.
+// Filling the windows of many queues is spread over many turns.
 func TestWindowsOfManyQueuesAreFilledInManyTurns(t *testing.T) {
 	const queues, each = 64, 100
 	fs := vfs.NewMem()
@@ -130,5 +130,5 @@ func TestWindowsOfManyQueuesAreFilledInManyTurns(t *testing.T) {
 	f.stats()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	assert.LessOrEqual(t, r.items, refillItemsMax+2*queue.TurnMax+each, "what is filled, granted and visited in one turn")
+	assert.LessOrEqual(t, r.items, refillItemsMax+2*queue.TurnMax+each, "items filled, granted and visited in one turn")
 }

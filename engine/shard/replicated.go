@@ -7,28 +7,32 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A replicated shard lives as long as the tenure of its node.
+// A replicated shard runs for one tenure of its node as the leader.
 
-// batchesSkipped lease batches are skipped as well, in case an earlier term exceeded its range. A loss of power takes fewer.
+// batchesSkipped is the number of lease batches that a new leader skips in addition to its term's
+// range, in case an earlier term exceeded its range. A loss of power loses fewer batches.
 const batchesSkipped = 1 << 24
 
-// skipNumbers makes a leader issue ids and tokens that no leader of an earlier term issued. If a majority loses power at durability
-// interval or none, commits of an earlier leader can be lost, including reservations. A leader's term cannot be lost: it is with the votes on
-// the disks of a majority in every mode. Queue numbers are not covered, because the seqs alone make ids unique.
+// skipNumbers ensures that a leader issues only ids and tokens that no leader of an earlier term
+// issued. If a majority loses power at durability interval or none, commits of an earlier leader
+// can be lost, including reservations. A leader's term cannot be lost, because a majority stores it
+// on disk with its votes in every mode. Queue numbers are not covered, because the seqs alone make
+// ids unique.
 func skipNumbers(from *queue.Recovered, term uint64) {
 	from.Reserved = from.Reserved.InTerm(term)
 	from.Reserved.Batch = max(from.Reserved.Batch, from.Meta.NextBatch+batchesSkipped)
 }
 
-// Lose stops a replicated shard whose node has lost leadership. It returns when all commands are answered: with a *NotLeaderError if nothing
-// was done.
+// Lose stops a replicated shard whose node has lost leadership. It returns when all commands are
+// answered. Commands without effect get a *NotLeaderError.
 func (s *Shard) Lose() {
 	s.inbox.close(&NotLeaderError{s.opts.Number})
 	<-s.done
 	s.reading.Wait()
 }
 
-// end answers all commands that still wait. The deciding goroutine calls it last.
+// end sends the last turn, which answers all commands, waits and subscriptions that are still open.
+// The deciding goroutine calls it before it ends.
 func (s *Shard) end(why error) {
 	if s.opts.Replicate == nil {
 		why = errors.Join(why, s.failure)
@@ -46,24 +50,25 @@ func (s *Shard) end(why error) {
 	}
 }
 
-// endSubscription ends a subscription of a replicated shard after the loss of leadership.
+// endSubscription fails a subscription of a replicated shard after the loss of leadership.
 type endSubscription struct{ sub *Subscription }
 
 func (*endSubscription) decide(*Shard, int64) {}
 
 func (c *endSubscription) publish(_ *Shard, err error) { c.sub.fail(err) }
 
-// answersStale is a command whose answer may be that of a node that has just lost leadership.
+// answersStale is a command whose answer may come from a node that has just lost leadership.
 type answersStale interface{ mayBeStale() bool }
 
-// answers reports whether an answer to the commands depends on the state, so that this node must lead.
+// answers reports whether an answer to the commands depends on the state. If so, this node must be
+// the leader.
 func answers(commands []command) bool {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case *change, *subscribe, *unsubscribe, *visible, *refilled:
 		case *begin:
 			if !c.looks {
-				return true // it found no task to look at
+				return true // it is answered now: it found no task to read
 			}
 		case answersStale:
 			if !c.mayBeStale() {

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// fakeLog is a log whose test says what becomes of each entry.
+// fakeLog is a log whose test decides the outcome of each entry.
 type fakeLog struct {
 	store *storage.Store
 	term  uint64
@@ -27,7 +27,7 @@ type fakeLog struct {
 	applied  [][]byte
 }
 
-// fakeProposal is an entry that waits for the test, or was answered.
+// fakeProposal is an entry that waits for the test or was answered.
 type fakeProposal struct {
 	entry []byte
 	done  chan struct{}
@@ -76,7 +76,7 @@ func (l *fakeLog) apply(entry []byte) error {
 	return err
 }
 
-// Verify says that the node leads.
+// Verify confirms that the node leads, unless the log is silent.
 func (l *fakeLog) Verify() storage.Proposal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,14 +89,13 @@ func (l *fakeLog) Verify() storage.Proposal {
 	return p
 }
 
-// held returns how many entries wait.
 func (l *fakeLog) held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.proposed)
 }
 
-// replicated is a shard on a replicated store, whose lead has begun.
+// replicated returns a shard on a replicated store whose tenure has begun.
 func replicated(t *testing.T) (*fixture, *fakeLog) {
 	t.Helper()
 	return replicatedIn(t, 7)
@@ -122,8 +121,9 @@ func replicatedWith(t *testing.T, term uint64, cfg queue.Config) (*fixture, *fak
 	return f, log
 }
 
-// TestNothingIsAnsweredFromWhatDidNotComeToPass decides answers upon an entry that then is refused, while the node goes on
-// leading: a transfer of the lead that failed does that.
+// TestNothingIsAnsweredFromWhatDidNotComeToPass decides answers that depend on an entry, and then
+// refuses the entry although the node remains the leader. A failed transfer of the leadership has
+// this effect.
 func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 	keyed := queue.NewTask{Queue: "q", Key: "once"}
 	f, log := replicated(t)
@@ -143,17 +143,17 @@ func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 	refused := []<-chan reply[[]queue.Enqueued]{f.enqueueLater(keyed)}
 	completed := []<-chan reply[[]error]{settle()}
 	require.Eventually(t, func() bool { return log.held() > 0 }, waitMost, waitStep)
-	for range 3 { // each alone, and each an answer from the state only
+	for range 3 { // each in a separate turn, answered from the state only
 		refused = append(refused, f.enqueueLater(keyed))
 		completed = append(completed, settle())
 	}
-	require.Eventually(t, func() bool { // they are decided, and wait for the first entry
+	require.Eventually(t, func() bool { // they are decided and wait for the first entry
 		f.inbox.mu.Lock()
 		defer f.inbox.mu.Unlock()
 		return len(f.inbox.waiting) == 0 && f.deciding.age() == 0
 	}, waitMost, waitStep)
 
-	// The first entry does not come to pass; what is behind it is skipped.
+	// The log refuses the first entry and skips the entries after it.
 	answered := 0
 	require.Eventually(t, func() bool {
 		log.mu.Lock()
@@ -177,10 +177,11 @@ func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 	}
 }
 
-// TestWhatMayHaveTakenEffectIsNotRefused has a turn make two entries, the second of which Raft refuses, as it does once the leader
-// hands over. The first entry may hold a command's decision: a caller that is told "not the leader" would send the command again.
+// TestWhatMayHaveTakenEffectIsNotRefused makes a turn propose two entries, of which Raft refuses
+// the second, as during a transfer of the leadership. The first entry may contain a command's
+// decision. A caller that got "not the leader" would send the command again.
 func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
-	for _, whole := range []bool{true, false} { // Raft refuses all, or the second entry only
+	for _, whole := range []bool{true, false} { // Raft refuses both entries, or only the second
 		f, log := replicated(t)
 		propose := func(seq uint64) storage.Commit {
 			b := f.store.NewReplicatedBatch(log, storage.Tenure{Term: log.term, ID: 1})
@@ -210,7 +211,8 @@ func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
 	}
 }
 
-// TestACancellationInSlicesIsNotRefusedAsAWhole has Raft refuse the second slice of a cancellation, whose first slice took effect.
+// TestACancellationInSlicesIsNotRefusedAsAWhole makes Raft refuse the second slice of a
+// cancellation after the first slice took effect.
 func TestACancellationInSlicesIsNotRefusedAsAWhole(t *testing.T) {
 	f, log := replicated(t)
 	defer func() {
@@ -236,8 +238,9 @@ func TestACancellationInSlicesIsNotRefusedAsAWhole(t *testing.T) {
 	require.NotErrorIs(t, err, ErrNotLeader)
 }
 
-// TestLaterTermIssuesOtherNumbers loses all commits of a leader, as a loss of power of a majority at durability none does. The next
-// leader, of a later term, must not issue the same ids or tokens.
+// TestLaterTermIssuesOtherNumbers loses all commits of a leader, as can happen when a majority
+// loses power at durability none. The next leader, of a later term, must not issue the same ids or
+// tokens.
 func TestLaterTermIssuesOtherNumbers(t *testing.T) {
 	numbers := func(term uint64) (ref queue.Ref, token uint64) {
 		f, _ := replicatedIn(t, term)
@@ -256,12 +259,13 @@ func TestLaterTermIssuesOtherNumbers(t *testing.T) {
 		require.Greater(t, token, lastToken+queue.Token(1<<20, 0))
 		lastRef, lastToken = ref, token
 	}
-	ref, token := numbers(1 << 60) // nothing overflows
+	ref, token := numbers(1 << 60) // no overflow
 	require.Greater(t, ref.Seq, lastRef.Seq)
 	require.Greater(t, token, lastToken)
 }
 
-// A new leader serves its shard without asking a majority first. What it answers then needs one.
+// A new leader begins to serve its shard without a confirmation by a majority. Its answers then
+// require one.
 func TestANewLeaderServesAtOnce(t *testing.T) {
 	f, log := replicated(t)
 	defer func() {

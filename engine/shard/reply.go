@@ -6,14 +6,15 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// Reply is the arguments of a reply function.
+// Reply holds the arguments of a reply function.
 type Reply[T any] struct {
 	Value T
 	Err   error
 }
 
-// AwaitReply calls ask with a reply function that does not block, and returns what it is called with. It returns the error of ask, or of
-// ctx if ctx ends before. What ask asked for ends the stage Receive of the call that ctx is of.
+// AwaitReply calls ask with a reply function that does not block, waits for the reply and returns
+// its arguments. It returns the error of ask, or of ctx if ctx ends first. When ask succeeds, the
+// stage Receive of the call that ctx belongs to ends.
 func AwaitReply[T any](ctx context.Context, ask func(reply func(T, error)) error) (T, error) {
 	done := make(chan Reply[T], 1)
 	var none T

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/backup"
 )
 
-// issued is what servers that descend from one another issued.
+// issued records the ids and tokens issued by servers whose data descends from one another.
 type issued struct {
 	*testing.T
 
@@ -21,8 +21,8 @@ type issued struct {
 	tokens map[uint64]bool
 }
 
-// life runs a shard on the store in a data folder: in a term of a cluster, or alone in term 0. It issues ids and tokens in the
-// queues, and then calls do.
+// life runs a shard on the store of a data folder: in a term of a cluster, or without a cluster in
+// term 0. It issues ids and tokens in the queues, and then calls do.
 func (i *issued) life(data string, d storage.Durability, term uint64, do func(*storage.Store, func(queues ...string)), queues ...string) {
 	i.Helper()
 	f := &fixture{t: i.T}
@@ -64,8 +64,8 @@ func (i *issued) life(data string, d storage.Durability, term uint64, do func(*s
 	require.NoError(i, f.store.Close())
 }
 
-// TestARestoredShardIssuesOtherNumbers restores one backup twice, and a backup of what was restored, while the server that the
-// backup is of goes on, also in later terms.
+// TestARestoredShardIssuesOtherNumbers restores one backup twice, and also a backup of a restored
+// server, while the original server continues to run, in later terms too.
 func TestARestoredShardIssuesOtherNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		durability  storage.Durability
@@ -99,7 +99,8 @@ func TestARestoredShardIssuesOtherNumbers(t *testing.T) {
 				require.NoError(t, err)
 				return data
 			}
-			// lives has the server start three times, in a cluster in a term each, and returns the next term.
+			// lives starts the server three times, in a cluster in one term each, and returns the
+			// next term.
 			lives := func(data string, term uint64) uint64 {
 				for range 3 {
 					i.life(data, c.durability, term, nil, "old", "another")

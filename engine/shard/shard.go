@@ -17,14 +17,16 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Options say how a shard works. Zero fields mean the defaults.
+// Options configures a shard. A zero field means its default.
 type Options struct {
 	Queue queue.Config
 	Log   *slog.Logger
-	// NowMs is the shard's clock: Unix milliseconds that never go back (see package clock); nil means the host's clock.
+	// NowMs is the shard's clock: Unix milliseconds that never decrease (see package clock); nil
+	// means the host's clock.
 	NowMs func() int64
-	// Failed, if not nil, is called once, when the shard stops because of an error: the store failed, a record cannot be read, or an
-	// invariant is broken. The shard then answers every command with the error.
+	// Failed, if not nil, is called once, when the shard stops because of an error: the store
+	// failed, a record cannot be read, or an invariant is broken. The shard then answers every
+	// command with the error.
 	Failed func(error)
 	// Observe, if not nil, is called after each commit by the publishing goroutine.
 	Observe func(CommitStats)
@@ -32,13 +34,16 @@ type Options struct {
 	Turned func(TurnStats)
 	// Stalls, if not nil, records the slow commits.
 	Stalls *stalls.Log
-	// Stages, if not nil, takes the times of each batch's stages.
+	// Stages, if not nil, records how long each stage of a batch takes.
 	Stages *stages.Times
-	// Unsynced, if not nil, counts the enqueues and completions that are acknowledged before an fsync covers them.
+	// Unsynced, if not nil, counts the enqueues and completions that are acknowledged before an
+	// fsync covers them.
 	Unsynced *unsynced.Window
-	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
+	// InboxTasksMax bounds the tasks that wait in the inbox; above it, calls fail with
+	// ErrOverloaded. Default 65,536.
 	InboxTasksMax int
-	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. It also bounds a commit.
+	// InboxBytesMax bounds the payload bytes that wait in the inbox; above it, calls fail with
+	// ErrOverloaded. Default 64 MiB.
 	InboxBytesMax int
 
 	// Space, if not nil, decides what the disk's free space allows.
@@ -46,86 +51,95 @@ type Options struct {
 
 	// Number is the shard's number in its group.
 	Number int
-	// Replicate, if not nil, is the log to which the shard proposes its decisions in Tenure. The store must have applied the
-	// first entry of the tenure. The shard lives as long as the tenure.
+	// Replicate, if not nil, is the log to which the shard proposes its decisions in Tenure. The
+	// store must have applied the first entry of the tenure. The owner stops the shard when the
+	// tenure ends.
 	Replicate storage.Log
 	Tenure    storage.Tenure
-	// LeaseGraceMs extends the leases that the shard recovers. It bounds how far the clock of the node that granted them may have been
-	// behind this node's clock.
+	// LeaseGraceMs extends the leases that the shard recovers. It must be at least how far the
+	// clock of the node that granted them can lag behind this node's clock.
 	LeaseGraceMs int64
-	// Alone gives each command a turn of its own. It is for measuring what group commit is worth.
+	// Alone decides each command in a separate turn. It exists to measure the benefit of group
+	// commit.
 	Alone bool
-	// CommitTasksMax is about how many tasks and settlements one commit has; default DefaultCommitTasksMax.
+	// CommitTasksMax is the approximate bound of tasks and settlements in one commit; default
+	// DefaultCommitTasksMax.
 	CommitTasksMax int
-	// CommitBytesMax is about how many bytes of the payloads of new tasks one commit has; default DefaultCommitBytesMax. A command that
-	// alone exceeds it, or CommitTasksMax, is a commit of its own.
+	// CommitBytesMax is the approximate bound of the payload bytes of new tasks in one commit;
+	// default DefaultCommitBytesMax. No command is split: the command that reaches this bound or
+	// CommitTasksMax is the last one of its commit.
 	CommitBytesMax int
 }
 
-// TurnStats describes one turn of the deciding goroutine. No further command is taken within a turn.
+// TurnStats describes one turn of the deciding goroutine. Commands that arrive during a turn wait
+// for a later one.
 type TurnStats struct {
-	Items int // the number of tasks, leases, waiters and queues handled
+	Items int // tasks, leases, waiters and queues handled
 	Took  time.Duration
 }
 
 // CommitStats describes one commit.
 type CommitStats struct {
 	Commands int
-	Wait     time.Duration // from its submission until it was durable
+	Wait     time.Duration // from the end of the decision until the commit was durable
 }
 
 const (
 	defaultInboxTasksMax = 1 << 16
-	// DefaultInboxBytesMax is Options.InboxBytesMax unless it is set.
+	// DefaultInboxBytesMax is the default of Options.InboxBytesMax.
 	DefaultInboxBytesMax = 64 << 20
-	// DefaultCommitTasksMax is Options.CommitTasksMax unless it is set. The stages of a replicated shard (deciding, writing on three nodes,
-	// applying and answering) work at the same time, on different commits: with larger ones most stages would be idle.
+	// DefaultCommitTasksMax is the default of Options.CommitTasksMax. The stages of a replicated
+	// shard (deciding, writing on three nodes, applying and answering) work simultaneously on
+	// different commits. With larger commits, most stages would be idle.
 	DefaultCommitTasksMax = queue.TurnMax
-	// DefaultCommitBytesMax is Options.CommitBytesMax unless it is set: as much as an inbox holds.
+	// DefaultCommitBytesMax is the default of Options.CommitBytesMax: the size of an inbox.
 	DefaultCommitBytesMax = DefaultInboxBytesMax
-	// commitsMax is how many commits may be under way: enough to keep the log busy while answers are published.
+	// commitsMax bounds the turns between the two goroutines: enough to keep the log busy while
+	// answers are published.
 	commitsMax = 64
 )
 
-// Shard is one shard at work. Its methods are safe for concurrent use.
+// Shard is a running shard. Its methods are safe for concurrent use.
 type Shard struct {
 	store *storage.Store
 	opts  Options
 	inbox *inbox
 
-	// Of the deciding goroutine:
+	// Owned by the deciding goroutine:
 	state     *queue.State
-	batch     *storage.Batch             // the mutations of the turn, so far
-	last      storage.Commit             // the last one submitted
-	early     []earlyCommit              // of the turn, so far: see commitEarly
+	batch     *storage.Batch             // the mutations of the turn so far
+	last      storage.Commit             // the last submitted commit
+	early     []earlyCommit              // commits of this turn so far: see commitEarly
 	tickedMs  int64                      // the state machine's time
 	failure   error                      // why the shard stopped; set once
-	leaving   []*Subscription            // closed, and not ended yet
-	subs      map[*Subscription]struct{} // of a replicated shard: subscriptions to end when leadership is lost
-	waiting   map[queue.Ref][]*await     // waits for the end of a task
-	carried   []command                  // commands that a later turn answers, see carry
-	asking    []*figures                 // requests for figures that are not answered yet
+	leaving   []*Subscription            // closed but not ended
+	subs      map[*Subscription]struct{} // to end when leadership is lost; nil if not replicated
+	waiting   map[queue.Ref][]*await     // callers that wait for the end of a task
+	carried   []command                  // commands that a later turn answers: see carry
+	asking    []*figures                 // unanswered requests for figures
 	resolved  int                        // tasks that this turn resolved
 	toRead    []*begin                   // examines that began in this turn
-	refilling int                        // the number of Refills that are not answered
+	refilling int                        // unanswered Refills
 	unread    []queue.Refill             // Refills that can be read
-	filling   bool                       // some Refills are being read
+	filling   bool                       // a goroutine reads Refills
 
 	subscribers          atomic.Int64 // waiters that have not ended
 	examining            atomic.Int32 // examines under way
 	lastFigures          lastFigures
-	reading              sync.WaitGroup // lists and other readings under way
+	reading              sync.WaitGroup // background readings of the store
 	deciding, publishing stage
-	failed               sync.Once     // guards Options.Failed
-	published            time.Duration // when the last turn was published; of the publishing goroutine
-	waits                equalWaits    // likewise
+	failed               sync.Once // guards Options.Failed
+	// When the last turn was published; owned by the publishing goroutine.
+	published time.Duration
+	waits     equalWaits // likewise
 
 	pipe    chan turn      // from the deciding to the publishing goroutine
 	recycle chan []command // command slices for reuse
-	done    chan struct{}  // closed when the publishing goroutine ended
+	done    chan struct{}  // closed when the publishing goroutine has ended
 }
 
-// New recovers a shard from its store and starts it. The shard does not own the store: close it after the shard.
+// New recovers a shard from its store and starts it. The shard does not own the store: close it
+// after the shard.
 func New(store *storage.Store, o Options) (*Shard, error) {
 	if o.NowMs == nil {
 		o.NowMs = clock.New().NowMs
@@ -178,17 +192,22 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	return s, nil
 }
 
-// NowMs is the shard's time: Unix milliseconds.
+// NowMs returns the shard's time in Unix milliseconds.
 func (s *Shard) NowMs() int64 { return s.opts.NowMs() }
 
-// Close refuses further commands, executes the waiting commands, and returns once they are answered.
+// Close refuses further commands, executes the waiting commands, and returns once they are
+// answered.
 func (s *Shard) Close() {
 	s.inbox.close(ErrClosed)
 	<-s.done
 	s.reading.Wait()
 }
 
-// fail stops the shard: the state is ahead of the store, so nothing further may be decided from it.
+// fail stops the shard after an error. The state machine is then ahead of the store, so no further
+// decision may rely on it. Both goroutines call fail; only the first call is logged and calls
+// Options.Failed. The deciding goroutine also sets Shard.failure, which makes it refuse all later
+// commands. If a commit fails, the publishing goroutine learns it first. Until the deciding
+// goroutine gets an error too, it continues to decide, but publish fails these turns.
 func (s *Shard) fail(err error) {
 	lost := errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome)
 	if lost {

@@ -27,20 +27,20 @@ func TestCycle(t *testing.T) {
 		assert.Equal(t, uint32(1), d.Attempt)
 		f.end(d, queue.Complete)
 		assert.Equal(t, []error{queue.ErrStaleToken},
-			f.settle(tenant, queue.Settlement{Ref: d.Ref, Token: d.Token, Action: queue.Complete}), "it is completed once")
+			f.settle(tenant, queue.Settlement{Ref: d.Ref, Token: d.Token, Action: queue.Complete}), "a task is completed once")
 	}
-	assert.Empty(t, w.tasks, "it has no credit left")
+	assert.Empty(t, w.tasks, "the worker has no credit left")
 	require.NoError(t, w.Credit(1))
 	d := receive(t, w.tasks)
 	assert.Equal(t, refs[2], d.Ref)
 	assert.Equal(t, []error{queue.ErrStaleToken},
-		f.settle("other", queue.Settlement{Ref: d.Ref, Token: d.Token, Action: queue.Complete}), "it is another tenant's")
+		f.settle("other", queue.Settlement{Ref: d.Ref, Token: d.Token, Action: queue.Complete}), "a task of another tenant")
 	f.end(d, queue.Complete)
 	a := f.audit()
 	require.Len(t, a, 1)
 	assert.Equal(t, queue.Counts{Enqueued: 3, Completed: 3}, a[0].Counts)
 	_, worked := observed.Load(true)
-	assert.True(t, worked, "commits are observed with their commands and waits")
+	assert.True(t, worked, "Observe gets the commands and waits of commits")
 }
 
 func TestTaskThatComesIsPushedToWhoWaits(t *testing.T) {
@@ -53,7 +53,7 @@ func TestTaskThatComesIsPushedToWhoWaits(t *testing.T) {
 	assert.Equal(t, "a", receive(t, w.tasks).Queue.Name())
 }
 
-// Answers leave in the order of the decisions, and tasks in the order of their arrival, however
+// Answers are sent in the order of the decisions, and tasks in the order of their arrival, even if
 // many commits are under way.
 func TestAnswersAndTasksKeepTheirOrder(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{Queue: queue.Config{WindowTasks: 7}})
@@ -74,8 +74,8 @@ func TestAnswersAndTasksKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Tasks whose payload is not in memory are read when they are delivered, with what their last
-// attempt left.
+// Tasks whose payload is not in memory are read when they are delivered, with the error of their
+// last attempt.
 func TestTaskBeyondTheCacheIsRead(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{Queue: queue.Config{CacheBytesMax: 1, WindowTasks: 2}})
 	defer f.stop()
@@ -118,11 +118,11 @@ func TestLeaseExpires(t *testing.T) {
 	f.pass(50)
 	found, err := f.lookup(tenant, first.Ref)
 	require.NoError(t, err)
-	assert.True(t, found.Dead, "its attempts are used up")
+	assert.True(t, found.Dead, "all attempts are used")
 	assert.Empty(t, w.tasks)
 }
 
-// The shard wakes by itself when something is due: here its clock is the real one.
+// The shard wakes at its deadlines without a command. This test uses the real clock.
 func TestShardWakesForWhatIsDue(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{NowMs: clock.New().NowMs})
 	defer f.stop()
@@ -154,7 +154,7 @@ func TestClosedSubscriptionGetsNothingMore(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 10})
-	for range 2 { // to close it again does no harm, also in the same commit
+	for range 2 { // a second Close has no effect, even in the same commit
 		w.Close(func() {})
 	}
 	closed := make(chan struct{})
@@ -208,11 +208,11 @@ func TestLookup(t *testing.T) {
 		tenant string
 		ref    queue.Ref
 	}{
-		"completed":        {tenant, refs[4]},
-		"of another":       {"other", refs[0]},
-		"never enqueued":   {tenant, queue.Ref{Queue: refs[0].Queue, Seq: 99}},
-		"of no such queue": {tenant, queue.Ref{Queue: 99}},
-		"other priority":   {tenant, queue.Ref{Queue: refs[0].Queue, Priority: 2, Seq: refs[0].Seq}},
+		"completed":           {tenant, refs[4]},
+		"of another tenant":   {"other", refs[0]},
+		"never enqueued":      {tenant, queue.Ref{Queue: refs[0].Queue, Seq: 99}},
+		"of an unknown queue": {tenant, queue.Ref{Queue: 99}},
+		"other priority":      {tenant, queue.Ref{Queue: refs[0].Queue, Priority: 2, Seq: refs[0].Seq}},
 	} {
 		_, err := f.lookup(c.tenant, c.ref)
 		assert.ErrorIs(t, err, ErrNotFound, name)
@@ -228,7 +228,7 @@ func TestTooManyQueuesFailAlone(t *testing.T) {
 	require.ErrorIs(t, got.value[1].Err, queue.ErrTooManyQueues)
 	require.NoError(t, got.value[2].Err)
 	w := f.work(queue.Claim{Queues: []string{"b", "c"}, Credit: 1})
-	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues, "waiters may wait for at most as many queues without tasks as there may be queues")
+	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues, "the bound of queues also bounds the queues without tasks that waiters name")
 	require.NoError(t, w.Credit(1))
 	w.Close(func() {})
 	assert.Len(t, f.stats(), 1)

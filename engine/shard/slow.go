@@ -7,14 +7,15 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// committed records a commit that took long. The publishing goroutine calls it once the commit is durable.
+// committed records a slow commit and the parts of its time. The publishing goroutine calls it once
+// the commit is durable.
 func (s *Shard) committed(c *storage.Commit, parts stalls.Parts, commands int, t batchTimes) {
 	if !s.opts.Stalls.Wants(t.decided, t.durable) {
 		return
 	}
-	ready := t.submitted // from when only the commits before it hold it up
+	ready := t.submitted // from here on, only earlier commits delay this one
 	if s.opts.Replicate != nil {
-		var took time.Duration // room in Raft is a part of it
+		var took time.Duration // includes the wait for room in Raft
 		took, parts = c.Applied()
 		parts.RaftRoom = t.submitted - t.decided
 		parts.Replicate = max(0, parts.Replicate-parts.RaftRoom)

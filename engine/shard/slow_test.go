@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A commit whose fsync is slow is recorded with that cause, and the one behind it with that it was behind.
+// A commit with a slow fsync is recorded with that cause, and the next commit with its wait behind
+// it.
 func TestSlowCommitsAreRecordedWithTheirCause(t *testing.T) {
 	disk, fs := newSlowLog()
 	log := stalls.New()

@@ -7,25 +7,29 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// While the disk's free space is low, the shard refuses commands that would grow the store. Below the critical mark, it refuses every
-// change, and the time of the state machine stands still: no lease expires, no task is leased, and reads are still served.
+// While the disk's free space is low, the shard refuses commands that would grow the store. Below
+// the critical mark, it refuses every change and stops the time of the state machine: no lease
+// expires and no task is leased. It still serves reads.
 
 const (
-	// resultLowMax is the largest result that is kept while space is low. Completing a task frees about as much.
+	// resultLowMax is the largest result that is stored while space is low. Completing a task frees
+	// about as much.
 	resultLowMax = 4 << 10
-	// errorLowMax is how much of a failure's text is kept while space is low.
+	// errorLowMax bounds the stored text of a failure, in bytes, while space is low.
 	errorLowMax = 256
-	// spaceWait is how often a shard that refuses all changes checks the space again.
+	// spaceWait is the interval between checks of the space by a shard that refuses all changes.
 	spaceWait = 50 * time.Millisecond
 )
 
 // changing is a command that may change the store.
 type changing interface {
-	// refuse answers the command with an error instead of deciding it. It returns false for a command that only reads.
+	// refuse answers the command with an error instead of deciding it. It returns false for a
+	// command that only reads.
 	refuse(err error) bool
 }
 
-// decideOrRefuse decides a command. If full is not nil, it refuses a changing command with that error.
+// decideOrRefuse decides a command. If full is not nil, it refuses a changing command with that
+// error.
 func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
 	if full != nil {
 		if change, ok := c.(changing); ok && change.refuse(full) {
@@ -45,7 +49,7 @@ func (s *Shard) admit() error {
 	return err
 }
 
-// idle reports whether the shard has no work until a command comes or time passes.
+// idle reports whether the shard has no work until a command arrives or a deadline passes.
 func (s *Shard) idle() bool {
 	switch {
 	case s.failure != nil:
@@ -56,8 +60,9 @@ func (s *Shard) idle() bool {
 	return s.opts.Space.Changes() != nil || !s.state.Unfinished() && !s.due()
 }
 
-// pass advances the time of the state machine and returns that time. full is why the disk's space allows no changes, or nil. Then
-// the time stands still, except for the first call, which sets it.
+// pass advances the time of the state machine and returns it. If the disk's space allows no
+// changes, full is the reason, and the time stays. Only the first call sets the time even then,
+// since a state needs one.
 func (s *Shard) pass() (nowMs int64, full error) {
 	full = s.opts.Space.Changes()
 	if full == nil || s.tickedMs == 0 {
@@ -98,7 +103,7 @@ func (c *query[T]) refuse(err error) bool {
 	return true
 }
 
-// refuseAll is query.refused for a change that is refused as a whole.
+// refuseAll is a query.refused for a change without an answer per item.
 func refuseAll[T any](err error) (none T, _ error) { return none, err }
 
 func sameError(err error, n int) []error {
@@ -109,7 +114,8 @@ func sameError(err error, n int) []error {
 	return out
 }
 
-// settleLow settles tasks while space is low: it refuses large results and cuts the texts of failures.
+// settleLow settles tasks while space is low. It refuses completions with large results and
+// truncates the texts of failures.
 func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
 	left, places := make([]queue.Settlement, 0, len(c.settlements)), make([]int, 0, len(c.settlements))
 	for i := range c.settlements {
@@ -129,10 +135,9 @@ func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
 	}
 }
 
-// cutMark ends a text that was cut.
 const cutMark = " [cut: too little disk space]"
 
-// cut returns a text that is longer than most bytes cut to that length, with cutMark at its end.
+// cut truncates a text to at most the given bytes, at a rune boundary and with cutMark at its end.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// full is a shard on a disk whose free space the test sets.
+// full is a shard on a disk with free space that the test sets.
 type full struct {
 	*fixture
 	disk  *quotafstest.FS
@@ -38,7 +38,7 @@ func startFull(t *testing.T) *full {
 	return f
 }
 
-// free sets the free space, and waits until the shard has noticed it.
+// free sets the free space and waits until Space reports the wanted state.
 func (f *full) free(mebibytes uint64, want disk.SpaceState) {
 	f.t.Helper()
 	f.disk.LeaveFree(mebibytes * mib)
@@ -81,7 +81,7 @@ func TestLowSpaceRefusesGrowthOnly(t *testing.T) {
 	var late <-chan reply[[]queue.Enqueued]
 	f.together(func() {
 		late = f.enqueueLater(newTasks("q", 2)...)
-		f.free(150, disk.SpaceLow) // since the tasks were admitted
+		f.free(150, disk.SpaceLow) // after the tasks were admitted
 	})
 	got := receive(t, late)
 	require.NoError(t, got.err)
@@ -101,8 +101,8 @@ func TestLowSpaceBoundsResultsAndErrors(t *testing.T) {
 	}
 	got := f.settle(tenant, complete(keeps[0], resultLowMax+1), complete(keeps[1], resultLowMax), complete(plain, resultLowMax+1))
 	requireFull(t, got[0])
-	require.NoError(t, got[1], "a small result is kept")
-	require.NoError(t, got[2], "a result that is not kept takes no space")
+	require.NoError(t, got[1], "a small result is stored")
+	require.NoError(t, got[2], "a result that is not stored takes no space")
 	require.Equal(t, []error{nil}, f.settle(tenant, queue.Settlement{Ref: fails.Ref, Token: fails.Token, Action: queue.Fail, Error: strings.Repeat("é", 2_000)}))
 	found, err := f.lookup(tenant, fails.Ref)
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestLowSpaceBoundsResultsAndErrors(t *testing.T) {
 	require.True(t, strings.HasSuffix(found.LastError, cutMark))
 
 	f.free(500, disk.SpaceOK)
-	require.Equal(t, []error{nil}, f.settle(tenant, complete(keeps[0], resultLowMax+1)), "the lease stands")
+	require.Equal(t, []error{nil}, f.settle(tenant, complete(keeps[0], resultLowMax+1)), "the lease remains valid")
 }
 
 func TestCutTextsAreValid(t *testing.T) {
@@ -127,8 +127,8 @@ func TestCutTextsAreValid(t *testing.T) {
 	})
 }
 
-// Below the critical mark the shard writes nothing, serves reads, and its time stands still: leases and delays that end meanwhile end
-// when service resumes.
+// Below the critical mark, the shard writes nothing, serves reads, and stops its time. Leases and
+// delays that would have ended in that period end when service resumes.
 func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	f := startFull(t)
 	refs := f.enqueue(newTasks("q", 3)...)
@@ -145,7 +145,7 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	settled := f.settle(tenant, queue.Settlement{Ref: held.Ref, Token: held.Token, Action: queue.Complete})
 	requireFull(t, settled[0])
 	_, refused := f.space.Refusals()
-	require.EqualValues(t, 2, refused, "a call each")
+	require.EqualValues(t, 2, refused, "one per call")
 	requireFull(t, f.changed(Cancel, refs[0]))
 	requireFull(t, receive(t, ask(t, func(r func(Purged, error)) error { return f.Purge(tenant, "q", 100, r) })).err)
 	for _, change := range []func(r func(struct{}, error)) error{
@@ -193,11 +193,12 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	f.end(held, queue.Complete)
 	require.ErrorIs(t, f.settle(tenant, queue.Settlement{Ref: lapsing.Ref, Token: lapsing.Token, Action: queue.Complete})[0], queue.ErrStaleToken)
 	f.enqueue(queue.NewTask{Queue: "later"})
-	require.Equal(t, "later", receive(t, waiter.tasks).Queue.Name(), "a waiter from before gets the task")
+	require.Equal(t, "later", receive(t, waiter.tasks).Queue.Name(), "an earlier waiter gets the task")
 	f.audit()
 }
 
-// A shard that is opened below the critical mark serves reads, and accepts changes once there is space.
+// A shard that starts below the critical mark serves reads, and accepts changes once there is
+// space.
 func TestAShardOpensWithoutSpace(t *testing.T) {
 	f := startFull(t)
 	refs := f.enqueue(newTasks("q", 3)...)
@@ -220,8 +221,8 @@ func TestAShardOpensWithoutSpace(t *testing.T) {
 	require.Len(t, f.claim(10, "q"), 3)
 }
 
-// A call over several shards answers for each task whether it was stored. A task stored in one shard is not reported as refused because
-// another shard refuses its part.
+// A call over several shards reports for each task whether it was stored. If one shard refuses its
+// part, tasks that another shard stored are not reported as refused.
 func TestRefusalsAreOfSingleItems(t *testing.T) {
 	err := errors.New("full")
 	c := &enqueue{tasks: newTasks("q", 2)}
@@ -234,14 +235,14 @@ func TestRefusalsAreOfSingleItems(t *testing.T) {
 }
 
 // A command that was committed before the server noticed the loss of its data folder is not
-// acknowledged after that.
+// acknowledged afterwards.
 func TestNothingIsAcknowledgedWithoutTheDataFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	gone := make(chan string, 100)
 	space := disk.WatchSpace(disk.SpaceOptions{Dir: dir, Low: disk.Mark{Set: true}, Critical: disk.Mark{Set: true}, Fatal: func(problem string) { gone <- problem }})
 	defer space.Close()
-	f := start(t, vfs.NewMem(), Options{Space: space}) // the store itself misses nothing
+	f := start(t, vfs.NewMem(), Options{Space: space}) // the store itself is in memory
 	defer f.stop()
 	f.enqueue(newTasks("q", 1)...)
 	require.NoError(t, os.Remove(dir))

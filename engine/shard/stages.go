@@ -6,19 +6,20 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// batchTimes are the times at which a turn entered its stages, by stages.Now; 0 for a stage that it did not enter.
+// batchTimes has the times when a turn entered its stages, by stages.Now; 0 for a stage that it did
+// not enter.
 type batchTimes struct {
-	since     time.Duration // its oldest command came
+	since     time.Duration // the oldest command arrived
 	began     time.Duration // the decision began
 	decided   time.Duration // the decision ended
 	submitted time.Duration // the store or the Raft log has the batch
 	taken     time.Duration // the publishing goroutine has the turn
 	durable   time.Duration // the commit is durable
-	answering time.Duration // the answers go out, if they waited for something else than this commit
+	answering time.Duration // a wait for an early commit or a confirmation of leadership ended
 }
 
-// observe adds the times of a published turn to the histograms. A turn costs one reading of the clock for each stage, however many commands
-// it has.
+// observe adds the times of a published turn to the histograms. The cost is one reading of the
+// clock per stage and turn, independent of the number of commands.
 func (s *Shard) observe(t *batchTimes) {
 	if t.began == 0 {
 		return

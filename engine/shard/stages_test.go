@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// passed returns how much passed each stage.
+// passed returns the number of observations of each stage.
 func passed(t *stages.Times) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, s := range stages.All() {
@@ -21,7 +21,7 @@ func passed(t *stages.Times) map[string]uint64 {
 	return out
 }
 
-// One command at a time makes one batch each, and each batch passes each stage once.
+// Commands that arrive one at a time form one batch each, and each batch passes each stage once.
 func TestABatchPassesEachStageOnce(t *testing.T) {
 	var times stages.Times
 	f := start(t, vfs.NewMem(), Options{Stages: &times})
@@ -37,7 +37,7 @@ func TestABatchPassesEachStageOnce(t *testing.T) {
 	}
 }
 
-// What commits nothing is not among the commits.
+// A turn without mutations is not counted as a commit.
 func TestABatchThatCommitsNothingHasNoCommit(t *testing.T) {
 	var times stages.Times
 	f := start(t, vfs.NewMem(), Options{Stages: &times})
@@ -48,13 +48,14 @@ func TestABatchThatCommitsNothingHasNoCommit(t *testing.T) {
 	}, passed(&times))
 }
 
-// A command that waits in the inbox while the shard is held up has waited there; what holds its replies up is reply.
+// The wait of a command in the inbox of a busy shard counts as inbox, and slow reply functions
+// count as reply.
 func TestStagesSayWhereABatchWaited(t *testing.T) {
 	var times stages.Times
 	f := start(t, vfs.NewMem(), Options{Stages: &times})
 	const held = 20 * time.Millisecond
 	entered, first := make(chan struct{}), make(chan struct{})
-	require.NoError(t, put(f.Shard, &query[struct{}]{ // a decision that takes a while
+	require.NoError(t, put(f.Shard, &query[struct{}]{ // a slow decision
 		decided: func(*Shard, int64) (none struct{}, err error) {
 			close(entered)
 			spin(held)
@@ -63,7 +64,7 @@ func TestStagesSayWhereABatchWaited(t *testing.T) {
 		reply: func(struct{}, error) { close(first) },
 	}))
 	receive(t, entered)
-	later := f.enqueueLater(queue.NewTask{Queue: "q"}) // waits for it
+	later := f.enqueueLater(queue.NewTask{Queue: "q"}) // waits for the decision
 	receive(t, first)
 	require.NoError(t, receive(t, later).err)
 	require.NoError(t, f.Enqueue(tenant, newTasks("q", 1), func([]queue.Enqueued, error) { spin(held) }))
@@ -71,16 +72,16 @@ func TestStagesSayWhereABatchWaited(t *testing.T) {
 	decide, inbox, reply := times.Read(stages.Decide), times.Read(stages.Inbox), times.Read(stages.Reply)
 	assert.GreaterOrEqual(t, decide.Sum, held)
 	assert.GreaterOrEqual(t, reply.Sum, held)
-	assert.Greater(t, inbox.Sum, 4*time.Microsecond, "the command was there while the decision went on")
+	assert.Greater(t, inbox.Sum, 4*time.Microsecond, "the command waited in the inbox during the decision")
 }
 
-// spin keeps its goroutine busy.
 func spin(d time.Duration) {
 	for until := stages.Now() + d; stages.Now() < until; {
 	}
 }
 
-// The stage Ready is of each task's first lease, by the clock of the shard. The lease after a release is not one.
+// The stage Ready measures the time until each task's first lease, by the clock of the shard. A
+// lease after a release does not count.
 func TestReadyIsTheTimeUntilTheFirstLease(t *testing.T) {
 	var times stages.Times
 	f := start(t, vfs.NewMem(), Options{Stages: &times})
@@ -92,14 +93,14 @@ func TestReadyIsTheTimeUntilTheFirstLease(t *testing.T) {
 	require.Len(t, leased, 4)
 	f.end(leased[0], queue.Release)
 	f.pass(500)
-	require.Len(t, f.claim(10, "q"), 2, "the last one, and the one that was released")
+	require.Len(t, f.claim(10, "q"), 2, "the last task and the released one")
 	f.stop()
 	ready := times.Read(stages.Ready)
 	assert.Equal(t, uint64(5), ready.Count)
 	assert.Equal(t, (3*42+2+502)*time.Millisecond, ready.Sum)
 }
 
-// A replicated shard has no writing of its own between decision and commit: its commit is that of the log.
+// A replicated shard does not write between decision and commit: the log's commit is its commit.
 func TestAReplicatedBatchHasTheLogsStages(t *testing.T) {
 	f, log := replicated(t)
 	f.enqueue(queue.NewTask{Queue: "q"})
@@ -111,10 +112,11 @@ func TestAReplicatedBatchHasTheLogsStages(t *testing.T) {
 	require.NoError(t, f.store.Close())
 	assert.Equal(t, uint64(1), got["commit_wait"])
 	assert.Equal(t, uint64(1), got["commit"])
-	assert.Zero(t, got["apply"], "that is the replica's to say")
+	assert.Zero(t, got["apply"], "the replica measures it")
 }
 
-// BenchmarkObserve measures what a batch pays for its stages: the readings of the clock, and the histograms.
+// BenchmarkObserve measures the cost of a batch's stage times: reading the clock and updating the
+// histograms.
 func BenchmarkObserve(b *testing.B) {
 	s := &Shard{opts: Options{Stages: &stages.Times{}}}
 	for b.Loop() {

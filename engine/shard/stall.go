@@ -7,10 +7,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// stage is since when a goroutine of the shard has worked on one turn.
+// stage records since when a goroutine of the shard has worked on one turn.
 type stage struct{ sinceNs atomic.Int64 } // by stages.Now; 0 when it is idle
 
-// begin and end are called by the goroutine. begin returns the time.
+// The goroutine calls begin and end; any goroutine may call age. begin returns the time.
 func (g *stage) begin() time.Duration {
 	now := stages.Now()
 	g.sinceNs.Store(int64(now))
@@ -26,11 +26,12 @@ func (g *stage) age() time.Duration {
 	return stages.Now() - time.Duration(since)
 }
 
-// UnderWay returns how long the shard has been at one batch: deciding and submitting it, or waiting until it is
-// durable. It is 0 when the shard is idle, and well under a second unless the file system stalls.
+// UnderWay returns how long the shard has worked on its current batch: deciding and submitting it,
+// or waiting until it is durable. It is 0 when the shard is idle, and well under a second unless
+// the file system stalls.
 func (s *Shard) UnderWay() time.Duration { return max(s.deciding.age(), s.publishing.age()) }
 
-// UnderWay returns which shard has been at one batch for longest, and for how long.
+// UnderWay returns the shard that has worked on one batch for the longest time, and that time.
 func (g *Group) UnderWay() (shard int, longest time.Duration) {
 	v := g.here.Load()
 	for _, i := range v.led {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// growing waits until the shard has been at one batch for a while.
+// growing waits until the shard has worked on one batch for a while.
 func (f *fixture) growing() {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool { return f.UnderWay() > 10*time.Millisecond }, waitMost, waitStep)
@@ -34,13 +34,13 @@ func TestUnderWayTellsOfACommitThatStalls(t *testing.T) {
 	later := f.enqueueLater(newTasks("q", 1)...)
 	receive(t, disk.entered)
 	f.growing()
-	assert.Zero(t, f.deciding.age(), "it goes on deciding")
+	assert.Zero(t, f.deciding.age(), "the deciding goroutine is not blocked")
 	disk.letGo()
 	require.NoError(t, receive(t, later).err)
 	f.idle()
 }
 
-// As many commits may be under way as the pipe takes: then deciding stalls too.
+// When the pipe is full of commits under way, deciding stalls too.
 func TestUnderWayTellsOfADecisionThatStalls(t *testing.T) {
 	disk, fs := newSlowLog()
 	f := start(t, fs, Options{})
@@ -63,7 +63,7 @@ func TestUnderWayTellsOfADecisionThatStalls(t *testing.T) {
 	f.idle()
 }
 
-// holdUp is a command whose decision takes as long as a test wants.
+// holdUp is a command whose decision blocks until the test opens gate.
 type holdUp struct{ entered, gate chan struct{} }
 
 func (c holdUp) decide(*Shard, int64) {

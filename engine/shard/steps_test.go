@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// operationsOf counts what entries of the log have: the operations on the store, and how many records of each prefix they set.
+// operationsOf returns the operations on the store in log entries, and the number of records that
+// they set for each prefix.
 func operationsOf(t require.TestingT, entries [][]byte) (all storage.Operations, sets map[byte]uint64) {
 	sets = map[byte]uint64{}
 	head := len(storage.Tenure{}.Begin())
@@ -44,14 +45,14 @@ func operationsOf(t require.TestingT, entries [][]byte) (all storage.Operations,
 	return all, sets
 }
 
-// written leaves out of operations what only reads.
+// written returns the operations without those that only read.
 func written(o storage.Operations) storage.Operations {
 	o.Gets, o.Scanned, o.Decodes = 0, 0, 0
 	return o
 }
 
-// The operations of all steps together are those that the log has, whatever the commands were, and each step has the records that its
-// commands put.
+// For any commands, the operations of all steps add up to those in the log, and each step has the
+// records that its commands put.
 func TestTheStepsAddUpToWhatTheLogHas(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f, log := replicated(t)
@@ -76,11 +77,11 @@ func TestTheStepsAddUpToWhatTheLogHas(t *testing.T) {
 					f.settle(tenant, queue.Settlement{Ref: leased[0].Ref, Token: leased[0].Token, Action: action, Error: "oops"})
 					leased = leased[1:]
 				}
-			case "wait": // leases end, and what is delayed becomes ready
+			case "wait": // leases end, and delayed tasks become ready
 				f.pass(rapid.Int64Range(1, 40_000).Draw(r, "ms"))
 			}
 		}
-		f.stats() // a turn after all that
+		f.stats() // a turn after all commands
 		log.mu.Lock()
 		want, sets := operationsOf(r, log.applied)
 		log.mu.Unlock()
@@ -100,8 +101,8 @@ func TestTheStepsAddUpToWhatTheLogHas(t *testing.T) {
 	})
 }
 
-// One task's cycle is the same work in each store, but a store with its own log holds new tasks and leases in the log only: these are encoded, and
-// not set.
+// One task's cycle is the same work in each store, except that a store with its own log stores new
+// tasks and leases in the log only. These are encoded, but not set.
 func TestEachStepOfACycleHasItsOperations(t *testing.T) {
 	cycle := func(f *fixture) (steps map[storage.Step]storage.Operations) {
 		before := f.store.Counters()
@@ -120,7 +121,7 @@ func TestEachStepOfACycleHasItsOperations(t *testing.T) {
 	own := start(t, vfs.NewMem(), Options{})
 	of := cycle(own)
 	own.stop()
-	sums := of[storage.StepCommit].Sets - 6 // of the bucket of keys
+	sums := of[storage.StepCommit].Sets - 6 // the bucket of keys
 	assert.Equal(t, map[storage.Step]storage.Operations{
 		storage.StepEnqueue: {Encodes: 2, Sets: 1}, storage.StepClaim: {Encodes: 1}, storage.StepSettle: {},
 		storage.StepCommit: {Encodes: 6 + sums, Sets: 6 + sums}, storage.StepOther: {},
@@ -136,13 +137,14 @@ func TestEachStepOfACycleHasItsOperations(t *testing.T) {
 	}, of)
 }
 
-// A claim of tasks that are not in memory reads and decodes them; a look-up is no step of a cycle.
+// A claim of tasks that are not in memory reads and decodes them. A lookup is not a step of a
+// cycle.
 func TestReadsBelongToTheStepThatNeedsThem(t *testing.T) {
 	fs := vfs.NewMem()
 	f := start(t, fs, Options{})
 	refs := f.enqueue(newTasks("q", 3)...)
 	f.stop()
-	f = start(t, fs, Options{}) // nothing is in memory
+	f = start(t, fs, Options{}) // no task is in memory
 	before := f.store.Counters()
 	require.Len(t, f.claim(3, "q"), 3)
 	after := f.store.Counters()

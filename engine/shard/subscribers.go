@@ -2,7 +2,6 @@ package shard
 
 import "github.com/pronybench/prony/engine/queue"
 
-// subscribe makes a waiter, and counts it.
 func (s *Shard) subscribe(c queue.Claim, owner any) (*queue.Waiter, error) {
 	w, err := s.state.Subscribe(c, owner)
 	if err == nil {
@@ -11,14 +10,13 @@ func (s *Shard) subscribe(c queue.Claim, owner any) (*queue.Waiter, error) {
 	return w, err
 }
 
-// unsubscribe ends a waiter.
 func (s *Shard) unsubscribe(w *queue.Waiter) {
 	s.state.Unsubscribe(w)
 	s.subscribers.Add(-1)
 }
 
-// leave ends the closed subscriptions, except those that stay. It runs after dispatch, so that a claim that does not wait gets
-// the ready tasks.
+// leave ends the closed subscriptions, except those for which stays returns true. It runs after
+// dispatch, so that a claim that does not wait gets the ready tasks.
 func (s *Shard) leave(stays func(*Subscription) bool) {
 	left := s.leaving[:0]
 	for _, sub := range s.leaving {
@@ -37,7 +35,8 @@ func (s *Shard) leave(stays func(*Subscription) bool) {
 	s.leaving = left
 }
 
-// Subscribers returns how many worker streams and claims wait for tasks at the shards of this process. Each counts once per shard.
+// Subscribers returns the number of worker streams and claims that wait for tasks in the shards of
+// this process. Each counts once per shard.
 func (g *Group) Subscribers() (n int64) {
 	for _, s := range g.here.Load().shards {
 		if s != nil {

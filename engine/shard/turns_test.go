@@ -15,36 +15,39 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// turnItemsMax is how many items a turn may handle: about queue.TurnMax of each kind of work, and of each the one command,
-// the one Refill or the one waiter's share that goes beyond it.
+// turnItemsMax bounds the items of a turn: about queue.TurnMax for each kind of work, plus the one
+// command, Refill or waiter's share of each kind that may exceed it.
 const turnItemsMax = 4*queue.TurnMax + 2_000
 
-// turnItemsBeside is how many items a turn may handle beside those that a stage of a test is about.
+// turnItemsBeside is the margin for items of other work than that which a stage tests.
 const turnItemsBeside = 200
 
-// turnRefill is how many records the answer to one Refill of a window has at most. One turn applies them.
+// turnRefill bounds the records in the answer to one Refill of a window. One turn applies them.
 const turnRefill = 2 * queue.TurnMax
 
 // turns records the turns of a shard.
 type turns struct {
 	mu      sync.Mutex
 	n       int
-	items   int // of the largest
+	items   int // of the largest turn
 	longest time.Duration
-	over    int // how many took more than 2 ms
+	over    int // turns longer than 2 ms
 
-	cpu, longestCPU time.Duration // of the deciding goroutine's thread, when the last turn ended; of the turn that used most
-	overCPU         int           // how many used more than 2 ms
+	// CPU time of the thread at the end of the last turn, and of the turn that used most.
+	cpu, longestCPU time.Duration
+	overCPU         int // turns with more than 2 ms of CPU time
 }
 
 func (r *turns) turned(t TurnStats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cpu == 0 {
-		runtime.LockOSThread() // the thread's time is the deciding goroutine's from here on
+		// From here on, the thread's CPU time is that of the deciding goroutine.
+		runtime.LockOSThread()
 	}
 	cpu := threadCPU()
-	if used := cpu - r.cpu; r.cpu > 0 { // with what the goroutine did between the turns: it slept, or took what waited
+	// used includes the work between turns: sleeping and draining the inbox.
+	if used := cpu - r.cpu; r.cpu > 0 {
 		r.longestCPU = max(r.longestCPU, used)
 		if used > 2*time.Millisecond {
 			r.overCPU++
@@ -58,7 +61,7 @@ func (r *turns) turned(t TurnStats) {
 	}
 }
 
-// reset forgets the turns so far, and returns the items of the largest of them.
+// reset returns the items of the largest turn so far and begins a new measurement.
 func (r *turns) reset() (items int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +70,9 @@ func (r *turns) reset() (items int) {
 	return items
 }
 
-// Each turn of the deciding goroutine handles a bounded number of items, with many dead letters, leases and waiters and for every kind
-// of call. The long form has as many as a large server. The times are logged but not checked, because they depend on the machine.
+// Each turn of the deciding goroutine handles a bounded number of items, with many dead letters,
+// leases and waiters and for every kind of call. The long form has the numbers of a large server.
+// The test logs times but does not check them, because they depend on the machine.
 func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
 	dead, leases, waiting := longtest.Count(t, 10_000, 1_000_000), longtest.Count(t, 10_000, 100_000), longtest.Count(t, 2_000, 10_000)
 	r := &turns{}
@@ -170,7 +174,7 @@ func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
 	}
 	stageOf("purge", purgeMax+turnRefill+turnItemsBeside)
 
-	const calls = 20 // large ones, at once
+	const calls = 20 // large calls, in one turn
 	answered := make(chan struct{}, calls)
 	f.together(func() {
 		for range calls {
@@ -202,7 +206,8 @@ func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
 		require.Len(t, late[i], 1_000)
 	}
 	stage("claim")
-	f.together(func() { // all of these leases are over, and the settlements of each call are of different batches
+	// All leases have expired, and each call settles tasks of different lease batches.
+	f.together(func() {
 		f.nowMs.Add(1 << 20)
 		for i := range calls {
 			var settlements []queue.Settlement
@@ -243,7 +248,7 @@ func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
 	stage("expire all")
 }
 
-// threadCPU is how much CPU time the calling thread has used.
+// threadCPU returns the CPU time that the calling thread has used.
 func threadCPU() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
@@ -258,7 +263,8 @@ func (f *fixture) listOf(queue string, l List) (Listed, error) {
 	return got.value, got.err
 }
 
-// A claim that does not wait gets all the ready tasks that it asks for and one answer, even if the dispatch takes several turns.
+// A claim that does not wait gets all the ready tasks that it asks for in one answer, even if the
+// dispatch takes several turns.
 func TestClaimThatSpansTurnsGetsAllThatIsReady(t *testing.T) {
 	r := &turns{}
 	f := start(t, vfs.NewMem(), Options{Turned: r.turned})

@@ -1,4 +1,4 @@
-// Package version says what a program was built from.
+// Package version reports the version and commit that a program was built from.
 package version
 
 import (
@@ -8,23 +8,26 @@ import (
 	"strings"
 )
 
-// release is the version of a released binary, such as "v1.2.3". The linker sets it. The go command does not know this version: it
-// finds the tag of a module only if the root of the repository is a module.
+// release is the version of a released binary, such as "v1.2.3", which the linker sets. The go
+// command does not determine this version, because it finds the tag of a module only if the root of
+// the repository is a module.
 var release string
 
-// unknown stands for what the go command did not record.
+// unknown is the text for values that the go command did not record.
 const unknown = "unknown"
 
-// Info is what a program was built from.
+// Info describes the source and the toolchain of a program.
 type Info struct {
-	Version  string `json:"version"`          // of a release or of the module; "(devel)" of a build from a checkout
-	Commit   string `json:"commit,omitempty"` // of the checkout; "" if it is not known
-	Dirty    *bool  `json:"dirty,omitempty"`  // whether the checkout differed from its commit; nil if it is not known
+	// Version is that of a release or of the module; "(devel)" for a build from a checkout.
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"` // of the checkout; "" if unknown
+	// Dirty reports whether the checkout differed from its commit; nil if unknown.
+	Dirty    *bool  `json:"dirty,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"` // operating system and architecture
 }
 
-// Of returns what this program was built from.
+// Of returns the Info of this program.
 func Of() Info {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -33,7 +36,6 @@ func Of() Info {
 	return of(info, release)
 }
 
-// of returns what a program with this build information was built from.
 func of(info *debug.BuildInfo, release string) Info {
 	out := Info{Version: info.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if out.Version == "" {
@@ -46,8 +48,9 @@ func of(info *debug.BuildInfo, release string) Info {
 	return out
 }
 
-// Commit returns the commit that the go command recorded in a program, and whether the checkout differed from the commit. The commit
-// is "" if it was not recorded, and dirty is nil if that was not recorded.
+// Commit returns the commit that the go command recorded in a program, and whether the checkout
+// differed from the commit. The commit is "" if it was not recorded, and dirty is nil if that was
+// not recorded.
 func Commit(info *debug.BuildInfo) (commit string, dirty *bool) {
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -61,10 +64,11 @@ func Commit(info *debug.BuildInfo) (commit string, dirty *bool) {
 	return commit, dirty
 }
 
-// commitShown is how many characters of a commit String shows.
+// commitShown is the number of characters of a commit in String.
 const commitShown = 12
 
-// String returns the version on one line: "v1.2.3 (0123456789ab)", or "(devel) (0123456789ab, changed)".
+// String returns the version on one line: "v1.2.3 (0123456789ab)", or "(devel) (0123456789ab,
+// changed)".
 func (i Info) String() string {
 	short := i.Commit[:min(len(i.Commit), commitShown)]
 	if short == "" || strings.Contains(i.Version, short) {
@@ -76,7 +80,7 @@ func (i Info) String() string {
 	return fmt.Sprintf("%s (%s)", i.Version, short)
 }
 
-// Rows returns all that is known as names and values for people, in this order: version, commit, dirty, go, platform.
+// Rows returns names and values for people, in the order version, commit, dirty, go, platform.
 func (i Info) Rows() [][2]string {
 	commit, dirty := i.Commit, unknown
 	if commit == "" {

@@ -1,4 +1,5 @@
-// Package build identifies the content of the running program, so that two programs can be compared.
+// Package build identifies the content of the running program, so that two programs can be
+// compared.
 package build
 
 import (
@@ -14,16 +15,17 @@ import (
 
 // Info identifies the content of a program.
 type Info struct {
-	// Commit is the revision that the program was built from, or "" if the program does not know it.
+	// Commit is the revision that the program was built from, or "" if it is unknown.
 	Commit string
-	// Modified is set if the source had changes that were not committed.
+	// Modified is set if the source had uncommitted changes.
 	Modified bool
-	// SHA256 is the hash of the program's file in hexadecimal digits. It is "" if Commit identifies the content, and if the file cannot
-	// be read.
+	// SHA256 is the hash of the program's file in hexadecimal digits. It is "" if Commit identifies
+	// the content, or if the file cannot be read.
 	SHA256 string
 }
 
-// This returns the Info of the running program. It reads the program's file once, and only if the commit alone does not identify the content.
+// This returns the Info of the running program. It reads the program's file once, and only if the
+// commit alone does not identify the content.
 var This = sync.OnceValue(func() Info {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -32,7 +34,6 @@ var This = sync.OnceValue(func() Info {
 	return of(info, hash)
 })
 
-// of returns the Info of a program with this build information.
 func of(info *debug.BuildInfo, hash func() string) (i Info) {
 	commit, dirty := version.Commit(info)
 	i.Commit, i.Modified = commit, dirty != nil && *dirty
@@ -42,10 +43,11 @@ func of(info *debug.BuildInfo, hash func() string) (i Info) {
 	return i
 }
 
-// running is the file of the running program on Linux, also after another file took its path.
+// running is the file of the running program on Linux, even after another file replaced it at its
+// path.
 const running = "/proc/self/exe"
 
-// hash returns the hash of the program's file, or "".
+// hash returns the hash of the program's file, or "" if it cannot be read.
 func hash() string {
 	f, err := os.Open(running)
 	if err != nil {
@@ -57,7 +59,7 @@ func hash() string {
 			return ""
 		}
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // only read
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return ""
@@ -71,10 +73,11 @@ func (i Info) Known() bool { return i.Commit != "" && !i.Modified || i.SHA256 !=
 // Same reports whether two programs have the same content. It is false if either is not Known.
 func (i Info) Same(other Info) bool { return i.Known() && i == other }
 
-// digits is how many digits of a hash people read.
+// digits is the number of hash digits in String.
 const digits = 12
 
-// String says what identifies the content: "commit 0123456789ab", with ", changed, SHA-256 …" after it if the source was modified.
+// String identifies the content for people: "commit 0123456789ab", followed by ", changed, SHA-256
+// …" if the source was modified.
 func (i Info) String() string {
 	short := func(s string) string { return s[:min(len(s), digits)] }
 	text := ""

@@ -9,10 +9,12 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// pollMax bounds the polling of one wait. With less, the two sides lose each other at every garbage collection.
+// pollMax bounds the polling of one wait. With a shorter bound, each garbage collection would end
+// the polling of both sides.
 const pollMax = 200 * time.Microsecond
 
-// Credentials returns credentials whose connections poll, or c itself where polling does not help.
+// Credentials returns credentials whose connections poll, or c if polling does not help this
+// process.
 func Credentials(c credentials.TransportCredentials) credentials.TransportCredentials {
 	if runtime.GOMAXPROCS(0) > 1 || runtime.NumCPU() == 1 {
 		return c
@@ -24,17 +26,17 @@ type pollingCredentials struct {
 	credentials.TransportCredentials
 }
 
-// ClientHandshake implements the interface.
+// ClientHandshake implements credentials.TransportCredentials.
 func (c pollingCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return c.TransportCredentials.ClientHandshake(ctx, authority, polling(conn, pollMax, &process))
 }
 
-// ServerHandshake implements the interface.
+// ServerHandshake implements credentials.TransportCredentials.
 func (c pollingCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return c.TransportCredentials.ServerHandshake(polling(conn, pollMax, &process))
 }
 
-// Clone implements the interface.
+// Clone implements credentials.TransportCredentials.
 func (c pollingCredentials) Clone() credentials.TransportCredentials {
 	return pollingCredentials{c.TransportCredentials.Clone()}
 }

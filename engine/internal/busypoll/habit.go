@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// pollers is shared by the connections of a process: at most one of them polls.
+// pollers is the shared state of a process's connections. At most one of them polls.
 type pollers struct {
 	now       func() time.Duration // a monotonic clock
 	polling   atomic.Bool
-	last      atomic.Pointer[habit] // the connection that received data last, after a wait
+	last      atomic.Pointer[habit] // the last connection that received data after a wait
 	contended atomic.Int64          // when last changed, by now
 }
 
@@ -20,14 +20,15 @@ var process = pollers{now: func() time.Duration { return time.Since(epoch) }}
 var epoch = time.Now()
 
 const (
-	// parkEvery is how long a connection may poll before it waits as usual once. Only then does the scheduler poll
-	// the network for the other connections.
+	// parkEvery bounds the time that a connection polls before it waits once in the usual way. Only
+	// then the scheduler polls the network for the other connections.
 	parkEvery = 4 * time.Millisecond
-	// aloneAfter is for how long no other connection may have received data.
+	// aloneAfter is how long no other connection may have received data before a connection polls.
 	aloneAfter = 10 * time.Millisecond
-	// holdMin and holdMax bound the pause of a connection after polling stopped to pay; each pause is longer.
+	// holdMin and holdMax bound the pause of a connection whose polls fail. Each pause is twice as
+	// long as the previous one.
 	holdMin, holdMax = 20 * time.Millisecond, 2 * time.Second
-	// steady is how long polling must have paid before the next pause is the shortest again.
+	// steady is the time of successful polling after which the next pause is the shortest again.
 	steady = time.Second
 	// idleMax bounds a yield while no other goroutine has work.
 	idleMax = 3 * time.Microsecond
@@ -35,13 +36,13 @@ const (
 	unreadMax = 50 * time.Microsecond
 )
 
-// share is how many of the last events, about sixteen, were hits: 0 to shareAll.
+// share is the part of hits among about the last sixteen events: 0 to shareAll.
 type share int
 
 const (
 	shareAll   share = 1 << 12
-	shareStart       = shareAll * 3 / 4 // of waits that were short, from which on polling is tried
-	shareStop        = shareAll / 2     // of polls that found something, below which it ends
+	shareStart       = shareAll * 3 / 4 // share of short waits above which polling begins
+	shareStop        = shareAll / 2     // share of successful polls below which polling ends
 )
 
 func (s *share) note(hit bool) {
@@ -52,7 +53,8 @@ func (s *share) note(hit bool) {
 	}
 }
 
-// habit decides by the length of a connection's waits whether the connection polls. The connection's reader owns it.
+// habit decides whether a connection polls, by the length of the connection's waits. The
+// connection's reader owns it.
 type habit struct {
 	max    time.Duration
 	shared *pollers
@@ -61,12 +63,12 @@ type habit struct {
 	short  share         // of waits while not polling
 	hits   share         // of polls
 	since  time.Duration // when polling began
-	parked time.Duration // when the connection last ended a wait as usual
-	pause  time.Duration // how long not to poll after the next end
-	until  time.Duration // no polling before that
+	parked time.Duration // end of the last usual wait
+	pause  time.Duration // length of the last pause
+	until  time.Duration // end of the pause
 }
 
-// begin reports whether to poll now. If so, the caller calls end afterwards.
+// begin reports whether to poll now. If it returns true, the caller must call end after polling.
 func (h *habit) begin() bool {
 	if !h.active {
 		return false
@@ -78,7 +80,7 @@ func (h *habit) begin() bool {
 	return h.shared.polling.CompareAndSwap(false, true)
 }
 
-// end notes whether polling found data.
+// end records whether polling found data.
 func (h *habit) end(hit bool) {
 	h.shared.polling.Store(false)
 	h.hits.note(hit)
@@ -93,8 +95,8 @@ func (h *habit) end(hit bool) {
 	h.active, h.short, h.until = false, 0, t+h.pause
 }
 
-// waited notes a usual wait. A wait of up to twice the maximum counts as short: up to half of the wait may be the two
-// sides waking up.
+// waited records a usual wait. A wait of less than twice the maximum counts as short, because half
+// of it may be the wake-up of both sides.
 func (h *habit) waited(from, to time.Duration) {
 	h.parked = to
 	if h.shared.last.Load() != h {
@@ -107,7 +109,8 @@ func (h *habit) waited(from, to time.Duration) {
 	}
 }
 
-// poll calls try until it returns true, for up to max without the time that other goroutines take.
+// poll calls try until it returns true, for at most max, not counting the time that other
+// goroutines use.
 func (h *habit) poll(try func() bool) bool {
 	var idle, unread time.Duration
 	last := h.shared.now()
@@ -117,7 +120,7 @@ func (h *habit) poll(try func() bool) bool {
 		took := t - last
 		last = t
 		if took > idleMax && unread < unreadMax {
-			unread += took // other goroutines work: the socket waits until they are done
+			unread += took // other goroutines work: let them continue
 			continue
 		}
 		unread = 0

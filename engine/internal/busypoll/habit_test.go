@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// handClock is a clock that a test moves.
+// handClock is a clock that a test controls.
 type handClock struct{ at time.Duration }
 
 func (c *handClock) now() time.Duration { return c.at }
@@ -20,7 +20,7 @@ func newHabit() (*habit, *handClock) {
 	return &habit{max: testMax, shared: &pollers{now: c.now}}, c
 }
 
-// wait lets a connection wait as usual, n times.
+// wait makes a connection wait n times in the usual way.
 func (c *handClock) wait(h *habit, n int, each time.Duration) {
 	for range n {
 		from := c.at
@@ -29,7 +29,7 @@ func (c *handClock) wait(h *habit, n int, each time.Duration) {
 	}
 }
 
-// polls reports whether the connection polls now, and ends that.
+// polls reports whether the connection polls now, and ends the polling.
 func polls(h *habit, found bool) bool {
 	if !h.begin() {
 		return false
@@ -45,11 +45,11 @@ func TestAConnectionPollsOnceItsWaitsAreShort(t *testing.T) {
 	c.wait(h, 1_000, time.Second)
 	require.False(t, polls(h, true), "an idle connection must cost nothing")
 	c.wait(h, 10, testMax)
-	require.False(t, polls(h, true), "a few short waits are no habit")
+	require.False(t, polls(h, true), "a few short waits are not enough")
 	c.wait(h, 100, testMax)
 	require.True(t, polls(h, true))
 	c.wait(h, 1, time.Second)
-	require.True(t, polls(h, true), "one long wait does not end it")
+	require.True(t, polls(h, true), "one long wait does not end polling")
 }
 
 func TestPollingThatDoesNotPayEndsAndIsTriedMoreSeldom(t *testing.T) {
@@ -76,7 +76,7 @@ func TestPollingThatDoesNotPayEndsAndIsTriedMoreSeldom(t *testing.T) {
 	}
 	assert.InDelta(t, holdMax, pauses[len(pauses)-1], float64(holdMin))
 
-	for range 2 * steady / testMax { // it pays again
+	for range 2 * steady / testMax { // polling succeeds again
 		if !polls(h, true) {
 			c.wait(h, 1, 0)
 		}
@@ -97,7 +97,7 @@ func TestAPollingConnectionWaitsAsUsualFromTimeToTime(t *testing.T) {
 	require.True(t, polls(h, true))
 	c.at++
 	require.True(t, h.active)
-	require.False(t, polls(h, true), "other connections would never be looked at")
+	require.False(t, polls(h, true), "the scheduler must poll the network for other connections")
 	c.wait(h, 1, 0)
 	require.True(t, polls(h, true))
 }
@@ -111,7 +111,7 @@ func TestOneOfSeveralBusyConnectionsDoesNotPoll(t *testing.T) {
 	require.False(t, polls(a, true))
 	c.at += aloneAfter
 	c.wait(a, 1, 0)
-	require.False(t, polls(a, true), "the other had data only just now")
+	require.False(t, polls(a, true), "the other connection just received data")
 	c.at += aloneAfter
 	c.wait(a, 1, 0)
 	require.True(t, polls(a, true))
@@ -128,7 +128,7 @@ func TestAtMostOneConnectionPolls(t *testing.T) {
 	b.end(true)
 }
 
-// TestAPollIsBounded by the time that nobody else uses.
+// TestAPollIsBounded checks that a poll is bounded by the idle time.
 func TestAPollIsBounded(t *testing.T) {
 	h, c := newHabit()
 	tries := 0
@@ -140,9 +140,9 @@ func TestAPollIsBounded(t *testing.T) {
 	require.False(t, h.poll(func() bool { tries++; return false }))
 	assert.Equal(t, int(testMax/step), tries)
 
-	tries, step = 0, 2*idleMax // others are at work each time
+	tries, step = 0, 2*idleMax // other goroutines always work
 	require.False(t, h.poll(func() bool { tries++; return false }))
-	assert.Positive(t, tries, "the socket is looked at all the same")
+	assert.Positive(t, tries, "the socket is still polled")
 	assert.LessOrEqual(t, tries, int(testMax/idleMax)+1)
 
 	require.True(t, h.poll(func() bool { return true }))

@@ -13,12 +13,13 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// polling returns a connection that polls, or c itself where polling is not possible.
+// polling returns a connection that polls, or c if c does not allow polling.
 func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	var raw syscall.RawConn
 	var err error
 	socket := c
-	if wrapped, ok := c.(interface{ Socket() net.Conn }); ok { // a wrapper that counts bytes and changes none
+	// A wrapper that counts bytes without changing them.
+	if wrapped, ok := c.(interface{ Socket() net.Conn }); ok {
 		socket = wrapped.Socket()
 	}
 	switch c := socket.(type) {
@@ -35,8 +36,9 @@ func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	return p
 }
 
-// pollingConn reads without blocking as long as that pays. It polls the socket itself: a goroutine that yields in a
-// loop keeps the scheduler of a single processor from polling the network at all.
+// pollingConn reads without blocking while its habit says that polling succeeds. It polls the
+// socket directly, because a goroutine that yields in a loop prevents the scheduler of a single
+// processor from polling the network.
 type pollingConn struct {
 	net.Conn
 
@@ -45,11 +47,12 @@ type pollingConn struct {
 	habit   habit
 
 	// The current read.
-	size   int
-	pool   mem.BufferPool
-	buffer *[]byte // from pool; nil while the connection waits, so that idle connections hold none
+	size int
+	pool mem.BufferPool
+	// From pool; nil while the connection waits, so that idle connections need no buffer.
+	buffer *[]byte
 	wait   bool
-	from   time.Duration // when waiting began, by now; 0 if there was no need
+	from   time.Duration // begin of the wait, by now; 0 without a wait
 	n      int
 	err    error
 }
@@ -61,7 +64,7 @@ func (p *pollingConn) readOnce(fd uintptr) bool {
 	}
 	for {
 		p.n, p.err = syscall.Read(int(fd), *p.buffer)
-		if p.err != syscall.EINTR { //nolint:errorlint // syscall.Read returns it bare, and this runs thousands of times a second
+		if p.err != syscall.EINTR { //nolint:errorlint // syscall.Read returns it unwrapped; hot
 			break
 		}
 	}
@@ -79,10 +82,11 @@ func (p *pollingConn) readOnce(fd uintptr) bool {
 }
 
 func (p *pollingConn) empty() bool {
-	return p.err == syscall.EAGAIN //nolint:errorlint // as above
+	return p.err == syscall.EAGAIN //nolint:errorlint // see readOnce
 }
 
-// try reads without waiting and returns false if there was no data. A closed connection and a passed deadline are errors.
+// try reads without waiting and returns false if there was no data. A closed connection and a
+// passed deadline are errors.
 func (p *pollingConn) try() bool {
 	if err := p.raw.Read(p.attempt); err != nil {
 		p.err = err
@@ -109,8 +113,8 @@ func (p *pollingConn) read() {
 	}
 }
 
-// ReadOnReady takes a buffer from the pool once there is data, and reads into the buffer. gRPC calls it instead of Read
-// if no other wrapper hides it.
+// ReadOnReady takes a buffer from the pool once there is data, and reads into it. gRPC calls it
+// instead of Read if no other wrapper hides it.
 func (p *pollingConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	p.size, p.pool, p.n, p.err = size, pool, 0, nil
 	p.read()
@@ -132,7 +136,7 @@ func (p *pollingConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 	return nil, 0, err
 }
 
-// Read implements the interface.
+// Read implements net.Conn.
 func (p *pollingConn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -141,7 +145,7 @@ func (p *pollingConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// given is a pool of one buffer: the caller's.
+// given is a pool with one buffer, which belongs to the caller.
 type given struct{ b []byte }
 
 func (g *given) Get(int) *[]byte { return &g.b }

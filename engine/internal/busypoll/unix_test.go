@@ -23,7 +23,7 @@ import (
 
 const patience = waittest.Most
 
-// pair returns both ends of a connection; the first one can poll.
+// pair returns both ends of a connection. The first one can poll.
 func pair(t *testing.T, network string) (*pollingConn, net.Conn) {
 	t.Helper()
 	address := "127.0.0.1:0"
@@ -49,11 +49,11 @@ func pair(t *testing.T, network string) (*pollingConn, net.Conn) {
 // activate makes a connection poll from now on, for up to max each time.
 func activate(p *pollingConn, max time.Duration) {
 	p.habit.max, p.habit.active, p.habit.hits, p.habit.since = max, true, shareAll, p.habit.shared.now()
-	p.habit.parked = p.habit.since + time.Hour // no turn to wait as usual
+	p.habit.parked = p.habit.since + time.Hour // no usual wait is due
 	p.habit.shared.contended.Store(-int64(time.Hour))
 }
 
-// inBothWays runs a test with a connection that waits as usual and with one that polls.
+// inBothWays runs a test with a connection that waits in the usual way and with one that polls.
 func inBothWays(t *testing.T, max time.Duration, test func(t *testing.T, p *pollingConn, theirs net.Conn)) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network+" waits", func(t *testing.T) {
@@ -68,7 +68,7 @@ func inBothWays(t *testing.T, max time.Duration, test func(t *testing.T, p *poll
 	}
 }
 
-// countingPool counts the buffers that are out.
+// countingPool counts the buffers in use.
 type countingPool struct{ taken, out atomic.Int64 }
 
 func (c *countingPool) Get(n int) *[]byte {
@@ -128,7 +128,7 @@ func TestEverythingThatWasSentIsRead(t *testing.T) {
 		assert.Zero(t, buffers.out.Load())
 		n, err := p.Read(nil)
 		assert.Zero(t, n)
-		require.NoError(t, err, "a read of nothing reads nothing")
+		require.NoError(t, err, "a read into an empty buffer returns 0 bytes")
 	})
 }
 

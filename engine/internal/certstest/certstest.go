@@ -1,4 +1,4 @@
-// Package certstest makes the certificates of nodes for tests.
+// Package certstest creates certificates of nodes for tests.
 package certstest
 
 import (
@@ -14,7 +14,7 @@ import (
 // ca signs the certificates of all nodes of the test process.
 var ca = sync.OnceValues(func() (*certs.CA, error) { return certs.NewCA(time.Now()) })
 
-// Dir returns a folder with certificates for a node. All nodes of a test process have the same CA.
+// Dir returns a folder with certificates for a node. All nodes of a test process share one CA.
 func Dir(t testing.TB, node string) string {
 	t.Helper()
 	authority, err := ca()

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// host is clocks that a test moves.
+// host has clocks that a test controls.
 type host struct {
 	mu sync.Mutex
 	Reading
@@ -24,7 +24,7 @@ func (h *host) read() Reading {
 	return h.Reading
 }
 
-// pass lets time pass; the wall clock drifts meanwhile.
+// pass lets time pass. The wall clock drifts in this time.
 func (h *host) pass(d time.Duration, driftPPM int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,13 +43,13 @@ var (
 	passes = rapid.OneOf(rapid.Int64Range(0, 1000), rapid.Int64Range(0, int64(time.Second)), rapid.Int64Range(0, int64(time.Hour)))
 )
 
-// Whatever the wall clock does, the clock goes on by what the monotonic one does, give or take 2 %.
+// For any steps of the wall clock, the clock advances like the monotonic one to within 2 %.
 func TestClockGoesOnWithTheMonotonicOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &host{Reading: Reading{Mono: rapid.Int64Range(0, 1<<50).Draw(t, "origin"), Wall: 1_700_000_000e9}}
 		c := From(h.read)
 		_, was := c.Now()
-		require.Equal(t, h.Wall, was, "it begins at the wall clock's reading")
+		require.Equal(t, h.Wall, was, "the clock begins at the wall clock's reading")
 		for range rapid.IntRange(1, 50).Draw(t, "readings") {
 			if rapid.Bool().Draw(t, "steps") {
 				h.step(time.Duration(steps.Draw(t, "step")))
@@ -58,14 +58,16 @@ func TestClockGoesOnWithTheMonotonicOne(t *testing.T) {
 			h.pass(time.Duration(d), rapid.Int64Range(-500_000, 500_000).Draw(t, "drift"))
 			mono, now := c.Now()
 			require.Equal(t, h.Mono, mono)
-			require.LessOrEqual(t, now-was, d+d/50+1) // what two readings cut off may fall into one of them
+			// The rounding errors of two readings may add up.
+			require.LessOrEqual(t, now-was, d+d/50+1)
 			require.GreaterOrEqual(t, now-was, max(0, d-d/50-1))
 			was = now
 		}
 	})
 }
 
-// After the last step the clock comes to agree with the wall clock in 50 times what they differed by, and stays there.
+// After the last step, the clock agrees with the wall clock within 50 times their difference, and
+// continues to agree.
 func TestClockConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &host{Reading: Reading{Wall: 1_700_000_000e9}}
@@ -84,9 +86,9 @@ func TestClockConverges(t *testing.T) {
 			before := c.Offset()
 			h.pass(max(every, left/100), 0)
 			c.Now()
-			require.LessOrEqual(t, c.Offset().Abs(), before.Abs(), "they never come further apart")
+			require.LessOrEqual(t, c.Offset().Abs(), before.Abs(), "the difference never grows")
 		}
-		require.LessOrEqual(t, c.Offset().Abs(), time.Duration(readings+1), "what a reading cuts off is below a nanosecond")
+		require.LessOrEqual(t, c.Offset().Abs(), time.Duration(readings+1), "the rounding error of a reading is below a nanosecond")
 		h.pass(time.Hour, 0)
 		c.Now()
 		require.Zero(t, c.Offset())
@@ -95,7 +97,7 @@ func TestClockConverges(t *testing.T) {
 	assert.Equal(t, time.Duration(math.MaxInt64), ConvergesIn(math.MinInt64))
 }
 
-// A wall clock that drifts, as one that is slewed does, is followed.
+// The clock follows a wall clock that drifts, for example because it is slewed.
 func TestClockFollowsAWallClockThatDrifts(t *testing.T) {
 	for _, driftPPM := range []int64{500, -500, 15_000, -15_000} {
 		h := &host{Reading: Reading{Wall: 1_700_000_000e9}}
@@ -109,7 +111,7 @@ func TestClockFollowsAWallClockThatDrifts(t *testing.T) {
 	}
 }
 
-// A lease of 30 s ends neither early nor late by more than 2 % because somebody sets the wall clock.
+// A step of the wall clock shifts the end of a lease of 30 s by at most 2 %.
 func TestStepsOfTheWallClockExpireNothing(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 10 * time.Second} {
 		h := &host{Reading: Reading{Wall: 1_700_000_000e9}}
@@ -125,12 +127,13 @@ func TestStepsOfTheWallClockExpireNothing(t *testing.T) {
 	}
 }
 
-// A reading is never below one that somebody had before it began, also while the wall clock is stepped.
+// A reading is never below one that completed before it began, even while the wall clock is
+// stepped.
 func TestReadersAtOnceNeverSeeTimeGoBack(t *testing.T) {
 	var wall atomic.Int64
 	began := time.Now()
 	c := From(func() Reading {
-		d := int64(time.Since(began)) * 2_000 // so that segments are replaced all the time
+		d := int64(time.Since(began)) * 2_000 // so that segments are replaced continually
 		return Reading{Mono: d, Wall: 1_700_000_000e9 + d + wall.Load()}
 	})
 	var latest atomic.Int64
@@ -172,7 +175,7 @@ func BenchmarkNowMs(b *testing.B) {
 	}
 }
 
-// BenchmarkMonotonic is what no clock on the monotonic one can be faster than.
+// BenchmarkMonotonic measures the lower bound for clocks that read the monotonic clock.
 func BenchmarkMonotonic(b *testing.B) {
 	start := time.Now()
 	for b.Loop() {
@@ -180,8 +183,8 @@ func BenchmarkMonotonic(b *testing.B) {
 	}
 }
 
-// A reader that is overtaken between its reading of the clocks and the replacement of the segment does not put its own in the place of
-// a later one.
+// A reader that is overtaken between its reading of the clocks and its replacement of the segment
+// does not replace a later segment.
 func TestAnOvertakenReaderDoesNotTurnTimeBack(t *testing.T) {
 	h := &host{Reading: Reading{Mono: int64(time.Hour), Wall: 1_700_000_000e9}}
 	var c *Clock
@@ -197,8 +200,8 @@ func TestAnOvertakenReaderDoesNotTurnTimeBack(t *testing.T) {
 	h.pass(observeEvery, 0)
 	h.step(-time.Hour)
 	var later int64
-	overtake = func() { // at the first reading, which finds that the segment is old
-		overtake = func() { // at the second one, which is to begin the next segment
+	overtake = func() { // at the first reading, which finds an old segment
+		overtake = func() { // at the second reading, which would begin the next segment
 			h.pass(observeEvery/2, 0)
 			_, later = c.Now()
 		}

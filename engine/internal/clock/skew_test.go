@@ -10,11 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An estimate holds the other clock's time, whenever in the round trip it was read and however it is slewed afterwards.
+// An estimate contains the other clock's time, for any moment of the reading within the round trip
+// and any later slew.
 func TestEstimatesHoldTheOtherClock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &host{Reading: Reading{Mono: int64(time.Hour), Wall: 1_700_000_000e9}}
-		other := From(func() Reading { r := h.read(); r.Mono -= 12_345; return r }) // another origin
+		// A different origin.
+		other := From(func() Reading { r := h.read(); r.Mono -= 12_345; return r })
 		here := func() int64 { return h.read().Mono }
 		h.step(time.Duration(steps.Draw(t, "step")))
 		h.pass(observeEvery, 0)
@@ -45,12 +47,13 @@ func TestDeviationIsFromTheMedian(t *testing.T) {
 		{nil, 0}, // alone
 		{[]time.Duration{10 * s}, -10 * s},
 		{[]time.Duration{-10 * s}, 10 * s},
-		{[]time.Duration{0, 10 * s}, 0}, // another one is wrong
+		{[]time.Duration{0, 10 * s}, 0}, // another clock is wrong
 		{[]time.Duration{10 * s, 10 * s}, -10 * s},
 		{[]time.Duration{-9 * s, -11 * s}, 9 * s},
-		{[]time.Duration{-10 * s, 10 * s}, 0}, // in the middle
+		{[]time.Duration{-10 * s, 10 * s}, 0}, // this clock is the median
 		{[]time.Duration{0, 0, 10 * s}, 0},
-		{[]time.Duration{0, 10 * s, 10 * s}, -10 * s}, // two against two: the farther of the middle ones
+		// Two against two: the farther of the two middle clocks.
+		{[]time.Duration{0, 10 * s, 10 * s}, -10 * s},
 		{[]time.Duration{1 * s, 2 * s, 3 * s}, -2 * s},
 		{[]time.Duration{0, 0, 10 * s, 10 * s}, 0},
 		{[]time.Duration{9 * s, 10 * s, 10 * s, 0}, -9 * s},
@@ -61,12 +64,13 @@ func TestDeviationIsFromTheMedian(t *testing.T) {
 	}
 }
 
-// Leaders that pass the check one after the other never differ by more than the grace, in what the grace supposes: that the median
-// of those that answered is the same time for both.
+// Two successive leaders that pass the check never differ by more than the grace, under the
+// assumption of the grace that the median of the clocks that answered is the same for both.
 func TestLeaseGraceCoversWhatTheCheckLetsThrough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bound := time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(time.Minute)).Draw(t, "bound"))
-		leader := func(name string) (ahead time.Duration, leads bool) { // of the median, when it decides
+		// ahead of the median at its decision
+		leader := func(name string) (ahead time.Duration, leads bool) {
 			is := time.Duration(rapid.Int64Range(int64(-3*bound), int64(3*bound)).Draw(t, name))
 			wrong := time.Duration(rapid.Int64Range(int64(-ErrorMax(bound)), int64(ErrorMax(bound))).Draw(t, name+"'s error"))
 			seen := is + wrong

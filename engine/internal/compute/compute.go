@@ -1,8 +1,8 @@
-// Package compute is work of a known amount, for builds that make the engine slower on purpose.
+// Package compute does a known amount of work, for builds that slow down the engine deliberately.
 package compute
 
-// Steps does a number of steps that depend on each other: a nanosecond or two each. Unlike a time, their number is the same amount of
-// work however often the host takes the processor away.
+// Steps does the given number of dependent steps, of one or two nanoseconds each. Unlike a
+// duration, a number of steps is the same amount of work even if the host preempts the process.
 func Steps(count int) uint64 {
 	x := uint64(1)
 	for range count {

@@ -1,4 +1,4 @@
-// Package fields reads the fields of stored records, one after the other.
+// Package fields decodes the fields of stored records, one after the other.
 package fields
 
 import (
@@ -8,21 +8,22 @@ import (
 	"math"
 )
 
-// ErrTruncated says that a record ends before its fields do.
+// ErrTruncated means that a record ends before its last field.
 var ErrTruncated = errors.New("record is cut short")
 
-// Decoder takes fields off the front of Rest. The first problem sticks in Err, and what is read after it is zero.
+// Decoder consumes fields from the front of Rest. The first error stays in Err; all later fields
+// are zero.
 type Decoder struct {
 	Rest []byte
 	Err  error
-	// Format is the record's. What older formats lack is not to be read.
+	// Format is the format of the record. The caller must not read fields that the format lacks.
 	Format byte
 }
 
-// New returns a decoder of a record, whose first byte is its format: another one than wanted is a problem.
+// New returns a decoder of a record, whose first byte must be the given format.
 func New(b []byte, format byte) *Decoder { return NewSince(b, format, format) }
 
-// NewSince is New for records of several formats, from the oldest to the newest that are read.
+// NewSince is New for records of several formats, from the oldest to the newest supported one.
 func NewSince(b []byte, oldest, newest byte) *Decoder {
 	switch {
 	case len(b) == 0:
@@ -37,7 +38,7 @@ func NewSince(b []byte, oldest, newest byte) *Decoder {
 	return &Decoder{Rest: b[1:], Format: b[0]}
 }
 
-// Fail notes a problem.
+// Fail records an error, unless there is an earlier one.
 func (d *Decoder) Fail(err error) {
 	if d.Err == nil {
 		d.Rest, d.Err = nil, err
@@ -62,7 +63,7 @@ func (d *Decoder) Uint() uint64 {
 	return v
 }
 
-// UpTo reads an unsigned varint that is at most a number.
+// UpTo reads an unsigned varint of at most the given number.
 func (d *Decoder) UpTo(most uint64) uint64 {
 	v := d.Uint()
 	if v > most {
@@ -77,7 +78,7 @@ func (d *Decoder) Uint32() uint32 { return uint32(d.UpTo(math.MaxUint32)) }
 // Uint8 reads an unsigned varint of 8 bits.
 func (d *Decoder) Uint8() uint8 { return uint8(d.UpTo(math.MaxUint8)) }
 
-// Bool reads an unsigned varint that is 0 for false.
+// Bool reads an unsigned varint; 0 is false.
 func (d *Decoder) Bool() bool { return d.Uint() != 0 }
 
 // Int reads a signed varint.
@@ -90,7 +91,7 @@ func (d *Decoder) Int() int64 {
 	return v
 }
 
-// Fill reads as many bytes as into has.
+// Fill reads len(into) bytes.
 func (d *Decoder) Fill(into []byte) {
 	if len(into) > len(d.Rest) {
 		d.Fail(ErrTruncated)
@@ -100,7 +101,7 @@ func (d *Decoder) Fill(into []byte) {
 	}
 }
 
-// Text reads a length and so many bytes.
+// Text reads a length and that many bytes.
 func (d *Decoder) Text() string {
 	n := d.Uint()
 	if n > uint64(len(d.Rest)) {
@@ -114,7 +115,7 @@ func (d *Decoder) Text() string {
 	return s
 }
 
-// End returns the problem, which is also that something is left.
+// End returns the first error. Bytes after the last field are an error too.
 func (d *Decoder) End() error {
 	if len(d.Rest) > 0 {
 		d.Fail(fmt.Errorf("record has %d bytes too many", len(d.Rest)))

@@ -10,11 +10,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// BatchCaller is a client that makes plain calls of several items each, one call after the other. Its fields must not change while Mix
-// runs. It is not safe for concurrent use.
+// BatchCaller is a client that makes consecutive plain calls with several items each. Its fields
+// must not change while Mix runs. It is not safe for concurrent use.
 type BatchCaller struct {
 	Recorder *Recorder
-	APIs     []queuepb.QueueServiceClient // each call goes to one of them at random
+	APIs     []queuepb.QueueServiceClient // each call uses one of them at random
 	Client   int
 	Queues   []string
 	Lease    time.Duration
@@ -23,15 +23,15 @@ type BatchCaller struct {
 
 	enqueued int
 	leased   []*queuepb.Task
-	ended    []*queuepb.Task // leases that the client has settled
+	ended    []*queuepb.Task // tasks whose leases the client has settled
 }
 
-// endedMax bounds the leases that a batch caller remembers.
+// endedMax bounds the settled leases that a BatchCaller remembers.
 const endedMax = 64
 
-// Mix enqueues, claims and settles batches at random until stop is closed or ctx ends, with a pause after each call. A batch of
-// settlements is of tasks that several claims got, in random order, so that it is of several shards. Some of its leases are settled
-// already: the server must refuse these and no others.
+// Mix enqueues, claims and settles batches at random until stop is closed or ctx ends, with a pause
+// after each call. A batch of settlements has tasks of several claims in random order, so that it
+// spans shards. Some of its leases are already settled: the server must refuse these and no others.
 func (b *BatchCaller) Mix(ctx context.Context, stop <-chan struct{}, every time.Duration) {
 	for !closed(ctx, stop) {
 		switch pick := rand.IntN(10); {
@@ -48,7 +48,7 @@ func (b *BatchCaller) Mix(ctx context.Context, stop <-chan struct{}, every time.
 
 func (b *BatchCaller) api() queuepb.QueueServiceClient { return b.APIs[rand.IntN(len(b.APIs))] }
 
-// begin notes the call of an operation for each item. The function that it returns notes their returns.
+// begin records the call of one operation per item. The returned function records their returns.
 func (b *BatchCaller) begin(ops []Op) (returned func(change func(i int, o *Op))) {
 	returns := make([]func(func(*Op)), len(ops))
 	for i := range ops {
@@ -84,7 +84,6 @@ func (b *BatchCaller) enqueue(ctx context.Context) {
 	})
 }
 
-// noteResult notes the result of an item in a batch that was answered.
 func (o *Op) noteResult(e *queuepb.ItemError) {
 	outcome, err := ofResult(e)
 	o.Outcome, o.Note = outcome, text(err)
@@ -109,7 +108,8 @@ func (b *BatchCaller) claim(ctx context.Context) {
 	b.leased = append(b.leased, tasks...)
 }
 
-// settle settles or extends some of the leased tasks.
+// settle settles or extends some of the leased tasks, and tries again to settle some whose lease
+// has ended.
 func (b *BatchCaller) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
@@ -145,7 +145,6 @@ func (b *BatchCaller) settle(ctx context.Context) {
 	b.ended = b.ended[max(0, len(b.ended)-endedMax):]
 }
 
-// settleBatch settles or extends tasks in one plain call.
 func settleBatch(ctx context.Context, api queuepb.QueueServiceClient, kind Kind, tasks []*queuepb.Task, lease time.Duration) ([]*queuepb.SettleResult, error) {
 	switch kind {
 	case Complete:
@@ -178,5 +177,5 @@ func settleBatch(ctx context.Context, api queuepb.QueueServiceClient, kind Kind,
 		return out.GetResults(), err
 	case Enqueue, Claim, Read:
 	}
-	panic("history: no call settles so: " + kind.String())
+	panic("history: no call settles with kind " + kind.String())
 }

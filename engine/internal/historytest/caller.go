@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// Caller is a client that makes plain calls, one after the other. It is not safe for concurrent use.
+// Caller is a client that makes consecutive plain calls. It is not safe for concurrent use.
 type Caller struct {
 	Recorder *Recorder
 	API      queuepb.QueueServiceClient
@@ -19,7 +19,7 @@ type Caller struct {
 	Timeout  time.Duration // of each call
 }
 
-// Enqueue enqueues one task and returns its id, "" unless it was acknowledged.
+// Enqueue enqueues one task. It returns the task's id, or "" if the enqueue was not acknowledged.
 func (c *Caller) Enqueue(ctx context.Context, payload string) (string, Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -35,11 +35,12 @@ func (c *Caller) Enqueue(ctx context.Context, payload string) (string, Outcome) 
 	return id, outcome
 }
 
-// claimAnswerMax is longer than a claim that does not wait takes. If a claim takes longer, the called node repeated it at another leader,
-// and no client knows a task that the first leader leased until that lease ends.
+// claimAnswerMax is longer than a claim that does not wait usually takes. If a claim takes longer,
+// the called node may have repeated it at another leader. The first leader may then have leased a
+// task that no client knows until that lease ends.
 const claimAnswerMax = 200 * time.Millisecond
 
-// Claim claims one task if one is there.
+// Claim claims one task, and returns nil if none is ready.
 func (c *Caller) Claim(ctx context.Context) (*queuepb.Task, Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -52,7 +53,7 @@ func (c *Caller) Claim(ctx context.Context) (*queuepb.Task, Outcome) {
 		t = out.GetTasks()[0]
 	}
 	if outcome == OK && time.Since(began) > claimAnswerMax {
-		before(func(o *Op) { o.Outcome, o.Note = Unknown, "an earlier answer to the next claim may be lost" })
+		before(func(o *Op) { o.Outcome, o.Note = Unknown, "an earlier answer to the following claim may be lost" })
 	}
 	returned(func(o *Op) {
 		o.Outcome, o.Note = outcome, text(err)
@@ -85,15 +86,15 @@ func (c *Caller) Read(ctx context.Context, id, payload string) (queuepb.TaskStat
 	out, err := c.API.GetTask(ctx, &queuepb.GetTaskRequest{Id: id})
 	outcome := ofStatus(err)
 	if outcome == Stale {
-		outcome = OK // that it is not there is an answer
+		outcome = OK // the absence of the task is an answer
 	}
 	state := out.GetTask().GetState()
 	returned(func(o *Op) { o.State, o.Outcome, o.Note = state, outcome, text(err) })
 	return state, outcome
 }
 
-// Mix makes calls of all kinds at random until stop is closed or ctx ends, with a pause after each, and at most calls of
-// them.
+// Mix makes calls of all kinds at random, with a pause after each, until stop is closed, ctx ends
+// or the given number of calls is reached.
 func (c *Caller) Mix(ctx context.Context, stop <-chan struct{}, calls int, every time.Duration) {
 	type task struct{ id, payload string }
 	var leased []*queuepb.Task
@@ -125,7 +126,6 @@ func (c *Caller) Mix(ctx context.Context, stop <-chan struct{}, calls int, every
 	}
 }
 
-// ofResult says what the result of one item means.
 func ofResult(e *queuepb.ItemError) (Outcome, error) {
 	if e == nil {
 		return OK, nil

@@ -6,25 +6,26 @@ import (
 	"slices"
 )
 
-// Rules say what Check can rely on.
+// Rules has the facts that Check relies on.
 type Rules struct {
-	// Left are the payloads of the tasks that the server still holds.
+	// Left has the payloads of the tasks that the server still stores.
 	Left map[string]bool
-	// SkewMs is how far the clocks of the servers and of the clients may differ.
+	// SkewMs bounds the differences of the servers' and clients' clocks.
 	SkewMs int64
 }
 
-// problemsMax bounds how many problems Check reports: after a few, more do not tell more.
+// problemsMax bounds the problems that Check reports.
 const problemsMax = 20
 
-// Check holds a history against what a queue promises, and returns a line for each promise that was broken:
+// Check compares a history with the guarantees of a queue, and returns a line for each violation:
 //
-//   - what was acknowledged is completed, or may be, or is left;
-//   - a task that was refused, or never enqueued, is never leased, and no call makes two tasks;
-//   - a lease is settled once, and a task completed once; after that it is never leased;
-//   - a task's tokens do not repeat, and grow with its leases;
-//   - a task is not leased again before its lease expires or is settled, and once it is, the earlier
-//     lease settles nothing;
+//   - an acknowledged task is completed, possibly completed, or left;
+//   - a task that was refused or never enqueued is never leased, and no call creates two tasks;
+//   - a lease is settled at most once, and a task is completed at most once and never leased
+//     afterwards;
+//   - a task's tokens are unique and grow with its leases;
+//   - a task is not leased again before its lease expires or is settled, and afterwards the earlier
+//     lease cannot be settled;
 //   - a lease that has neither expired nor been settled is not refused as stale.
 func Check(ops []Op, rules Rules) []string {
 	c := checker{rules: rules}
@@ -71,7 +72,6 @@ func (c *checker) report(problem string, ops ...Op) {
 	c.problems = append(c.problems, problem)
 }
 
-// task checks what happened to one payload.
 func (c *checker) task(payload string, ops []Op) {
 	ids := map[string]bool{}
 	acknowledged, possible, enqueued, done, came := false, false, false, false, false
@@ -98,7 +98,7 @@ func (c *checker) task(payload string, ops []Op) {
 	case !enqueued:
 		c.report(fmt.Sprintf("%s was never enqueued", payload), ops...)
 	case !possible && (came || c.rules.Left[payload]):
-		c.report(fmt.Sprintf("%s is there, and its enqueue was refused", payload), ops...)
+		c.report(fmt.Sprintf("%s exists although its enqueue was refused", payload), ops...)
 	case acknowledged && !done && !c.rules.Left[payload]:
 		c.report(fmt.Sprintf("%s was acknowledged and is lost", payload), ops...)
 	}
@@ -110,7 +110,6 @@ func (c *checker) task(payload string, ops []Op) {
 	}
 }
 
-// leases checks the leases of one task.
 func (c *checker) leases(id string, ops []Op) {
 	var claims, settles []Op
 	for _, o := range ops {
@@ -153,7 +152,8 @@ func (c *checker) leases(id string, ops []Op) {
 	}
 }
 
-// refusals checks the settlements of a lease that were refused as stale: the lease had ended by then, or may have.
+// refusals checks the settlements of a lease that were refused as stale. The lease must have ended
+// by then, or possibly have ended.
 func (c *checker) refusals(id string, claim Op, settles []Op) {
 	expiresMs := claim.ExpiresAtMs
 	var ends []Op
@@ -162,7 +162,7 @@ func (c *checker) refusals(id string, claim Op, settles []Op) {
 			continue
 		}
 		if s.Kind == Extend {
-			expiresMs = min(expiresMs, s.CallMs+s.LeaseMs) // an extension may also shorten
+			expiresMs = min(expiresMs, s.CallMs+s.LeaseMs) // an extension may also shorten a lease
 		} else if s.Kind.ends() {
 			ends = append(ends, s)
 		}
@@ -172,19 +172,19 @@ func (c *checker) refusals(id string, claim Op, settles []Op) {
 			continue
 		}
 		if !slices.ContainsFunc(ends, func(end Op) bool { return end.Call <= s.Return }) {
-			c.report(fmt.Sprintf("%s: a lease that held was refused as stale", id), claim, s)
+			c.report(fmt.Sprintf("%s: a valid lease was refused as stale", id), claim, s)
 		}
 	}
 }
 
-// pair checks two leases of one task, the second of which has the next token that was seen.
+// pair checks two leases of one task with consecutive known tokens.
 func (c *checker) pair(id string, a, b Op, settles []Op) {
 	if a.Token == b.Token {
 		c.report(fmt.Sprintf("%s: the same token twice", id), a, b)
 		return
 	}
 	if b.grantedMs() < a.grantedMs()-c.rules.SkewMs {
-		c.report(fmt.Sprintf("%s: the greater token is of the earlier lease", id), a, b)
+		c.report(fmt.Sprintf("%s: the greater token belongs to the earlier lease", id), a, b)
 	}
 	if b.Attempt < a.Attempt {
 		c.report(fmt.Sprintf("%s: the later lease is an earlier attempt", id), a, b)
@@ -195,7 +195,7 @@ func (c *checker) pair(id string, a, b Op, settles []Op) {
 			continue
 		}
 		if s.Kind.ends() && (s.Outcome == OK || s.Outcome == Unknown) && s.CallMs <= b.grantedMs()+c.rules.SkewMs {
-			return // it ended so
+			return // this settlement ended the lease
 		}
 		if s.Kind == Extend && s.Outcome == OK {
 			expiresMs = max(expiresMs, s.CallMs+s.LeaseMs)
@@ -206,7 +206,8 @@ func (c *checker) pair(id string, a, b Op, settles []Op) {
 	}
 }
 
-// Enqueued returns the payloads of all tasks that may be there: for Rules.Left where a history ends before the tasks do.
+// Enqueued returns the payloads of all tasks that may exist. It is for Rules.Left if a history ends
+// before the tasks are completed.
 func Enqueued(ops []Op) map[string]bool {
 	out := map[string]bool{}
 	for _, o := range ops {

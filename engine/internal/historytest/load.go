@@ -12,32 +12,33 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// reopenAfter is how long a driver waits before it opens another session in place of one that broke.
+// reopenAfter is the time that a driver waits before it replaces a broken session.
 const reopenAfter = 20 * time.Millisecond
 
-// Load drives a server through client sessions, and takes down what they saw. Its fields must not change once a driver
-// runs; its methods are safe for concurrent use.
+// Load drives a server through client sessions and records their operations. Its fields must not
+// change once a driver runs. Its methods are safe for concurrent use.
 type Load struct {
 	Recorder *Recorder
 	Client   *client.Client
 	Queues   []string
 	Lease    time.Duration
-	// Every is the pause after each task of a producer; 0 means none.
+	// Every is the pause after each task of a producer; 0 means no pause.
 	Every time.Duration
-	// Untidy has workers fail, release and extend some tasks, and settle some too late, instead of completing all in time.
+	// Untidy makes workers fail, release and extend some tasks, and settle some too late, instead
+	// of completing all in time.
 	Untidy bool
 	// Punctual makes all workers settle in time.
 	Punctual bool
 
 	clients  atomic.Int64
-	sessions atomic.Int64 // that were opened
+	sessions atomic.Int64 // opened sessions
 }
 
-// maxAttempts is more than any task needs in a test, so that no task dies.
+// maxAttempts is large enough that no task dies in a test.
 const maxAttempts = 1_000
 
-// Produce enqueues tasks, one after the other, until stop is closed or ctx ends; ctx bounds each call. With keyed, each
-// task has an idempotency key.
+// Produce enqueues one task after the other until stop is closed or ctx ends; ctx bounds each call.
+// With keyed, each task has an idempotency key.
 func (l *Load) Produce(ctx context.Context, stop <-chan struct{}, keyed bool) {
 	me := int(l.clients.Add(1))
 	n := 0
@@ -66,8 +67,8 @@ func (l *Load) Produce(ctx context.Context, stop <-chan struct{}, keyed bool) {
 	})
 }
 
-// Work claims and settles with several goroutines over one session until stop is closed or ctx ends. It goes on in another
-// session when one breaks.
+// Work claims and settles with several goroutines over one session until stop is closed or ctx
+// ends. It replaces a broken session.
 func (l *Load) Work(ctx context.Context, stop <-chan struct{}, goroutines int) {
 	me := int(l.clients.Add(1))
 	l.sessionsOf(ctx, stop, func() error {
@@ -146,16 +147,16 @@ func settlement(me int, t *queuepb.Task, kind Kind) Op {
 	}
 }
 
-// claimed fills in what a claim got.
 func (o *Op) claimed(t *queuepb.Task) {
 	o.Queue, o.Payload, o.ID = t.GetQueue(), string(t.GetPayload()), t.GetId()
 	o.Token, o.Attempt, o.ExpiresAtMs = t.GetToken(), t.GetAttempt(), t.GetLeaseExpiresAtMs()
 }
 
-// Sessions returns how many sessions were opened: more than there are drivers where some broke.
+// Sessions returns the number of opened sessions. It exceeds the number of drivers if sessions
+// broke.
 func (l *Load) Sessions() int64 { return l.sessions.Load() }
 
-// sessionsOf uses one session after the other until stop is closed or ctx ends.
+// sessionsOf runs one session after the other until stop is closed or ctx ends.
 func (l *Load) sessionsOf(ctx context.Context, stop <-chan struct{}, use func() error) {
 	for !closed(ctx, stop) {
 		l.sessions.Add(1)
@@ -165,11 +166,11 @@ func (l *Load) sessionsOf(ctx context.Context, stop <-chan struct{}, use func() 
 	}
 }
 
-// closeSoon closes a session whose server may be gone.
+// closeSoon closes a session within a bounded time, because its server may be unreachable.
 func closeSoon(closeSession func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = closeSession(ctx) // a session that broke has nothing left to say
+	_ = closeSession(ctx) // the error of a broken session is known already
 }
 
 func closed(ctx context.Context, stop <-chan struct{}) bool {

@@ -14,25 +14,27 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// Verdict is what CheckQueue found.
+// Verdict is the result of CheckQueue.
 type Verdict string
 
 // The verdicts.
 const (
 	Linearizable    Verdict = "linearizable"
 	NotLinearizable Verdict = "not linearizable"
-	Undecided       Verdict = "undecided" // the time was over
+	// Undecided means that the time limit was reached, or that there were too many possible states.
+	Undecided Verdict = "undecided"
 )
 
-// CheckQueue says whether the calls on one queue of one shard can have taken effect one after the other, each between
-// its call and its return. It takes at most about limit. Claims are of one task, and of tasks of one priority.
-// Extensions are not in the model: leave histories with them to Check.
+// CheckQueue reports whether the calls on one queue of one shard can have taken effect one after
+// the other, each between its call and its return. It takes at most about limit. Each claim must be
+// of one task, and all tasks must have the same priority. The model does not support extensions:
+// use Check for histories with them.
 func CheckQueue(ops []Op, skewMs int64, limit time.Duration) Verdict {
 	var in []porcupine.Operation
 	for _, o := range ops {
 		returned := o.Return.Nanoseconds()
 		switch o.Outcome {
-		case Refused: // nothing was done
+		case Refused: // no effect
 			continue
 		case Unknown:
 			if o.Kind == Read {
@@ -55,12 +57,12 @@ func CheckQueue(ops []Op, skewMs int64, limit time.Duration) Verdict {
 	return Undecided
 }
 
-// held is a task that a queue holds.
+// held is a task in a queue.
 type held struct {
 	payload string
 	phase   phase
 	token   uint64 // of the last lease; 0 if no client knows it
-	// expiresMs is when the lease ends, or can end at the earliest if no client knows the lease.
+	// expiresMs is the end of the lease, or its earliest possible end if no client knows the lease.
 	expiresMs int64
 }
 
@@ -68,27 +70,28 @@ type phase uint8
 
 const (
 	fresh    phase = iota // never leased
-	returned              // leased before, and ready
-	waiting               // leased before, and ready at some time
+	returned              // leased before, ready now
+	waiting               // leased before, ready at an unknown time
 	leased
 )
 
-// contents is a queue in the order of its enqueues. It is never changed, only replaced.
+// contents has the tasks of a queue in the order of their enqueues. It is immutable.
 type contents []held
 
-// model is what one queue may hold after each of its operations.
+// model tracks the possible contents of one queue after each operation.
 type model struct {
 	skewMs  int64
-	tooMany atomic.Bool // there was more to consider than is worth it
+	tooMany atomic.Bool // the number of possible contents exceeded possibleMax
 }
 
-// possible is one of the contents that a queue may have, with a text that only the same contents have.
+// possible is one possible contents of a queue, with its unique key.
 type possible struct {
 	key string
 	q   contents
 }
 
-// possibleMax bounds how many there may be at once: calls whose outcome is unknown multiply them.
+// possibleMax bounds the possible contents after an operation. Calls with an unknown outcome
+// multiply them.
 const possibleMax = 1_000
 
 func (m *model) porcupine() porcupine.Model {
@@ -105,14 +108,15 @@ func (m *model) porcupine() porcupine.Model {
 		Hash: func(state any) uint64 {
 			h := fnv.New64a()
 			for _, p := range state.([]possible) {
-				_, _ = h.Write([]byte(p.key)) // it does not fail
+				_, _ = h.Write([]byte(p.key)) // never fails
 			}
 			return h.Sum64()
 		},
 	}
 }
 
-// after returns what the queue may hold after an operation, in order of the keys; nothing when there are too many.
+// after returns the possible contents after an operation, sorted by key, or nil if there are too
+// many.
 func (m *model) after(before []possible, o *Op) []possible {
 	found := map[string]contents{}
 	for _, p := range before {
@@ -133,7 +137,7 @@ func (m *model) after(before []possible, o *Op) []possible {
 	return out
 }
 
-// key is a text that only the same contents have.
+// key returns a text that is unique to the contents.
 func (q contents) key() string {
 	var b []byte
 	for _, h := range q {
@@ -145,7 +149,7 @@ func (q contents) key() string {
 	return string(b)
 }
 
-// step returns what the queue may hold after an operation; nothing when the operation can't have been.
+// step returns the possible contents after an operation, or nil if the operation was impossible.
 func (m *model) step(q contents, o *Op) []contents {
 	i := slices.IndexFunc(q, func(h held) bool { return h.payload == o.Payload })
 	switch o.Kind {
@@ -179,7 +183,7 @@ func (m *model) claim(q contents, i int, o *Op) []contents {
 	return one(q.with(i, held{o.Payload, leased, o.Token, o.ExpiresAtMs}))
 }
 
-// claimUnknown is a claim whose caller never learnt what it got.
+// claimUnknown returns the possible contents after a claim whose caller does not know its result.
 func (m *model) claimUnknown(q contents, o *Op) []contents {
 	out := one(q)
 	for i := range q {
@@ -190,7 +194,8 @@ func (m *model) claimUnknown(q contents, o *Op) []contents {
 	return out
 }
 
-// claimable reports whether a claim can have got a task at a time. Only the first of the fresh tasks can be claimed.
+// claimable reports whether a claim can have leased a task at a time. Of the fresh tasks, only the
+// first can be claimed.
 func (m *model) claimable(q contents, i int, atMs int64) bool {
 	switch q[i].phase {
 	case fresh:
@@ -231,7 +236,7 @@ func (m *model) settle(q contents, i int, o *Op) []contents {
 	return nil
 }
 
-// reads reports whether a reader can have seen its answer.
+// reads reports whether the answer of a read is possible.
 func (m *model) reads(q contents, i int, o *Op) bool {
 	if i < 0 || o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED {
 		return i < 0 && o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED

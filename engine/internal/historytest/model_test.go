@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// patience is the time that a check may take.
+// patience bounds the time of a check.
 const patience = waittest.Most
 
 func enqueueOf(ms int64, payload string) Op {
@@ -35,14 +35,14 @@ func readOf(ms int64, state queuepb.TaskState) Op {
 	return at(ms, Op{Kind: Read, Payload: "a", ID: "a", State: state})
 }
 
-// empty is a claim that got nothing.
+// empty returns a claim that got no task.
 func empty(ms int64) Op {
 	o := at(ms, Op{Kind: Claim, LeaseMs: 100})
 	o.Payload = ""
 	return o
 }
 
-// long is an operation that returned later.
+// long returns an operation with a later return.
 func long(o Op, ms int64) Op {
 	o.ReturnMs += ms
 	o.Return += time.Duration(ms) * time.Millisecond
@@ -68,41 +68,41 @@ func TestHistoriesOfOneQueue(t *testing.T) {
 		want Verdict
 		ops  []Op
 	}{
-		"a cycle":                    {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, nothing)}},
-		"two claims":                 {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(20, "a", 2)}},
-		"two claims, one after all":  {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(110, "a", 2)}},
-		"the same token":             {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(110, "a", 1)}},
-		"claimed before":             {NotLinearizable, []Op{claimOf(10, "a", 1), enqueueOf(20, "a")}},
-		"claimed meanwhile":          {Linearizable, []Op{claimOf(10, "a", 1), long(enqueueOf(5, "a"), 20)}},
-		"completed twice":            {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), settleOf(30, Complete, "a", 1, OK)}},
-		"lost":                       {NotLinearizable, []Op{enqueueOf(0, "a"), empty(10)}},
-		"nothing yet":                {Linearizable, []Op{long(enqueueOf(0, "a"), 20), empty(10), claimOf(30, "a", 1)}},
-		"out of order":               {NotLinearizable, []Op{enqueueOf(0, "a"), enqueueOf(10, "b"), claimOf(20, "b", 1), claimOf(30, "a", 2)}},
-		"an open order":              {Linearizable, []Op{long(enqueueOf(0, "a"), 20), enqueueOf(10, "b"), claimOf(30, "b", 1), claimOf(40, "a", 2)}},
-		"failed and back":            {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Fail, "a", 1, OK), readOf(22, delayed), empty(24), claimOf(30, "a", 2)}},
-		"released and gone":          {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), empty(24)}},
-		"released and back":          {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), readOf(22, ready), claimOf(30, "a", 2)}},
-		"refused though leased":      {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Stale)}},
-		"refused, late":              {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(109, Complete, "a", 1, Stale)}},
-		"a stale read":               {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), readOf(20, ready)}},
-		"a read of what is gone":     {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, inLease)}},
-		"a read of what is not":      {NotLinearizable, []Op{enqueueOf(0, "a"), readOf(10, nothing)}},
-		"an enqueue that was":        {Linearizable, []Op{unknown(enqueueOf(0, "a")), empty(10), claimOf(30, "a", 1)}},
-		"an enqueue that was not":    {Linearizable, []Op{unknown(enqueueOf(0, "a")), empty(10)}},
-		"a completion that was":      {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, nothing)}},
-		"a completion that was not":  {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), claimOf(110, "a", 2)}},
-		"a completion of both kinds": {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, nothing), claimOf(110, "a", 2)}},
-		"a claim that was":           {Linearizable, []Op{enqueueOf(0, "a"), lost, empty(10), claimOf(110, "a", 2)}},
-		"a claim that was, again":    {NotLinearizable, []Op{enqueueOf(0, "a"), lost, empty(10), claimOf(90, "a", 2)}},
-		"a claim that was not":       {Linearizable, []Op{enqueueOf(0, "a"), lost, claimOf(10, "a", 2)}},
-		"a refused call":             {Linearizable, []Op{at(0, Op{Kind: Enqueue, Payload: "a", Outcome: Refused}), empty(10)}},
+		"a cycle":                                              {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, nothing)}},
+		"two claims":                                           {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(20, "a", 2)}},
+		"two claims, the second after expiry":                  {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(110, "a", 2)}},
+		"the same token":                                       {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(110, "a", 1)}},
+		"claimed before its enqueue":                           {NotLinearizable, []Op{claimOf(10, "a", 1), enqueueOf(20, "a")}},
+		"claimed during its enqueue":                           {Linearizable, []Op{claimOf(10, "a", 1), long(enqueueOf(5, "a"), 20)}},
+		"completed twice":                                      {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), settleOf(30, Complete, "a", 1, OK)}},
+		"lost":                                                 {NotLinearizable, []Op{enqueueOf(0, "a"), empty(10)}},
+		"an empty claim during the enqueue":                    {Linearizable, []Op{long(enqueueOf(0, "a"), 20), empty(10), claimOf(30, "a", 1)}},
+		"out of order":                                         {NotLinearizable, []Op{enqueueOf(0, "a"), enqueueOf(10, "b"), claimOf(20, "b", 1), claimOf(30, "a", 2)}},
+		"concurrent enqueues in either order":                  {Linearizable, []Op{long(enqueueOf(0, "a"), 20), enqueueOf(10, "b"), claimOf(30, "b", 1), claimOf(40, "a", 2)}},
+		"failed and claimed again":                             {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Fail, "a", 1, OK), readOf(22, delayed), empty(24), claimOf(30, "a", 2)}},
+		"released and lost":                                    {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), empty(24)}},
+		"released and claimed again":                           {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), readOf(22, ready), claimOf(30, "a", 2)}},
+		"a valid lease refused as stale":                       {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Stale)}},
+		"an expired lease refused as stale":                    {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(109, Complete, "a", 1, Stale)}},
+		"a stale read":                                         {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), readOf(20, ready)}},
+		"a read of a completed task":                           {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, inLease)}},
+		"a read misses a task":                                 {NotLinearizable, []Op{enqueueOf(0, "a"), readOf(10, nothing)}},
+		"an unknown enqueue with effect":                       {Linearizable, []Op{unknown(enqueueOf(0, "a")), empty(10), claimOf(30, "a", 1)}},
+		"an unknown enqueue without effect":                    {Linearizable, []Op{unknown(enqueueOf(0, "a")), empty(10)}},
+		"an unknown completion with effect":                    {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, nothing)}},
+		"an unknown completion without effect":                 {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), claimOf(110, "a", 2)}},
+		"an unknown completion with and without effect":        {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, nothing), claimOf(110, "a", 2)}},
+		"an unknown claim with effect":                         {Linearizable, []Op{enqueueOf(0, "a"), lost, empty(10), claimOf(110, "a", 2)}},
+		"an unknown claim with effect, leased again too early": {NotLinearizable, []Op{enqueueOf(0, "a"), lost, empty(10), claimOf(90, "a", 2)}},
+		"an unknown claim without effect":                      {Linearizable, []Op{enqueueOf(0, "a"), lost, claimOf(10, "a", 2)}},
+		"a refused call":                                       {Linearizable, []Op{at(0, Op{Kind: Enqueue, Payload: "a", Outcome: Refused}), empty(10)}},
 	} {
 		assert.Equal(t, c.want, CheckQueue(c.ops, 0, patience), name)
 	}
 }
 
-// TestAQueueOfOneLockIsLinearizable draws what several clients do with a queue that carries out one call at a time, somewhere
-// between its call and its return, and then breaks one claim.
+// TestAQueueOfOneLockIsLinearizable generates histories of several clients and a queue that
+// executes one call at a time, between its call and its return. Then it corrupts one claim.
 func TestAQueueOfOneLockIsLinearizable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ops []Op
@@ -147,7 +147,7 @@ func TestAQueueOfOneLockIsLinearizable(t *testing.T) {
 				again.Token, again.Client = token+1, 9
 				again.Call, again.Return = again.Return+1, again.Return+2
 				if got := CheckQueue(append(ops, again), 0, patience); got == Linearizable {
-					t.Fatalf("a second claim is not found: %v in %v", again, ops)
+					t.Fatalf("a second claim is not detected: %v in %v", again, ops)
 				}
 				break
 			}
@@ -157,7 +157,7 @@ func TestAQueueOfOneLockIsLinearizable(t *testing.T) {
 
 func TestATimeLimitIsKept(t *testing.T) {
 	var ops []Op
-	for i := range 40 { // all at once, and one that can't be
+	for i := range 40 { // concurrent calls, and an impossible one
 		ops = append(ops, long(enqueueOf(0, fmt.Sprint(i)), 1000))
 	}
 	ops = append(ops, long(claimOf(0, "never", 1), 1000))

@@ -1,8 +1,9 @@
-// Package historytest records what the clients of a queue server saw, and checks whether a correct server may show that.
+// Package historytest records the operations of a queue server's clients, and checks whether a
+// correct server may produce such a history.
 //
-// A Recorder takes down each call with its times and its outcome. Check holds the whole against what a queue
-// promises, one promise at a time. CheckQueue asks of a short history of one queue whether its calls can have
-// taken effect one after the other.
+// A Recorder records each call with its times and its outcome. Check compares a whole history with
+// the guarantees of a queue, one guarantee at a time. CheckQueue checks whether the calls of a
+// short history of one queue can have taken effect one after the other.
 package historytest
 
 import (
@@ -12,13 +13,13 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// Kind is what a client called, or was handed.
+// Kind is the kind of an operation.
 type Kind uint8
 
 // The kinds.
 const (
 	Enqueue Kind = iota + 1
-	Claim        // of one task; without a payload none was there
+	Claim        // of one task; without a payload no task was ready
 	Complete
 	Fail
 	Release
@@ -33,17 +34,16 @@ var kinds = map[Kind]string{
 // String returns the kind's name.
 func (k Kind) String() string { return kinds[k] }
 
-// ends reports whether an operation of the kind ends a lease.
 func (k Kind) ends() bool { return k == Complete || k == Fail || k == Release }
 
-// Outcome is what a client knows of its call.
+// Outcome is a client's knowledge of the effect of its call.
 type Outcome uint8
 
 // The outcomes.
 const (
 	OK      Outcome = iota + 1
-	Refused         // nothing was done
-	Stale           // refused since the lease is over, or the task gone
+	Refused         // no effect
+	Stale           // refused because the lease has ended or the task does not exist
 	Unknown         // it may or may not have taken effect
 )
 
@@ -58,25 +58,26 @@ type Op struct {
 	Kind    Kind
 	Outcome Outcome
 	Queue   string
-	Payload string // names the task: no two have the same
+	Payload string // identifies the task: payloads are unique
 	ID      string
 	Token   uint64
 	Attempt uint32
-	// LeaseMs is the lease that a claim or an extension asked for.
+	// LeaseMs is the requested lease of a claim or an extension.
 	LeaseMs int64
-	// ExpiresAtMs is when the lease of a claimed task ends, as the server said.
+	// ExpiresAtMs is the end of a claimed task's lease in the server's answer.
 	ExpiresAtMs int64
-	// State is what a Read found; unspecified when it found nothing.
+	// State is the result of a Read; unspecified if it found no task.
 	State queuepb.TaskState
-	// Call and Return are since the recorder was made. Nothing is known of an unknown outcome after its Return.
+	// Call and Return are times since the recorder was made. An operation with an unknown outcome
+	// may take effect after its Return.
 	Call, Return time.Duration
-	// CallMs and ReturnMs are the same, in Unix milliseconds.
+	// CallMs and ReturnMs are the same times in Unix milliseconds.
 	CallMs, ReturnMs int64
-	// Note says more of an outcome, for the reader.
+	// Note explains an outcome to people.
 	Note string
 }
 
-// String shows the operation in one line.
+// String returns the operation as one line.
 func (o Op) String() string {
 	text := fmt.Sprintf("%10.4f..%10.4fs client %d: %s %s %s: %s", o.Call.Seconds(), o.Return.Seconds(), o.Client, o.Kind, o.Queue, o.Payload, o.Outcome)
 	if o.ID != "" {
@@ -97,5 +98,5 @@ func (o Op) String() string {
 	return text
 }
 
-// grantedMs is when the server granted a claim's lease, by its clock.
+// grantedMs returns when the server granted a claim's lease, by the server's clock.
 func (o *Op) grantedMs() int64 { return o.ExpiresAtMs - o.LeaseMs }

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// of says what a session's answer means. What is not certain is unknown.
+// of returns the outcome of a session's answer. In doubt it is Unknown.
 func of(err error) Outcome {
 	var refusal *client.Error
 	switch {
@@ -27,7 +27,7 @@ func of(err error) Outcome {
 	return Unknown
 }
 
-// ofStatus says what a plain call's status means for all that was asked in it.
+// ofStatus returns the outcome of all items of a plain call from its status.
 func ofStatus(err error) Outcome {
 	s := status.Convert(err)
 	switch s.Code() {
@@ -44,14 +44,13 @@ func ofStatus(err error) Outcome {
 			}
 		}
 		if strings.HasPrefix(s.Message(), "connection error:") {
-			return Refused // there was no connection to send it over
+			return Refused // the call was never sent
 		}
-		return Unknown // the connection broke, perhaps after the call was executed
+		return Unknown // the connection broke, possibly after the call was executed
 	}
 	return Unknown
 }
 
-// ofItem says what the refusal of one item means.
 func ofItem(code queuepb.ErrorCode) Outcome {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// opsMax bounds what a recorder keeps: some hundred megabytes.
+// opsMax bounds the operations of a recorder, which then use some hundred megabytes.
 const opsMax = 1 << 21
 
-// Recorder takes operations down. Its methods are safe for concurrent use.
+// Recorder records operations. Its methods are safe for concurrent use.
 type Recorder struct {
 	start time.Time
 
@@ -20,11 +20,11 @@ type Recorder struct {
 // NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder { return &Recorder{start: time.Now()} }
 
-// Now is the time of the recorder.
+// Now returns the time since the recorder was made.
 func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
 
-// Call notes an operation that was called just now, and returns what notes its return. Nothing of it is in the history
-// before.
+// Call records the call of an operation. The returned function records its return, and adds the
+// operation to the history.
 func (r *Recorder) Call(op Op) func(change func(*Op)) {
 	op.Call = r.Now()
 	return func(change func(*Op)) {
@@ -34,7 +34,7 @@ func (r *Recorder) Call(op Op) func(change func(*Op)) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if len(r.ops) == opsMax {
-			panic("history: too many operations for one recorder") // a test that goes on for ever
+			panic("history: too many operations for one recorder") // an endless test
 		}
 		r.ops = append(r.ops, op)
 	}
@@ -44,14 +44,14 @@ func (r *Recorder) unixMs(since time.Duration) int64 {
 	return r.start.UnixMilli() + since.Milliseconds()
 }
 
-// Ops returns what returned so far, in that order.
+// Ops returns the operations that have returned, in the order of their returns.
 func (r *Recorder) Ops() []Op {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.ops)
 }
 
-// Count returns how many operations of a kind had an outcome.
+// Count returns the number of operations of a kind with an outcome.
 func (r *Recorder) Count(k Kind, o Outcome) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package linelimit bounds how many lines of one kind a log gets: what others cause, as often as they like, must not fill a disk.
+// Package linelimit bounds the log lines of one kind, so that lines that strangers can cause at
+// will do not fill a disk.
 package linelimit
 
 import (
@@ -6,21 +7,23 @@ import (
 	"time"
 )
 
-// LeftOut is the attribute of a line that says how many lines were left out before it.
+// LeftOut is the log attribute with the number of lines omitted before a line.
 const LeftOut = "lines_left_out_before"
 
-// Limit allows at most Max lines in a Period, which begins with a line. It is safe for concurrent use.
+// Limit allows at most Max lines in a Period. A period begins with a line. Limit is safe for
+// concurrent use.
 type Limit struct {
 	Max    int
 	Period time.Duration
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	since   time.Time
 	logged  int
 	omitted int
 }
 
-// Allow reports whether one more line may be logged, and how many were omitted since the last one.
+// Allow reports whether a line may be logged now, and how many were omitted since the last allowed
+// one.
 func (l *Limit) Allow(now time.Time) (omitted int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

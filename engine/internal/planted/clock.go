@@ -11,23 +11,24 @@ import (
 	"time"
 )
 
-// clockVariable names the file that says how wrong the process's wall clock is.
+// clockVariable is the environment variable with the name of the file that describes the error of
+// the process's wall clock.
 const clockVariable = "PRONY_PLANTED_CLOCK"
 
-// wrong is how wrong the wall clock is.
+// wrong is the error of the wall clock.
 type wrong struct {
 	offset   time.Duration
 	driftPPM int64
 }
 
-// wall is the fault of the wall clock. file is set by Begin, before the clock is read.
+// wall is the fault of the wall clock. Begin sets file before the clock is read.
 var wall struct {
 	file  string
 	began time.Time
-	last  atomic.Pointer[wrong] // as the file said last
+	last  atomic.Pointer[wrong] // the last valid content of the file
 }
 
-// beginClock takes the fault of the wall clock from the environment.
+// beginClock reads the fault of the wall clock from the environment.
 func beginClock() error {
 	wall.file, wall.began = os.Getenv(clockVariable), time.Now()
 	wall.last.Store(&wrong{})
@@ -60,8 +61,9 @@ func readWrong(file string) (w wrong, err error) {
 	return w, nil
 }
 
-// Wall returns what the wall clock shows, in nanoseconds, when it would show ns without the fault. The file is read each time, so that
-// a test can step the clock of a process; while it cannot be read, what it said last holds.
+// Wall returns the reading of the faulty wall clock, in nanoseconds, for the correct reading ns. It
+// reads the file each time, so that a test can step the clock of a process. If the file cannot be
+// read, its last valid content applies.
 func Wall(ns int64) int64 {
 	if wall.file == "" {
 		return ns

@@ -4,7 +4,7 @@ package planted
 
 import "github.com/cockroachdb/pebble/v2/vfs"
 
-// Enabled says that the binary has the faults.
+// Enabled reports whether the binary has the faults.
 const Enabled = false
 
 // Begin does nothing.
@@ -52,5 +52,5 @@ func Frame() {}
 // Claim does nothing.
 func Claim() uint64 { return 0 }
 
-// Wall returns the reading.
+// Wall returns ns.
 func Wall(ns int64) int64 { return ns }

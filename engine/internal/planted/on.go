@@ -15,26 +15,26 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 )
 
-// Enabled says that the binary has the faults.
+// Enabled reports whether the binary has the faults.
 const Enabled = true
 
 const variable = "PRONY_PLANTED"
 
-// fault is what the environment asks for. It is set by Begin, before anything else is called.
+// fault is the planted fault. Begin sets it before any other function is called.
 var fault struct {
 	name   string
 	amount amount
 }
 
-// amount is how large a fault is: a time, or a number of operations, steps or bytes. A number is for each task or command, or for
-// so many of them.
+// amount is the size of a fault: a time, or a number of operations, steps or bytes. A number
+// applies to each task or command, or to each group of per tasks.
 type amount struct {
 	time  time.Duration
 	count int
-	per   int // tasks; 0 and 1 mean each
+	per   int // tasks per count; 0 and 1 mean each task
 }
 
-// amounts are the faults with what is theirs unless the environment says otherwise. A time of 0 says that it is a number.
+// amounts has the default amount of each fault. A time of 0 means that the amount is a number.
 var amounts = map[string]amount{
 	"lock":    {time: 20 * time.Microsecond},
 	"channel": {count: 64},
@@ -74,14 +74,15 @@ var amounts = map[string]amount{
 	Early:     {count: 1},
 }
 
-// hitsIn is in how many tasks or calls a fault that makes the engine wrong comes once.
+// hitsIn is the default interval, in tasks or calls, of a fault that makes the engine wrong.
 const hitsIn = 1_000
 
-// shared is the one fault whose amount may be for several tasks.
+// shared is the only fault whose amount may apply to several tasks.
 const shared = "fsync"
 
-// Begin reads the planted fault, and the fault of the wall clock, from the environment. It fails if the environment names an unknown
-// fault; no name means no fault. It is called before a node opens. Those that deliveries went to before are forgotten.
+// Begin reads the planted fault, and the fault of the wall clock, from the environment. It fails if
+// the environment names an unknown fault; no name means no fault. It is called before a node opens,
+// and drops the receivers that Another recorded.
 func Begin() error {
 	others.forget()
 	if err := beginClock(); err != nil {
@@ -111,7 +112,7 @@ func Begin() error {
 	return nil
 }
 
-// Bounds of amounts: a fault slows the server down, and does not stop it.
+// Bounds of amounts: a fault must slow down the server, not stop it.
 const (
 	timeMax  = time.Second
 	countMax = 1 << 24
@@ -148,20 +149,21 @@ func countOf(text string) (int, error) {
 
 func is(name string) bool { return fault.name == name }
 
-// commits is what is locked at each commit.
+// commits is a mutex that each commit locks.
 type commits struct{ mu sync.Mutex }
 
 var commit commits
 
-// Command is called by the deciding goroutine for each command.
+// Command must be called by the deciding goroutine for each command.
 func Command() {
 	if is("lock") {
 		commit.mu.Lock()
-		commit.mu.Unlock() //nolint:staticcheck // who waits for it is the fault
+		commit.mu.Unlock() //nolint:staticcheck // waiting for the mutex is the fault
 	}
 }
 
-// Commit is called by the publishing goroutine for each commit, when its answers are out: clients send again meanwhile.
+// Commit must be called by the publishing goroutine for each commit, after it sent the answers, so
+// that clients send further requests during the fault.
 func Commit() {
 	switch fault.name {
 	case "lock":
@@ -174,15 +176,16 @@ func Commit() {
 	}
 }
 
-// sleepMin is the shortest sleep of the fault wait: a timer wakes some 60 us late, which would be most of a shorter one.
+// sleepMin is the shortest sleep of the fault wait. A timer fires some 60 us late, which would be
+// most of a shorter sleep.
 const sleepMin = 250 * time.Microsecond
 
-// owed is the time that the fault wait has yet to wait. Only a shard's deciding goroutine uses it: with several shards the amount is
-// not exact.
+// owed is the time that the fault wait still has to wait. Only a shard's deciding goroutine uses
+// it, so with several shards the amount is not exact.
 var owed time.Duration
 
-// wait holds the mutex that publishing needs, asleep, as soon as enough is owed for a sleep. What a sleep lasted longer than it should is
-// paid back by the next tasks.
+// wait adds the wait of one task. Once enough is owed, it sleeps while it holds the mutex that
+// publishing needs. If a sleep is too long, the next tasks wait less.
 func (c *commits) wait(each time.Duration) {
 	if owed += each; owed < sleepMin {
 		return
@@ -194,7 +197,6 @@ func (c *commits) wait(each time.Duration) {
 	c.mu.Unlock()
 }
 
-// burn computes for a time.
 func burn(d time.Duration) {
 	x := uint64(1)
 	for until := time.Now().Add(d); time.Now().Before(until); {
@@ -207,15 +209,15 @@ func burn(d time.Duration) {
 	sink.number = x
 }
 
-// sink keeps results, so that what makes them is not left out. One goroutine of a shard writes it: with several shards
-// the last one's stays, which is no matter.
+// sink stores results, so that the compiler does not remove the computation. One goroutine of each
+// shard writes it. With several shards the last value remains, which does not matter.
 var sink struct {
 	number uint64
 	ring   [1 << 10][]byte
 	next   int
 }
 
-// pieceBytes is the size of one of the allocations.
+// pieceBytes is the size of one allocation.
 const pieceBytes = 512
 
 func storm(bytes int) {
@@ -225,12 +227,13 @@ func storm(bytes int) {
 	}
 }
 
-// passage is what each command passes.
+// passage is the channel that each command passes.
 type passage struct{ one chan struct{} }
 
 var narrow = passage{make(chan struct{}, 1)}
 
-// Send is called by the deciding goroutine after it handed on so many commands.
+// Send must be called by the deciding goroutine after it passed the given number of commands to the
+// publishing goroutine.
 func Send(commands int) {
 	if is("channel") {
 		for range commands * fault.amount.count {
@@ -239,7 +242,7 @@ func Send(commands int) {
 	}
 }
 
-// Receive is called by the publishing goroutine before it answers each command.
+// Receive must be called by the publishing goroutine before it answers each command.
 func Receive() {
 	if is("channel") {
 		for range fault.amount.count {
@@ -248,14 +251,14 @@ func Receive() {
 	}
 }
 
-// BeforeCommit is called by the deciding goroutine with a batch that is decided.
+// BeforeCommit must be called by the deciding goroutine before it submits a batch.
 func BeforeCommit() {
 	if is("timer") {
 		time.Sleep(fault.amount.time)
 	}
 }
 
-// Frame is called for each message that comes from a client, by a stream or a call over gRPC or REST.
+// Frame must be called for each message from a client, in a stream or a call over gRPC or REST.
 func Frame() {
 	switch fault.name {
 	case "rpc":
@@ -265,7 +268,8 @@ func Frame() {
 	}
 }
 
-// Claim is called for each lease batch. It returns how many tasks before it are to be read.
+// Claim must be called for each lease batch. It returns how many tasks before the batch the caller
+// must read.
 func Claim() uint64 {
 	if is("scan") {
 		return uint64(fault.amount.count)

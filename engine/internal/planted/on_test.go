@@ -43,7 +43,8 @@ func TestBeginTakesTheFaultAndItsAmount(t *testing.T) {
 	}
 }
 
-// The fault wait sleeps as long as its amount asks for, however late its timer is, and holds the mutex that publishing needs.
+// The fault wait sleeps for the time of its amount, even if its timer is late, and holds the mutex
+// that publishing needs.
 func TestWaitSleepsWhatIsOwed(t *testing.T) {
 	owed = 0
 	t.Cleanup(func() { owed = 0 })
@@ -51,7 +52,7 @@ func TestWaitSleepsWhatIsOwed(t *testing.T) {
 	for range 9 {
 		c.wait(sleepMin / 10)
 	}
-	assert.Equal(t, 9*(sleepMin/10), owed, "not enough for a sleep")
+	assert.Equal(t, 9*(sleepMin/10), owed, "too little for a sleep")
 	c.mu.Lock()
 	done := make(chan struct{})
 	go func() { c.wait(sleepMin); close(done) }()
@@ -62,10 +63,10 @@ func TestWaitSleepsWhatIsOwed(t *testing.T) {
 	}
 	c.mu.Unlock()
 	<-done
-	assert.LessOrEqual(t, owed, 9*(sleepMin/10), "a sleep that lasted longer is paid back")
+	assert.LessOrEqual(t, owed, 9*(sleepMin/10), "the excess of a long sleep is subtracted")
 }
 
-// The fault decay has each task compute more than the one before, up to a bound.
+// The fault decay makes each task compute more than the one before, up to a bound.
 func TestDecayGrows(t *testing.T) {
 	var d decay
 	began := time.Now()
@@ -75,7 +76,7 @@ func TestDecayGrows(t *testing.T) {
 	assert.Equal(t, countMax, d.steps(countMax, began.Add(time.Hour)))
 }
 
-// What tasks ask of the background goroutine is computed by and by.
+// The background goroutine eventually computes all steps of the tasks.
 func TestBackgroundComputesWhatIsOwed(t *testing.T) {
 	b := background{wake: make(chan struct{}, 1)}
 	b.task(1)

@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// symbols builds the server and returns those of its symbols that are of a fault, and how often the names of the faults' variables
-// are in it.
+// symbols builds the server. It returns its symbols that belong to a fault, and the number of
+// occurrences of the faults' variable names.
 func symbols(t *testing.T, name string, flags ...string) (out []string, variables int) {
 	t.Helper()
 	binary, err := buildtest.Program(name, "engine/cmd/queued", flags...)
@@ -33,7 +33,7 @@ func symbols(t *testing.T, name string, flags ...string) (out []string, variable
 	return out, bytes.Count(code, []byte("PRONY_PLANTED"))
 }
 
-// A release has nothing of the faults: neither code nor data.
+// A release has neither code nor data of the faults.
 func TestAReleaseHasNoFault(t *testing.T) {
 	longtest.Only(t)
 	found, variables := symbols(t, "queued")
@@ -41,7 +41,7 @@ func TestAReleaseHasNoFault(t *testing.T) {
 	assert.Zero(t, variables)
 	found, variables = symbols(t, "queued-planted", "-tags", "planted")
 	for _, fault := range []string{"planted.Command", "planted.Wall", "plantedclient.Task", "(*Shard).plantedDeliver"} {
-		assert.True(t, slices.ContainsFunc(found, func(s string) bool { return strings.HasSuffix(s, fault) }), "the test sees %s: %v", fault, found)
+		assert.True(t, slices.ContainsFunc(found, func(s string) bool { return strings.HasSuffix(s, fault) }), "the test finds %s: %v", fault, found)
 	}
-	assert.NotZero(t, variables, "and the variables")
+	assert.NotZero(t, variables, "the test finds the variables")
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
-// Task is called by the deciding goroutine for each task enqueued, with the files of the store and the folder it is in.
+// Task must be called by the deciding goroutine for each enqueued task, with the file system and
+// the folder of the store.
 func Task(fs vfs.FS, dir string) error {
 	switch fault.name {
 	case "cpu":
@@ -39,15 +40,17 @@ func Task(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// tasks is how many tasks were enqueued since the last fsync of the fault.
+// tasks is the number of tasks enqueued since the last fsync of the fault.
 var tasks int
 
-// decay is since when the server becomes slower. Only a shard's deciding goroutine uses it: of several shards the first task of any counts.
+// decay records since when the server becomes slower. Only a shard's deciding goroutine uses it.
+// With several shards, the first task of any shard counts.
 type decay struct{ since time.Time }
 
 var slower decay
 
-// steps returns how many steps a task takes at a time, which are so many more each minute since the first task. There are countMax at most.
+// steps returns the steps of a task at a time: eachMinute for each minute since the first task, and
+// at most countMax.
 func (d *decay) steps(eachMinute int, now time.Time) int {
 	if d.since.IsZero() {
 		d.since = now
@@ -55,7 +58,7 @@ func (d *decay) steps(eachMinute int, now time.Time) int {
 	return int(min(countMax, now.Sub(d.since).Minutes()*float64(eachMinute)))
 }
 
-// background computes beside the goroutines that serve requests, as much as tasks ask for.
+// background computes in a separate goroutine, in parallel to serving requests.
 type background struct {
 	start sync.Once
 	owed  atomic.Int64  // steps
@@ -65,10 +68,10 @@ type background struct {
 
 var beside = background{wake: make(chan struct{}, 1)}
 
-// pieceSteps is how many steps are computed at a time: a tenth of a millisecond or two.
+// pieceSteps is the number of steps computed at a time: one or two tenths of a millisecond.
 const pieceSteps = 1 << 16
 
-// task asks for some steps. It starts the goroutine at the first task, which ends with the process.
+// task adds steps to compute. The first call starts the goroutine, which ends with the process.
 func (b *background) task(steps int) {
 	b.start.Do(func() {
 		go func() {
@@ -80,12 +83,12 @@ func (b *background) task(steps int) {
 	if b.owed.Add(int64(steps)) >= pieceSteps {
 		select {
 		case b.wake <- struct{}{}:
-		default: // it is awake
+		default: // the goroutine is awake
 		}
 	}
 }
 
-// fsyncs are files that are fsynced, by name.
+// fsyncs has the files that the fault fsyncs, by name.
 type fsyncs struct {
 	mu    sync.Mutex
 	files map[string]vfs.File
@@ -93,7 +96,8 @@ type fsyncs struct {
 
 var syncs = fsyncs{files: map[string]vfs.File{}}
 
-// one writes to a file, which it makes at first, and fsyncs it so many times. The file stays open.
+// one writes to a file and fsyncs it, the given number of times. It creates the file at the first
+// call and keeps it open.
 func (s *fsyncs) one(fs vfs.FS, name string, times int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

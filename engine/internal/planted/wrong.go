@@ -10,25 +10,25 @@ import (
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
-// asked counts the calls of Hits for the planted fault.
+// asked counts the calls to Hits for the planted fault.
 var asked atomic.Uint64
 
-// Hits reports whether the engine is to do the wrong thing now: once in as many calls as the fault's amount says, never for another fault
-// than the planted one. It is safe for concurrent use.
+// Hits reports whether the caller must inject the fault now. For the planted fault it returns true
+// once per amount calls; for all other faults it returns false. It is safe for concurrent use.
 func Hits(name string) bool {
 	return is(name) && asked.Add(1)%uint64(fault.amount.count) == 0
 }
 
-// serials counts the ids that were made up.
+// serials counts the invented ids.
 var serials atomic.Int64
 
-// Serial returns a number that it has not returned before.
+// Serial returns a different number at each call.
 func Serial() int { return int(serials.Add(1)) }
 
 // takers are the most recent receivers of deliveries.
 type takers struct {
 	mu  sync.Mutex
-	all []taker // takersMax at most
+	all []taker // at most takersMax
 }
 
 func (t *takers) forget() {
@@ -42,14 +42,16 @@ type taker struct {
 	tenant string
 }
 
-// takersMax is how many takers of deliveries are remembered.
+// takersMax bounds the remembered receivers of deliveries.
 const takersMax = 4
 
 var others takers
 
-// Another chooses a receiver that wrongly gets a copy of a delivery to who. For the fault Twice it is a receiver of the same tenant, or who if
-// there is no other. For Stranger it is a receiver of another tenant. Another returns nil if the fault is not planted, if no receiver fits, and in
-// all but every Nth call, where N is the amount of the fault. It is safe for concurrent use.
+// Another chooses a receiver that wrongly gets a copy of a delivery to who. For the fault Twice it
+// is a receiver of the same tenant, or who if there is no other. For Stranger it is a receiver of
+// another tenant. Another returns nil if the fault is not planted, if there is no such receiver,
+// and in all calls except every Nth, where N is the amount of the fault. It is safe for concurrent
+// use.
 func Another(fault string, who any, tenant string) any {
 	if !is(fault) {
 		return nil
@@ -69,7 +71,7 @@ func Another(fault string, who any, tenant string) any {
 		}
 	}
 	if found == nil && fault == Twice {
-		found = who // the workers of one stream are several as well
+		found = who // one stream may have several workers
 	}
 	if found == nil || !Hits(fault) {
 		return nil
@@ -77,13 +79,14 @@ func Another(fault string, who any, tenant string) any {
 	return found
 }
 
-// Call is called for each unary call over gRPC.
+// Call must be called for each unary call over gRPC.
 func Call() { each("unary") }
 
-// Request is called for each call over REST.
+// Request must be called for each call over REST.
 func Request() { each("rest") }
 
-// each computes for a call if the fault is planted. Calls run beside each other, so each has its own result.
+// each computes for a call if the fault is planted. Calls are concurrent, so the result is stored
+// atomically.
 func each(name string) {
 	if is(name) {
 		called.Store(compute.Steps(fault.amount.count))
@@ -92,7 +95,7 @@ func each(name string) {
 
 var called atomic.Uint64
 
-// Writes returns how often a queue's record is written once more.
+// Writes returns how many additional times a commit must write a queue's record.
 func Writes() int {
 	if is("writes") {
 		return fault.amount.count
@@ -100,7 +103,7 @@ func Writes() int {
 	return 0
 }
 
-// leaks is memory that is kept until the process ends.
+// leaks is memory that is never freed.
 type leaks struct {
 	mu     sync.Mutex
 	pieces [][]byte
@@ -108,7 +111,8 @@ type leaks struct {
 
 var leaked leaks
 
-// task keeps some bytes. They are written to, because a page that nobody wrote to takes no memory.
+// task allocates bytes that are never freed. It writes to each page, because an untouched page uses
+// no memory.
 func (l *leaks) task(bytes int) {
 	piece := make([]byte, bytes)
 	for i := 0; i < len(piece); i += pageBytes {
@@ -121,10 +125,10 @@ func (l *leaks) task(bytes int) {
 
 const pageBytes = 4 << 10
 
-// frames is how many frames came since the last goroutine was left behind.
+// frames counts the frames, for the fault goroutines.
 var frames atomic.Uint64
 
-// leave leaves a goroutine behind that waits for ever, once in so many frames.
+// leave starts a goroutine that blocks forever, once per in frames. It reports whether it did.
 func leave(frame, in uint64) bool {
 	if frame%in != 0 {
 		return false

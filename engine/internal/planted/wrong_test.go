@@ -17,7 +17,7 @@ func plant(t *testing.T, text string) {
 	require.NoError(t, Begin())
 }
 
-// A fault that makes the engine wrong comes once in as many calls as its amount says, and no other fault comes.
+// A fault that makes the engine wrong occurs once per amount calls, and no other fault occurs.
 func TestPlantedFaultHitsOnceInItsAmount(t *testing.T) {
 	plant(t, "lost:4")
 	asked.Store(0)
@@ -32,12 +32,12 @@ func TestPlantedFaultHitsOnceInItsAmount(t *testing.T) {
 	assert.Zero(t, Writes())
 }
 
-// Another is a taker of the same tenant for one fault, of another tenant for the other.
+// Another returns a receiver of the same tenant for one fault, and of another tenant for the other.
 func TestPlantedFaultFindsAnotherTaker(t *testing.T) {
 	for fault, want := range map[string]any{Twice: "b", Stranger: "c"} {
 		plant(t, fault+":1")
 		alone := map[string]any{Twice: "a"}
-		assert.Equal(t, alone[fault], Another(fault, "a", "t"), "nobody else is known")
+		assert.Equal(t, alone[fault], Another(fault, "a", "t"), "no other receiver is known")
 		Another(fault, "c", "u")
 		Another(fault, "b", "t")
 		for range 3 {
@@ -51,7 +51,7 @@ func TestPlantedFaultFindsAnotherTaker(t *testing.T) {
 	others.all = nil
 }
 
-// Leaks stay: the bytes of each task, and a goroutine for so many frames.
+// Leaks remain: the bytes of each task, and a goroutine per amount frames.
 func TestPlantedLeaksStay(t *testing.T) {
 	plant(t, "leak:10000")
 	require.NoError(t, Task(nil, ""))
@@ -68,7 +68,7 @@ func TestPlantedLeaksStay(t *testing.T) {
 	assert.GreaterOrEqual(t, runtime.NumGoroutine()-before, 3)
 }
 
-// Calls and requests compute for their own faults only.
+// Calls and requests compute only for their faults.
 func TestPlantedCallsCompute(t *testing.T) {
 	for _, fault := range []string{"unary", "rest"} {
 		plant(t, fault+":7")

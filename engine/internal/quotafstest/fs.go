@@ -1,5 +1,5 @@
-// Package quotafstest is a file system of a bounded size, for tests: writes beyond it fail with ENOSPC, as on a disk that is full,
-// and writes beyond a limit with EDQUOT, as beyond a disk quota.
+// Package quotafstest is a file system of bounded size for tests. Writes beyond the size fail with
+// ENOSPC, as on a full disk, and writes beyond a limit fail with EDQUOT, as beyond a disk quota.
 package quotafstest
 
 import (
@@ -11,40 +11,41 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS counts what is written through it on another file system, and refuses what exceeds its size. What was there before is
-// not counted until it is written to. It is safe for concurrent use.
+// FS counts the bytes written through it to another file system, and refuses writes beyond its
+// size. Existing files do not count until they are written to. FS is safe for concurrent use.
 type FS struct {
 	vfs.FS
 
 	mu       sync.Mutex
 	capacity uint64
-	foreign  uint64 // what other programs occupy
-	used     uint64 // by the files
+	foreign  uint64 // bytes that other programs occupy
+	used     uint64 // bytes of the files
 	files    map[string]*file
 	refused  int
-	limit    uint64  // 0: none; see Limit
-	pinned   *uint64 // nil: the free bytes are what is free
+	limit    uint64  // 0 means no limit; see Limit
+	pinned   *uint64 // the reported free bytes, if not nil; see Pin
 }
 
-// file is what a name, or several links, stand for.
+// file is a file with one or more names.
 type file struct {
 	bytes uint64
 	links int
 }
 
-// New returns a file system of a size.
+// New returns a file system with a capacity in bytes.
 func New(on vfs.FS, capacity uint64) *FS {
 	return &FS{FS: on, capacity: capacity, files: map[string]*file{}}
 }
 
-// Occupy has other programs occupy so many bytes in all. That may be more than is free: nothing can be written then.
+// Occupy sets the number of bytes that other programs occupy. If it exceeds the free bytes, no
+// write succeeds.
 func (q *FS) Occupy(bytes uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.foreign, q.pinned = bytes, nil
 }
 
-// LeaveFree has other programs occupy all but so many bytes of what is free.
+// LeaveFree makes other programs occupy all free bytes except the given number.
 func (q *FS) LeaveFree(bytes uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -54,30 +55,30 @@ func (q *FS) LeaveFree(bytes uint64) {
 	}
 }
 
-// Pin has the file system report so many free bytes, whatever the files occupy, until Occupy or LeaveFree is called: another
-// program takes each byte that is freed. Writes are refused as before.
+// Pin makes the file system report a fixed number of free bytes until Occupy or LeaveFree is
+// called, as if another program took each freed byte. It does not change which writes are refused.
 func (q *FS) Pin(free uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.pinned = &free
 }
 
-// Limit has writes fail with EDQUOT once the files occupy so many bytes, as a user's disk quota does, which the free bytes don't show. 0
-// takes that back.
+// Limit makes writes fail with EDQUOT once the files occupy the given number of bytes, like a
+// user's disk quota, which the free bytes do not show. 0 removes the limit.
 func (q *FS) Limit(bytes uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.limit = bytes
 }
 
-// Used is what the files occupy.
+// Used returns the bytes that the files occupy.
 func (q *FS) Used() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.used
 }
 
-// Refused is how many writes were refused.
+// Refused returns the number of refused writes.
 func (q *FS) Refused() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +99,8 @@ func (q *FS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: free, TotalBytes: q.capacity, UsedBytes: q.capacity - free}, nil
 }
 
-// grow lets a file have so many bytes. The error says what was to be done with which file, and why there is no room for it.
+// grow reserves room for a file of the given size. The error has the operation, the file and ENOSPC
+// or EDQUOT.
 func (q *FS) grow(f *file, to uint64, op, name string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +123,7 @@ func (q *FS) grow(f *file, to uint64, op, name string) error {
 	return &os.PathError{Op: op, Path: name, Err: why}
 }
 
-// putLocked makes a name stand for a file. The caller holds mu.
+// putLocked gives a file a name. The caller holds mu.
 func (q *FS) putLocked(name string, f *file) {
 	q.dropLocked(name)
 	f.links++
@@ -227,14 +229,14 @@ func (q *FS) RemoveAll(name string) error {
 // Unwrap implements vfs.FS.
 func (q *FS) Unwrap() vfs.FS { return q.FS }
 
-// handle is an open file. A write that there is no room for writes nothing.
+// handle is an open file. A write without room writes nothing.
 type handle struct {
 	vfs.File
 
 	fs   *FS
 	file *file
 	name string
-	at   uint64 // where Write goes on; one goroutine writes a file
+	at   uint64 // offset of the next Write; one goroutine writes a file
 }
 
 func (h *handle) Write(b []byte) (int, error) {
@@ -253,7 +255,7 @@ func (h *handle) WriteAt(b []byte, at int64) (int, error) {
 	return h.File.WriteAt(b, at)
 }
 
-// Preallocate occupies the space, as fallocate does, whatever the file system below does about that.
+// Preallocate occupies the space, as fallocate does, even if the underlying file system does not.
 func (h *handle) Preallocate(offset, length int64) error {
 	return h.fs.grow(h.file, uint64(offset+length), "allocate", h.name)
 }

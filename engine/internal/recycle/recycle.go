@@ -1,16 +1,18 @@
-// Package recycle keeps slices for reuse, so that a hot path does not allocate one for each batch.
+// Package recycle keeps slices for reuse, so that a hot path does not allocate a slice for each
+// batch.
 package recycle
 
 import "sync"
 
-// elementsMax is the largest capacity that a Pool keeps: more is rare, and would be held for nothing.
+// elementsMax bounds the capacity of the slices that a Pool keeps. Larger slices are rare and would
+// waste memory.
 const elementsMax = 4_096
 
-// Pool keeps slices of one type. The garbage collector takes those that are not used for some time. The zero value is an empty pool. A Pool
-// is safe for concurrent use.
+// Pool keeps slices of one type. The garbage collector frees slices that are unused for some time.
+// The zero value is an empty pool. A Pool is safe for concurrent use.
 type Pool[T any] struct{ kept sync.Pool }
 
-// Take returns a slice of n zero elements, which may have room for more.
+// Take returns a slice of n zero elements. Its capacity may be larger.
 func (p *Pool[T]) Take(n int) []T {
 	if kept, ok := p.kept.Get().(*[]T); ok && cap(*kept) >= n {
 		return (*kept)[:n]
@@ -18,8 +20,8 @@ func (p *Pool[T]) Take(n int) []T {
 	return make([]T, n)
 }
 
-// Give keeps a slice for Take, and clears it. The caller must hold the only reference, and all elements that were written since Take must be
-// within the slice's length.
+// Give clears a slice and keeps it for Take. The caller must have the only reference, and all
+// elements written since Take must be within the slice's length.
 func (p *Pool[T]) Give(s []T) {
 	if cap(s) == 0 || cap(s) > elementsMax {
 		return

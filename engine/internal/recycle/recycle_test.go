@@ -21,7 +21,7 @@ func TestTakenElementsAreZero(t *testing.T) {
 		}
 		p.Give(s)
 		for _, v := range s {
-			require.Nil(t, v, "what was given back keeps nothing in memory")
+			require.Nil(t, v, "a returned slice keeps no references")
 		}
 	}
 }

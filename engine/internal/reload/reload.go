@@ -1,7 +1,9 @@
-// Package reload keeps a value that was made from files, and makes it again after the files changed.
+// Package reload holds a value that is loaded from files, and loads it again after the files
+// changed.
 //
-// The files are looked at when the value is used, at most once in CheckEvery; there is no goroutine. Files that cannot be used change
-// nothing: the value that was made before stays in use, and Options.Changed gets the error.
+// The files are checked when the value is used, at most once per CheckEvery; there is no goroutine.
+// If the changed files cannot be loaded, the previous value stays in use, and Options.Changed gets
+// the error.
 package reload
 
 import (
@@ -11,30 +13,31 @@ import (
 	"time"
 )
 
-// CheckEvery is how often the files are looked at while their value is in use.
+// CheckEvery is the least interval between checks of the files.
 const CheckEvery = time.Second
 
-// Options say which files a value is made from, and how.
+// Options describes the files of a value and how to load it.
 type Options[T any] struct {
-	Names []string // of the files; "" stands for a file that is not used
+	Names []string // of the files; "" is an unused file
 	Load  func() (T, error)
 	Now   func() time.Time
-	// Changed is called after the files changed, with the new value or with the error for which the old one stays in use.
+	// Changed is called after the files changed, with the new value, or with the error because of
+	// which the old value stays in use.
 	Changed func(T, error)
 }
 
-// Value is a value made from files. Its methods are safe for concurrent use.
+// Value is a value loaded from files. Its methods are safe for concurrent use.
 type Value[T any] struct {
 	options Options[T]
 	started time.Time
-	checked atomic.Int64 // when the files were last looked at: nanoseconds after started
+	checked atomic.Int64 // time of the last check, in nanoseconds after started
 	current atomic.Pointer[T]
 
 	mu   sync.Mutex
-	seen []os.FileInfo // one for each file, as of the last read; nil for a file that did not exist. Guarded by mu
+	seen []os.FileInfo // per file, as of the last load; nil if the file did not exist
 }
 
-// Open makes the value for the first time.
+// Open loads the value for the first time.
 func Open[T any](o Options[T]) (*Value[T], error) {
 	v := &Value[T]{options: o, started: o.Now(), seen: stat(o.Names)}
 	first, err := o.Load()
@@ -45,7 +48,8 @@ func Open[T any](o Options[T]) (*Value[T], error) {
 	return v, nil
 }
 
-// Get returns the value. One caller in CheckEvery makes it again if the files changed; the others get the value that is there.
+// Get returns the value. One caller per CheckEvery loads it again if the files changed; concurrent
+// callers get the previous value.
 func (v *Value[T]) Get() T {
 	v.refresh()
 	return *v.current.Load()
@@ -58,7 +62,8 @@ func (v *Value[T]) refresh() {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	files := stat(v.options.Names) // before they are read: a change during the read is seen the next time
+	// Before loading, so that the next check sees a change during the load.
+	files := stat(v.options.Names)
 	if same(files, v.seen) {
 		return
 	}
@@ -73,7 +78,7 @@ func (v *Value[T]) refresh() {
 func stat(names []string) []os.FileInfo {
 	infos := make([]os.FileInfo, len(names))
 	for i, name := range names {
-		if info, err := os.Stat(name); err == nil { // a file that is missing is one that changed
+		if info, err := os.Stat(name); err == nil { // a missing file counts as a change
 			infos[i] = info
 		}
 	}

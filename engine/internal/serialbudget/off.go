@@ -4,7 +4,7 @@ package serialbudget
 
 import "net/http"
 
-// Enabled says that the binary takes no-op requests.
+// Enabled reports whether the binary accepts no-op requests.
 const Enabled = false
 
 // Work returns 0.

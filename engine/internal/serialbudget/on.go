@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
-// Enabled says that the binary takes no-op requests.
+// Enabled reports whether the binary accepts no-op requests.
 const Enabled = true
 
 // WorkMax bounds the work of one request: longer work would look like a stalled shard.
@@ -23,7 +23,8 @@ const WorkMax = 10 * time.Millisecond
 // steps is the work of one request.
 var steps atomic.Int64
 
-// Work does the work of one no-op request and returns its result. A deciding goroutine calls it.
+// Work does the work of one no-op request and returns its result. It is called by deciding
+// goroutines.
 func Work() uint64 { return compute.Steps(int(steps.Load())) }
 
 const (
@@ -31,7 +32,8 @@ const (
 	calibrationSteps = 1 << 17 // a quarter of a millisecond
 )
 
-// nsPerStep is the time of one step: the shortest of several measurements, which the host disturbed least.
+// nsPerStep returns the time of one step: the shortest of several measurements, which the host
+// disturbed least.
 var nsPerStep = sync.OnceValue(func() float64 {
 	shortest := time.Duration(math.MaxInt64)
 	for range calibrations {
@@ -42,17 +44,18 @@ var nsPerStep = sync.OnceValue(func() float64 {
 	return float64(max(1, shortest)) / calibrationSteps
 })
 
-// calibrated keeps the result, so that the compiler does not leave the steps out.
+// calibrated stores the result, so that the compiler does not remove the steps.
 var calibrated atomic.Uint64
 
-// setting is what Put answers: the work in force.
+// setting is the answer of Put: the current work.
 type setting struct {
 	WorkNs    float64 `json:"work_ns"` // of one request: a whole number of steps
 	Steps     int64   `json:"steps"`
 	NsPerStep float64 `json:"ns_per_step"`
 }
 
-// Put sets the work of one request to the duration in the query's parameter work, for all shards, and answers with the work in force.
+// Put sets the work of one request, for all shards, to the duration in the query parameter work. It
+// answers with the resulting work.
 func Put(w http.ResponseWriter, r *http.Request) {
 	text := r.URL.Query().Get("work")
 	work, err := time.ParseDuration(text)
@@ -64,5 +67,6 @@ func Put(w http.ResponseWriter, r *http.Request) {
 	count := int64(math.Round(float64(work) / each))
 	steps.Store(count)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(setting{float64(count) * each, count, each}) // an error means that the client's connection is gone
+	// An error means that the client closed the connection.
+	_ = json.NewEncoder(w).Encode(setting{float64(count) * each, count, each})
 }

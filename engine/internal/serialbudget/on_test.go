@@ -30,9 +30,9 @@ func TestSerialBudgetIsSetInSteps(t *testing.T) {
 		var got setting
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 		assert.Positive(t, got.NsPerStep)
-		assert.InDelta(t, float64(work), got.WorkNs, got.NsPerStep, "to a step")
+		assert.InDelta(t, float64(work), got.WorkNs, got.NsPerStep, "accurate to a step")
 		assert.InDelta(t, got.WorkNs, float64(got.Steps)*got.NsPerStep, 1e-6)
-		assert.Equal(t, compute.Steps(int(got.Steps)), Work(), "the work is in force")
+		assert.Equal(t, compute.Steps(int(got.Steps)), Work(), "the new work applies")
 	}
 }
 

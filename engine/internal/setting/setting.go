@@ -1,7 +1,8 @@
-// Package setting has the error of a setting whose value cannot be used. The error names the setting, so that the program that read the
-// configuration can say where the value came from.
+// Package setting has the error of a setting with an unusable value. The error names the setting,
+// so that the program that read the configuration can report where the value came from.
 //
-// A server that ends with such an error ends with it again until somebody changes the setting, or what the setting names.
+// A server that fails with such an error fails again until the setting, or the file that it names,
+// is changed.
 package setting
 
 import (
@@ -11,12 +12,13 @@ import (
 	"syscall"
 )
 
-// Error says that the value of a setting cannot be used.
+// Error means that the value of a setting cannot be used.
 type Error struct {
-	// Paths are the settings at fault, by their names in the configuration file: "tls.cert". The first one is the most likely one to be
-	// changed. It is empty if a limit of the process is at fault.
+	// Paths has the settings at fault, by their names in the configuration file, such as
+	// "tls.cert". The first one is the most likely to need a change. Paths is empty if a limit of
+	// the process is at fault.
 	Paths []string
-	// Remedy is what to do; it may be empty.
+	// Remedy is the advice to the operator; it may be empty.
 	Remedy string
 
 	err error
@@ -49,13 +51,13 @@ func Errorf(path, remedy, format string, args ...any) error {
 	return Wrap(fmt.Errorf(format, args...), remedy, path)
 }
 
-// lasting are the errors of the system that stay until somebody changes a path, its mode or its owner.
+// lasting has the system errors that persist until a path, its mode or its owner is changed.
 var lasting = []error{
 	fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EINVAL,
 }
 
-// Path wraps an error about a file that a setting names, unless the error may pass without a change of the setting, as a full disk
-// does.
+// Path wraps an error about a file that a setting names. It returns err unchanged if the error may
+// disappear without a change of the setting, such as a full disk.
 func Path(err error, remedy string, paths ...string) error {
 	for _, l := range lasting {
 		if errors.Is(err, l) {
@@ -65,7 +67,7 @@ func Path(err error, remedy string, paths ...string) error {
 	return err
 }
 
-// Split returns the Errors that err consists of, and the other errors: err may be one error or several, joined.
+// Split splits an error, which may be several joined errors, into Errors and other errors.
 func Split(err error) (settings []*Error, others []error) {
 	var one *Error
 	if err == nil {
@@ -74,7 +76,8 @@ func Split(err error) (settings []*Error, others []error) {
 	if !errors.As(err, &one) {
 		return nil, []error{err}
 	}
-	if many, joined := err.(interface{ Unwrap() []error }); joined { // its own parts, not those of what it wraps
+	// The parts of err, not those of a wrapped error.
+	if many, joined := err.(interface{ Unwrap() []error }); joined {
 		for _, e := range many.Unwrap() {
 			s, o := Split(e)
 			settings, others = append(settings, s...), append(others, o...)

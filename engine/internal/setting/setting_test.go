@@ -31,7 +31,7 @@ func TestSplit(t *testing.T) {
 	assert.NoError(t, Wrap(nil, "", "a"))
 }
 
-// What a restart may find mended is not the setting's fault.
+// An error that may disappear before a restart is not the fault of the setting.
 func TestPath(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -1,8 +1,10 @@
-// Package signal wakes a goroutine that waits on a channel with room for one element. Several signals before the goroutine receives one
-// are the same as one: the receiver then looks at all that changed.
+// Package signal wakes a goroutine that waits on a channel with room for one element. Several
+// signals before the goroutine receives one count as one, so the receiver must handle all changes
+// since its last receive.
 package signal
 
-// Send puts an element into a channel that has room for one, unless the channel has one already. It never blocks.
+// Send puts an element into a channel with room for one, unless the channel already has one. It
+// never blocks.
 func Send(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -1,4 +1,5 @@
-// Package stages measures how long the stages of a shard's pipeline take, in histograms whose buckets double.
+// Package stages measures how long the stages of a shard's pipeline take, in histograms whose
+// buckets double.
 package stages
 
 import (
@@ -7,38 +8,44 @@ import (
 	"time"
 )
 
-// Stage is a part of what happens to a batch of commands.
+// Stage is a part of the processing of a batch of commands.
 type Stage uint8
 
-// The stages. Receive is of messages, and comes before the others. Ready is of tasks. Those of a shard that has a log of its own come one after the
-// other: Inbox, Decide, Apply, CommitWait, Commit, Reply, and together they are the time from the oldest command's arrival until all answers are out.
-// Those of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
+// The stages. Receive applies to messages and precedes the others. Ready applies to tasks. The
+// stages of a shard with its own log follow one another: Inbox, Decide, Apply, CommitWait, Commit,
+// Reply. Together they are the time from the oldest command's arrival until all answers are sent.
+// The stages of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and
+// Apply are parts of Commit.
 const (
-	// Receive is from the receipt of a message until its commands wait for their shards: of a stream until the stream reads on, of another
-	// call until its command waits, and of a claim that brings completions until the claim waits.
+	// Receive is the time from the receipt of a message until its commands wait for their shards.
+	// For a stream it ends when the stream reads its next message, for another call when its
+	// command waits, and for a claim with completions when the claim waits.
 	Receive Stage = iota
-	// Inbox is from the arrival of a batch's oldest command until the batch is decided.
+	// Inbox is the time from the arrival of a batch's oldest command until its decision begins.
 	Inbox
-	// Decide is the decision of one batch.
+	// Decide is the time of the decision of one batch.
 	Decide
-	// CommitWait is how long a batch waits before it commits: behind the commits before it, or for room in the Raft log.
+	// CommitWait is the time that a batch waits before it commits: for earlier commits, or for room
+	// in the Raft log.
 	CommitWait
-	// Commit is from then until the batch is durable.
+	// Commit is the time from the end of CommitWait until the batch is durable.
 	Commit
-	// Replicate is from an entry's proposal until a majority has it and it is this node's turn to apply it.
+	// Replicate is the time from an entry's proposal until a majority has the entry and this node
+	// is ready to apply it.
 	Replicate
-	// Apply is writing one batch, or the entries of one call of Raft's, to the store.
+	// Apply is the time to write one batch, or the entries of one call from Raft, to the store.
 	Apply
-	// Reply is from the end of the commit until the last answer of the batch is handed out.
+	// Reply is the time from the end of the commit until the last answer of the batch is sent.
 	Reply
-	// Ready is of tasks without a delay: from the turn that enqueued a task until the turn that leased the task first.
+	// Ready is the time from the turn that enqueued a task until the turn of its first lease. Tasks
+	// with a delay do not count.
 	Ready
 	count
 )
 
 var names = [count]string{"receive", "inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply", "ready"}
 
-// String returns the stage's name, as it is exported.
+// String returns the stage's name in metrics.
 func (s Stage) String() string { return names[s] }
 
 // All returns the stages.
@@ -50,25 +57,26 @@ func All() []Stage {
 	return out
 }
 
-// boundsMax is how many buckets have an upper bound: 1 us, 2 us, 4 us and so on, up to 8.4 s.
+// boundsMax is the number of buckets with an upper bound: 1 us, 2 us, 4 us and so on, up to 8.4 s.
 const boundsMax = 24
 
 // Bound returns the upper bound of a bucket.
 func Bound(bucket int) time.Duration { return time.Microsecond << bucket }
 
-// Times are the histograms of one shard's stages. They are safe for concurrent use; the zero value is ready. One lock for
-// all stages of a batch: with atomic counters a batch's times took three times as long.
+// Times has the histograms of one shard's stages. It is safe for concurrent use; the zero value is
+// ready for use. One lock covers all stages of a batch: with atomic counters, recording a batch
+// took three times as long.
 type Times struct {
 	mu sync.Mutex
 	of [count]histogram
 }
 
 type histogram struct {
-	counts [boundsMax + 1]uint64 // the last one is of what is above all bounds
+	counts [boundsMax + 1]uint64 // the last one counts times above all bounds
 	sum    time.Duration
 }
 
-// Timed is how long something was in a stage.
+// Timed is a time spent in a stage.
 type Timed struct {
 	Stage Stage
 	Took  time.Duration
@@ -85,7 +93,7 @@ func (t *Times) Observe(all ...Timed) {
 	}
 }
 
-// ObserveSample adds a time that stands for n times of a stage.
+// ObserveSample adds a time that represents n equal times of a stage.
 func (t *Times) ObserveSample(o Timed, n uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +102,7 @@ func (t *Times) ObserveSample(o Timed, n uint64) {
 	h.sum += o.Took * time.Duration(n)
 }
 
-// bucket returns the first one whose bound is not below a time.
+// bucket returns the first bucket whose bound is at least d.
 func bucket(d time.Duration) int {
 	if d <= time.Microsecond {
 		return 0
@@ -103,11 +111,11 @@ func bucket(d time.Duration) int {
 	return min(bits.Len64(us-1), boundsMax)
 }
 
-// Histogram is what a stage's histogram holds.
+// Histogram is a copy of a stage's histogram.
 type Histogram struct {
 	Count uint64
 	Sum   time.Duration
-	// Upto counts, for each bound, what is not above it.
+	// Upto counts, for each bound, the times up to the bound.
 	Upto [boundsMax]uint64
 }
 
@@ -128,5 +136,6 @@ func (t *Times) Read(s Stage) Histogram {
 
 var start = time.Now()
 
-// Now is a time of the process's monotonic clock, above 0. Reading it costs half of what time.Now does.
+// Now returns the time of the process's monotonic clock, which is above 0. It costs half of a
+// time.Now.
 func Now() time.Duration { return max(1, time.Since(start)) }

@@ -53,7 +53,7 @@ func BenchmarkNow(b *testing.B) {
 	}
 }
 
-// A time that stands for several counts as many times.
+// A sample that represents several times counts several times.
 func TestASampleStandsForAll(t *testing.T) {
 	var one, all Times
 	one.ObserveSample(Timed{Receive, 3 * time.Microsecond}, 4)

@@ -6,7 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Listen adds to a Pebble's listener, which has FlushBegin and FlushEnd, what reports its flushes and compactions.
+// Listen extends a Pebble listener so that it reports flushes and compactions. The listener must
+// already have FlushBegin and FlushEnd.
 func (s Store) Listen(l *pebble.EventListener) {
 	flushBegin, flushEnd := l.FlushBegin, l.FlushEnd
 	l.FlushBegin = func(i pebble.FlushInfo) {
@@ -24,7 +25,7 @@ func (s Store) Listen(l *pebble.EventListener) {
 // Fsync records a long fsync that ended now.
 func (s Store) Fsync(took time.Duration) { s.Took(FsyncWork, took) }
 
-// PartsOf returns the waits of a batch that was committed and is not closed yet.
+// PartsOf returns the waits of a committed batch, which must not be closed yet.
 func PartsOf(b *pebble.Batch) Parts {
 	c := b.CommitStats()
 	return Parts{

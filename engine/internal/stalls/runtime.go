@@ -10,24 +10,25 @@ import (
 )
 
 const (
-	// readEvery is how often the runtime is read while commits come.
+	// readEvery is the interval between readings of the runtime while commits arrive.
 	readEvery = 100 * time.Millisecond
-	// readingMax is how long before a commit the runtime may have been read, to say how long goroutines waited during it.
+	// readingMax bounds the age of the last reading before a commit. With an older one, the waits
+	// of goroutines during the commit are unknown.
 	readingMax = time.Second
-	// readingsMax is how many readings are kept. A commit that took longer than all of them has none before it.
+	// readingsMax bounds the stored readings. A commit longer than all of them has no reading
+	// before it.
 	readingsMax = 16
-	// readAtMost is how often slow commits read the runtime.
+	// readAtMost is the least interval between readings of the runtime for slow commits.
 	readAtMost = time.Millisecond
 )
 
-// reading is how often goroutines had waited for a processor for how long, when the runtime was read.
+// reading is a copy of the runtime's histogram of the times that goroutines waited for a processor.
 type reading struct {
 	at     time.Duration
 	counts []uint64  // by bucket
 	bounds []float64 // seconds; one more than counts
 }
 
-// readRuntime fills in a reading's counts.
 func readRuntime(r *reading) {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
 	metrics.Read(sample)
@@ -44,7 +45,6 @@ type readings struct {
 	last reading   // of a slow commit
 }
 
-// keep reads the runtime and keeps the reading.
 func (r *readings) keep(read func(*reading), now time.Duration) {
 	if len(r.kept) == readingsMax {
 		r.kept = slices.Delete(r.kept, 0, 1)
@@ -54,7 +54,8 @@ func (r *readings) keep(read func(*reading), now time.Duration) {
 	r.kept = append(r.kept, next)
 }
 
-// waited returns the longest wait for a processor that ended during a commit or a little before it. See Ran.
+// waited returns the longest wait for a processor that ended during a commit or shortly before it,
+// and the time that the search covered. See Ran.
 func (r *readings) waited(read func(*reading), began, ended time.Duration) (waited, over time.Duration) {
 	base := -1
 	for i := range r.kept {
@@ -79,7 +80,8 @@ func (r *readings) waited(read func(*reading), began, ended time.Duration) (wait
 	return waited, ended - before.at
 }
 
-// collections returns how many garbage collections ended in a time, among the runtime's last 256.
+// collections returns the number of garbage collections that ended in an interval, among the
+// runtime's last 256.
 func collections(from, to time.Duration) (n int) {
 	var stats debug.GCStats
 	debug.ReadGCStats(&stats)

@@ -1,7 +1,9 @@
-// Package stalls records the slow commits of a node, with the causes, and the work of its stores that ran beside them.
+// Package stalls records the slow commits of a node with their causes, and the background work of
+// its stores.
 //
-// The shards give each commit that took longer than Slow to Add. The stores report their flushes, compactions and long fsyncs. Both
-// records are rings: the oldest entries make room for new ones. The totals by cause count everything since the process began.
+// The shards pass each commit that took longer than Slow to Add. The stores report their flushes,
+// compactions and long fsyncs. Both records are rings: new entries replace the oldest ones. The
+// totals by cause count everything since the start of the process.
 package stalls
 
 import (
@@ -10,27 +12,28 @@ import (
 	"time"
 )
 
-// Slow is how long a commit takes at least to be recorded.
+// Slow is the time above which a commit is recorded.
 const Slow = 5 * time.Millisecond
 
-// Cause is what a commit spent its time on.
+// Cause is a cause of a commit's time.
 type Cause uint8
 
-// The causes. The first eight are waits whose time is known. The others are what ran during the rest of the commit's time.
+// The causes. The first eight are waits with a known time. The others are activities during the
+// rest of the commit's time.
 const (
 	Semaphore  Cause = iota // too many commits were under way in Pebble
 	MemTables               // too many memtables waited for their flush
 	Level0                  // too many tables waited for their compaction
-	Rotation                // Pebble ended its log and began a new one
+	Rotation                // Pebble closed its log and began a new one
 	Fsync                   // the log's fsync
-	Behind                  // commits before it, which are answered first
+	Behind                  // earlier commits, which are answered first
 	RaftRoom                // too many entries were under way in Raft
-	Replicate               // until a majority had the entry and it was its turn to be applied
+	Replicate               // until a majority had the entry and this node was ready to apply it
 	Flush                   // a flush ran
 	Compaction              // a compaction ran
 	Collection              // a garbage collection ended
 	Scheduler               // a goroutine waited for a processor
-	Other                   // nothing of these
+	Other                   // none of these
 	causes
 )
 
@@ -38,7 +41,7 @@ var causeNames = [causes]string{
 	"semaphore", "memtables", "level0", "rotation", "fsync", "behind", "raft_room", "replicate", "flush", "compaction", "gc", "scheduler", "other",
 }
 
-// String returns the cause's name, as it is exported.
+// String returns the cause's name in metrics.
 func (c Cause) String() string { return causeNames[c] }
 
 // Causes returns all causes.
@@ -50,10 +53,10 @@ func Causes() []Cause {
 	return out
 }
 
-// Parts are the waits of a commit whose time is known. They do not overlap.
+// Parts has the waits of a commit with a known time. They do not overlap.
 type Parts struct {
 	Semaphore, MemTables, Level0, Rotation time.Duration
-	// Sync is the wait for the log. Only a part of it may be an fsync.
+	// Sync is the wait for the log. Possibly only a part of it is an fsync.
 	Sync                        time.Duration
 	Behind, RaftRoom, Replicate time.Duration
 }
@@ -72,13 +75,14 @@ type Commit struct {
 	Cause   Cause
 }
 
-// Ran is what else ran during a commit. Add fills it in.
+// Ran describes the other activities during a commit. Add fills it in.
 type Ran struct {
 	Flush, Compaction, Fsync, Append time.Duration // at most the commit's time
-	// Collections is how many garbage collections ended.
+	// Collections is the number of garbage collections that ended.
 	Collections int
-	// Waited is the longest time that a goroutine waited for a processor, rounded down to a bound of the runtime's histogram, among
-	// the waits that ended in the time Over before the commit's end. Over is 0 if the runtime was not read for longer than readingMax.
+	// Waited is the longest wait of a goroutine for a processor, rounded down to a bound of the
+	// runtime's histogram, among the waits that ended in the time Over before the commit's end.
+	// Over is 0 if the last reading of the runtime before the commit is older than readingMax.
 	Waited, Over time.Duration
 }
 
@@ -87,9 +91,10 @@ const (
 	spansMax   = 2048
 )
 
-// Log is the record of a node. A nil Log records nothing. It is safe for concurrent use.
+// Log records the slow commits and the work of a node. A nil Log records nothing. Log is safe for
+// concurrent use.
 type Log struct {
-	readAgain atomic.Int64 // when the runtime is to be read again, by stages.Now
+	readAgain atomic.Int64 // time of the next reading of the runtime, by stages.Now
 	read      func(*reading)
 	collected func(from, to time.Duration) int
 
@@ -102,17 +107,18 @@ type Log struct {
 	sums    [causes]time.Duration
 }
 
-// New returns an empty record.
+// New returns an empty Log.
 func New() *Log {
 	return &Log{read: readRuntime, collected: collections, commits: newRing[Commit](commitsMax), spans: newRing[Span](spansMax)}
 }
 
-// Wants reports whether Add is to be called for a commit: because it was slow, or because the runtime is to be read again.
+// Wants reports whether the caller must call Add for a commit: because it was slow, or because a
+// reading of the runtime is due.
 func (l *Log) Wants(began, ended time.Duration) bool {
 	return l != nil && (ended-began > Slow || int64(ended) >= l.readAgain.Load())
 }
 
-// Add records a commit that was slow. It also reads the runtime, if that is due.
+// Add records a commit if it was slow. It also reads the runtime if a reading is due.
 func (l *Log) Add(c Commit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +136,7 @@ func (l *Log) Add(c Commit) {
 	}
 }
 
-// fill fills in what ran during a commit, and divides its time.
+// fill fills in Ran and divides the commit's time among the causes.
 func (l *Log) fill(c *Commit) {
 	took := c.Ended - c.Began
 	ran := func(kind Kind) time.Duration { return min(took, l.overlap(kind, c.Began, c.Ended)) }
@@ -142,7 +148,6 @@ func (l *Log) fill(c *Commit) {
 	c.divide()
 }
 
-// divide divides the commit's time among the causes.
 func (c *Commit) divide() {
 	rest := c.Ended - c.Began
 	give := func(cause Cause, part time.Duration) {
@@ -167,8 +172,9 @@ func (c *Commit) divide() {
 	}
 }
 
-// most returns what explains a time in which no known wait was. Work that ran for at least half of the time comes before what the
-// runtime says: a flush makes goroutines wait for a processor, and not the other way round.
+// most returns the most likely cause of a time without known waits. Work that ran for at least half
+// of the time precedes the runtime's causes, because a flush makes goroutines wait for a processor,
+// but not vice versa.
 func (r *Ran) most(rest time.Duration) Cause {
 	switch {
 	case 2*r.Flush >= rest && r.Flush > 0:
@@ -184,22 +190,23 @@ func (r *Ran) most(rest time.Duration) Cause {
 	}
 }
 
-// Totals returns how many slow commits had a cause as their largest part, and the time of all slow commits that the cause took.
+// Totals returns the number of slow commits with a cause as their largest part, and the cause's
+// total time in all slow commits.
 func (l *Log) Totals(c Cause) (commits uint64, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.counts[c], l.sums[c]
 }
 
-// Record is a copy of what a Log holds.
+// Record is a copy of the contents of a Log.
 type Record struct {
 	Commits      []Commit // in the order of their ends
-	CommitsTotal uint64   // with those that made room
-	Spans        []Span   // in the order of their ends; those under way come last
+	CommitsTotal uint64   // including replaced ones
+	Spans        []Span   // in the order of their ends; running ones are last
 	SpansTotal   uint64
 }
 
-// Record returns what the Log holds.
+// Record returns a copy of the Log's contents.
 func (l *Log) Record() Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +215,7 @@ func (l *Log) Record() Record {
 	}
 }
 
-// ring keeps the last entries.
+// ring keeps the last max entries.
 type ring[T any] struct {
 	kept  []T
 	max   int
@@ -226,12 +233,12 @@ func (r *ring[T]) add(v T) {
 	r.total++
 }
 
-// newest returns the i-th entry from the end, from 0. The caller checks i against len(kept).
+// newest returns the i-th newest entry, counting from 0. i must be below len(kept).
 func (r *ring[T]) newest(i int) *T {
 	return &r.kept[(r.total-1-uint64(i))%uint64(r.max)]
 }
 
-// all returns the entries in the order in which they were added.
+// all returns the entries, oldest first.
 func (r *ring[T]) all() []T {
 	out := make([]T, 0, len(r.kept))
 	for i := len(r.kept) - 1; i >= 0; i-- {

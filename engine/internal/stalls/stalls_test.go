@@ -13,14 +13,13 @@ import (
 
 const ms = time.Millisecond
 
-// quiet returns a record of a process whose runtime says nothing.
+// quiet returns a Log without data from the runtime.
 func quiet() *Log {
 	l := New()
 	l.read, l.collected = func(*reading) {}, func(_, _ time.Duration) int { return 0 }
 	return l
 }
 
-// span records work that is over.
 func (l *Log) span(kind Kind, began, ended time.Duration) {
 	l.spans.add(Span{Store: "s", Kind: kind, Began: began, Ended: ended})
 }
@@ -59,7 +58,7 @@ func TestATimeIsDividedAmongItsCauses(t *testing.T) {
 		Behind:    {Behind: 100 * ms},
 		RaftRoom:  {RaftRoom: 12 * ms, Replicate: 8 * ms},
 		Replicate: {Replicate: 19 * ms, RaftRoom: ms},
-		Other:     {Sync: 20 * ms}, // and no fsync
+		Other:     {Sync: 20 * ms}, // without an fsync
 	} {
 		l := quiet()
 		l.Add(Commit{Began: 0, Ended: 20 * ms, Parts: parts})
@@ -88,7 +87,7 @@ func TestTheWaitForTheLogIsAnFsyncWhileOneRan(t *testing.T) {
 func TestWorkOfTheStoresExplainsTheRest(t *testing.T) {
 	for cause, kind := range map[Cause]Kind{Flush: FlushWork, Compaction: CompactionWork} {
 		l := quiet()
-		l.span(kind, 0, 4*ms) // over before
+		l.span(kind, 0, 4*ms) // ended before the commit
 		l.span(kind, 5*ms, 12*ms)
 		l.Store("s").Begin(kind, 1)
 		l.running[0].Began = 26 * ms
@@ -115,8 +114,8 @@ func TestWorkIsRecordedWithItsTimes(t *testing.T) {
 	assert.GreaterOrEqual(t, r.Spans[0].Began, before)
 	assert.GreaterOrEqual(t, r.Spans[0].Ended, r.Spans[0].Began)
 	assert.Equal(t, 2*ms, r.Spans[1].Ended-r.Spans[1].Began)
-	assert.Zero(t, r.Spans[2].Ended, "it is under way")
-	Store{}.Begin(FlushWork, 1) // reports to no record
+	assert.Zero(t, r.Spans[2].Ended, "the work runs")
+	Store{}.Begin(FlushWork, 1) // a zero Store has no Log
 	Store{}.End(FlushWork, 1)
 	Store{}.Took(FsyncWork, ms)
 }
@@ -152,7 +151,7 @@ func TestACollectionDuringACommitIsSeen(t *testing.T) {
 	assert.Zero(t, collections(ended, ended))
 }
 
-// The longest wait for a processor is that of the readings before and after a commit.
+// The longest wait for a processor is computed from the readings before and after a commit.
 func TestALongWaitForAProcessorIsSeen(t *testing.T) {
 	l := quiet()
 	counts := []uint64{9, 5, 1}
@@ -161,7 +160,7 @@ func TestALongWaitForAProcessorIsSeen(t *testing.T) {
 	}
 	l.Add(Commit{Began: 0, Ended: ms}) // reads the runtime
 	counts[1]++
-	require.True(t, l.Wants(110*ms, 111*ms), "the runtime is to be read again")
+	require.True(t, l.Wants(110*ms, 111*ms), "a reading of the runtime is due")
 	l.Add(Commit{Began: 110 * ms, Ended: 111 * ms})
 	require.False(t, l.Wants(112*ms, 113*ms))
 	counts[2]++
@@ -169,7 +168,7 @@ func TestALongWaitForAProcessorIsSeen(t *testing.T) {
 	c := l.only(t)
 	assert.Equal(t, Scheduler, c.Cause)
 	assert.Equal(t, 15*ms, c.Ran.Waited)
-	assert.Equal(t, 24*ms, c.Ran.Over, "since the reading before it")
+	assert.Equal(t, 24*ms, c.Ran.Over, "the time since the reading before the commit")
 
 	l.Add(Commit{Began: time.Hour, Ended: time.Hour + 6*ms})
 	late := l.Record().Commits[1]

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// Kind is a kind of work of a store.
+// Kind is a kind of a store's work.
 type Kind string
 
 // The kinds of work.
@@ -18,16 +18,17 @@ const (
 	AppendWork     Kind = "append" // a slow append to the Raft log
 )
 
-// Span is work of a store. Times are those of stages.Now.
+// Span is one piece of a store's work. Times are those of stages.Now.
 type Span struct {
 	Store string
 	Kind  Kind
 	Began time.Duration
-	Ended time.Duration // 0 while it is under way
-	job   int           // Pebble's number
+	Ended time.Duration // 0 while the work runs
+	job   int           // Pebble's number of the job
 }
 
-// runningMax bounds the work under way. Pebble has a few compactions and one flush of a store under way.
+// runningMax bounds the recorded running work. Pebble runs a few compactions and one flush per
+// store.
 const runningMax = 1024
 
 // Store reports the work of one store. Its zero value reports nothing.
@@ -36,10 +37,10 @@ type Store struct {
 	name string
 }
 
-// Store returns where a store of a name reports its work.
+// Store returns the reporter for the store with the given name.
 func (l *Log) Store(name string) Store { return Store{l, name} }
 
-// Begin begins work. The job's number is the store's own.
+// Begin records the begin of work. The job's number is unique within the store.
 func (s Store) Begin(kind Kind, job int) {
 	if s.log == nil {
 		return
@@ -51,7 +52,7 @@ func (s Store) Begin(kind Kind, job int) {
 	}
 }
 
-// End ends work that Begin began.
+// End records the end of work that Begin recorded.
 func (s Store) End(kind Kind, job int) {
 	if s.log == nil {
 		return
@@ -79,7 +80,8 @@ func (s Store) Took(kind Kind, took time.Duration) {
 	s.log.spans.add(Span{Store: s.name, Kind: kind, Began: now - took, Ended: now})
 }
 
-// overlap returns how much of a time work of a kind ran, of all stores together. The caller holds mu.
+// overlap returns how long work of a kind ran within an interval, summed over all stores. The
+// caller holds mu.
 func (l *Log) overlap(kind Kind, from, to time.Duration) (sum time.Duration) {
 	for _, s := range l.running {
 		if s.Kind == kind {

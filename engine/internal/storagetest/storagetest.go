@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// PutTasks stores n tasks from a seq on, and a queue record that counts all up to them.
+// PutTasks stores n tasks with seqs beginning at from, and a queue record that counts all tasks up
+// to the last one.
 func PutTasks(t *testing.T, s *storage.Store, from, n uint64) {
 	t.Helper()
 	b := s.NewBatch()
@@ -28,7 +29,7 @@ func PutTasks(t *testing.T, s *storage.Store, from, n uint64) {
 	Commit(t, b)
 }
 
-// Commit submits a batch and waits until it is committed.
+// Commit submits a batch and waits until it is durable.
 func Commit(t *testing.T, b *storage.Batch) {
 	t.Helper()
 	c, err := b.Submit()

@@ -1,8 +1,9 @@
-// Package tlscheck finds out why a client and a server do not agree on TLS.
+// Package tlscheck diagnoses why a client and a server do not agree on TLS.
 //
-// The error of a connection that failed says little: gRPC passes it on as text, a server that expects TLS closes a connection without
-// it, and one that wants a client certificate refuses only after the client's handshake has succeeded. So Look connects once more and
-// watches the handshake.
+// The error of a failed connection has little information: gRPC reports it as text, a server that
+// expects TLS just closes a connection without TLS, and a server that requires a client certificate
+// refuses only after the client's handshake has succeeded. So Look connects again and observes the
+// handshake.
 package tlscheck
 
 import (
@@ -16,29 +17,32 @@ import (
 	"time"
 )
 
-// Kind is what stands between a client and a server.
+// Kind is the disagreement between a client and a server.
 type Kind int
 
 // The kinds.
 const (
-	Nothing            Kind = iota // the client and the server agree, or Look could not tell
-	ServerHasTLS                   // the client does not encrypt, and the server does
-	ServerHasNone                  // the client encrypts, and the server does not
-	UnknownAuthority               // the client does not trust the authority of the server's certificate
-	WrongName                      // the server's certificate is for other names
-	Invalid                        // the server's certificate has expired, is not valid yet, or is of no use for servers
-	CertificateMissing             // the server wants a client certificate, and the client has none
-	CertificateRefused             // the server does not accept the client's certificate
+	Nothing       Kind = iota // the client and the server agree, or Look found no cause
+	ServerHasTLS              // the server encrypts, but the client does not
+	ServerHasNone             // the client encrypts, but the server does not
+	// UnknownAuthority: the client does not trust the issuer of the server's certificate.
+	UnknownAuthority
+	WrongName // the server's certificate has other names
+	// Invalid: the server's certificate has expired, is not valid yet, or is not for servers.
+	Invalid
+	// CertificateMissing: the server requires a client certificate, and the client has none.
+	CertificateMissing
+	CertificateRefused // the server does not accept the client's certificate
 )
 
-// Finding is what Look found.
+// Finding is the result of Look.
 type Finding struct {
 	Kind Kind
 	// Asked is set if the server asked for a client certificate.
 	Asked bool
 	// Host is the name that the client expects in the server's certificate.
 	Host string
-	// Names are those that the server's certificate is for, with WrongName.
+	// Names has the names in the server's certificate, with WrongName.
 	Names []string
 	// Authority is the issuer of the server's certificate, with UnknownAuthority.
 	Authority string
@@ -49,8 +53,8 @@ type Finding struct {
 // lookMax bounds the time that Look takes.
 const lookMax = 3 * time.Second
 
-// Look connects to a server, host:port or unix:/path, as a client with this configuration does, nil for one that does not encrypt. It
-// sends no data. It returns Nothing if it cannot connect.
+// Look connects to a server, host:port or unix:/path, like a client with this configuration, or nil
+// for one that does not encrypt. It sends no data. Finding.Kind is Nothing if it cannot connect.
 func Look(ctx context.Context, address string, config *tls.Config) Finding {
 	ctx, cancel := context.WithTimeout(ctx, lookMax)
 	defer cancel()
@@ -62,7 +66,7 @@ func Look(ctx context.Context, address string, config *tls.Config) Finding {
 	if err != nil {
 		return Finding{}
 	}
-	defer raw.Close() //nolint:errcheck // nothing was sent
+	defer raw.Close() //nolint:errcheck // no data was sent
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	f := Finding{}
@@ -70,14 +74,16 @@ func Look(ctx context.Context, address string, config *tls.Config) Finding {
 	conn := tls.Client(raw, own)
 	f.Err = conn.HandshakeContext(ctx)
 	if f.Err == nil {
-		// A server refuses a client's certificate after the client's handshake. Otherwise it speaks first, because HTTP/2 was agreed on.
+		// A server refuses a client's certificate after the client's handshake. Otherwise it sends
+		// first, because the handshake selected HTTP/2.
 		_, f.Err = conn.Read(make([]byte, 1))
 	}
 	f.judge(config != nil, config != nil && len(config.Certificates) > 0)
 	return f
 }
 
-// clientConfig returns the configuration of the handshake, which notes whether the server asks for a certificate.
+// clientConfig returns the configuration of the handshake, which records whether the server asks
+// for a certificate.
 func (f *Finding) clientConfig(address string, config *tls.Config) *tls.Config {
 	own := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // no data is sent
 	if config != nil {
@@ -101,7 +107,8 @@ func (f *Finding) clientConfig(address string, config *tls.Config) *tls.Config {
 	return own
 }
 
-// remoteAlert is net.OpError.Op of an alert that the server sent: the alert's type is not exported.
+// remoteAlert is the net.OpError.Op of an alert from the server. The type of the alert is not
+// exported.
 const remoteAlert = "remote error"
 
 func (f *Finding) judge(encrypts, shows bool) {
@@ -137,7 +144,6 @@ func (f *Finding) judge(encrypts, shows bool) {
 	}
 }
 
-// namesOf returns the names and addresses that a certificate is for.
 func namesOf(c *x509.Certificate) []string {
 	names := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pair makes a certificate, which is its own authority, and a pool of that.
+// pair makes a self-signed certificate and a pool with it.
 func pair(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -39,7 +39,7 @@ func pair(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, *x509.
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
 }
 
-// serve starts a server of HTTP/2, with TLS if there is a configuration, and returns its address.
+// serve starts an HTTP/2 server, with TLS if config is not nil, and returns its address.
 func serve(t *testing.T, config *tls.Config) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -79,7 +79,7 @@ func TestLook(t *testing.T) {
 		"no client certificate":  {mutual, trusting, Finding{Kind: CertificateMissing, Asked: true}},
 		"bad client certificate": {mutual, &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{other}}, Finding{Kind: CertificateRefused, Asked: true}},
 		"client certificate":     {mutual, &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{server}}, Finding{Asked: true}},
-		"nobody":                 {"127.0.0.1:1", trusting, Finding{}},
+		"no server":              {"127.0.0.1:1", trusting, Finding{}},
 	} {
 		got := Look(t.Context(), c.address, c.config)
 		if c.want.Kind != Nothing && c.want.Kind != ServerHasTLS {
@@ -97,7 +97,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// A server that accepts connections and says nothing does not hold Look up beyond its context.
+// A server that accepts connections and sends no data does not block Look beyond its context.
 func TestLookEndsWithItsContext(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

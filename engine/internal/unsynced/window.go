@@ -6,31 +6,34 @@ import (
 	"time"
 )
 
-// Loss is what a loss of power would take.
+// Loss describes the acknowledgements that a loss of power would lose.
 type Loss struct {
-	Tasks uint64        // acknowledged enqueues and completions: a task that was enqueued and completed counts twice
+	// Tasks counts enqueues and completions: a task that was enqueued and completed counts twice.
+	Tasks uint64
 	Age   time.Duration // of the oldest of these acknowledgements
 }
 
-// Window is the window of loss of one shard. It is safe for concurrent use. A nil Window counts nothing.
+// Window is the window of loss of one shard. It is safe for concurrent use. A nil Window does not
+// count.
 type Window struct {
 	covered func(Loss)
 	counts  atomic.Bool // Begin was called
 
 	mu     sync.Mutex
 	open   period   // acknowledged since the last mark
-	marked []period // not synced yet, oldest first; disk.SyncMarks bounds them
+	marked []period // not synced, oldest first; disk.SyncMarks bounds their number
 }
 
-// period is what was acknowledged between two marks.
+// period has the acknowledgements between two marks.
 type period struct {
 	mark  uint64
 	tasks uint64
-	began time.Time // the first acknowledgement
+	began time.Time // time of the first acknowledgement
 }
 
-// New returns a window that counts nothing until Begin. covered, if not nil, is called after each fsync that covered tasks, with the loss
-// until that moment. The loss only grows between two fsyncs, so these are its peaks.
+// New returns a window that begins to count with Begin. covered, if not nil, is called after each
+// fsync that covered tasks, with the loss just before. Between two fsyncs the loss only grows, so
+// covered gets its peaks.
 func New(covered func(Loss)) *Window {
 	if covered == nil {
 		covered = func(Loss) {}
@@ -38,14 +41,14 @@ func New(covered func(Loss)) *Window {
 	return &Window{covered: covered}
 }
 
-// Begin has the window count. It is called if acknowledgements do not wait for an fsync.
+// Begin starts counting. It must be called if acknowledgements do not wait for an fsync.
 func (w *Window) Begin() { w.counts.Store(true) }
 
-// Counts reports whether acknowledgements come before the fsync, so that the window counts them.
+// Counts reports whether the window counts, that is, whether acknowledgements precede the fsync.
 func (w *Window) Counts() bool { return w != nil && w.counts.Load() }
 
-// Acknowledged adds enqueues and completions of tasks that are about to be acknowledged. It is called after their commit was written to the
-// operating system, and before the answer goes out.
+// Acknowledged adds enqueues and completions that are about to be acknowledged. It must be called
+// after their commit was written to the operating system, and before the answer is sent.
 func (w *Window) Acknowledged(tasks int) {
 	if tasks == 0 || !w.Counts() {
 		return
@@ -58,7 +61,7 @@ func (w *Window) Acknowledged(tasks int) {
 	w.open.tasks += uint64(tasks)
 }
 
-// Mark gives what was acknowledged so far a number, which is greater than those before.
+// Mark assigns a number to all acknowledgements since the last mark. Numbers must increase.
 func (w *Window) Mark(n uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +73,7 @@ func (w *Window) Mark(n uint64) {
 	w.open = period{}
 }
 
-// Synced removes what has a number up to n: it survives a loss of power from now on.
+// Synced removes the acknowledgements with numbers up to n, which now survive a loss of power.
 func (w *Window) Synced(n uint64) {
 	if until, covers := w.synced(n); covers {
 		w.covered(until)
@@ -92,7 +95,7 @@ func (w *Window) synced(n uint64) (until Loss, covers bool) {
 	return until, true
 }
 
-// Loss returns what a loss of power would take now.
+// Loss returns the current loss.
 func (w *Window) Loss() Loss {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,24 +116,25 @@ func (w *Window) lossLocked() Loss {
 	return Loss{Tasks: tasks, Age: time.Since(oldest.began)}
 }
 
-// Windows are those of the shards whose acknowledgements rely on the same log. They implement disk.SyncMarks.
+// Windows has the windows of the shards whose acknowledgements rely on the same log. It implements
+// disk.SyncMarks.
 type Windows []*Window
 
-// Begin calls Window.Begin of all.
+// Begin calls Begin of each window.
 func (all Windows) Begin() {
 	for _, w := range all {
 		w.Begin()
 	}
 }
 
-// Mark calls Window.Mark of all.
+// Mark calls Mark of each window.
 func (all Windows) Mark(n uint64) {
 	for _, w := range all {
 		w.Mark(n)
 	}
 }
 
-// Synced calls Window.Synced of all.
+// Synced calls Synced of each window.
 func (all Windows) Synced(n uint64) {
 	for _, w := range all {
 		w.Synced(n)

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An acknowledgement counts until the fsync of the first mark after it has ended. Its age is exact, and each fsync reports the peak before
-// it.
+// An acknowledgement counts until the fsync of the first mark after it has ended. The age is exact,
+// and each fsync reports the peak before it.
 func TestAnAcknowledgementCountsUntilAMarkAfterItIsSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var peaks []Loss
@@ -22,13 +22,13 @@ func TestAnAcknowledgementCountsUntilAMarkAfterItIsSynced(t *testing.T) {
 		w.Acknowledged(3)
 		time.Sleep(10 * time.Millisecond)
 		w.Mark(1)
-		w.Acknowledged(2) // while the fsync of mark 1 is under way
+		w.Acknowledged(2) // during the fsync of mark 1
 		time.Sleep(5 * time.Millisecond)
 		assert.Equal(t, Loss{5, 15 * time.Millisecond}, w.Loss())
 		w.Synced(1)
 		assert.Equal(t, Loss{2, 5 * time.Millisecond}, w.Loss())
 		w.Mark(2)
-		w.Mark(3) // nothing was acknowledged since
+		w.Mark(3) // no acknowledgement since mark 2
 		w.Synced(3)
 		assert.Zero(t, w.Loss())
 		w.Synced(4)
@@ -36,7 +36,8 @@ func TestAnAcknowledgementCountsUntilAMarkAfterItIsSynced(t *testing.T) {
 	})
 }
 
-// A window counts nothing where acknowledgements wait for the fsync, because its log is never marked there.
+// A window does not count if acknowledgements wait for the fsync, because its log is then never
+// marked.
 func TestAWindowCountsFromBegin(t *testing.T) {
 	var none *Window
 	none.Acknowledged(1)
@@ -61,13 +62,13 @@ func TestWindowsOfOneLogShareItsMarks(t *testing.T) {
 	assert.Equal(t, uint64(1), all[1].Loss().Tasks)
 }
 
-// Whatever the order of the calls, the tasks are those that were acknowledged after the last mark that is synced.
+// For any order of calls, the tasks are those acknowledged after the last synced mark.
 func TestTheTasksAreThoseAfterTheLastSyncedMark(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := New(nil)
 		w.Begin()
 		var acked, mark, synced uint64
-		upTo := map[uint64]uint64{} // what was acknowledged before each mark
+		upTo := map[uint64]uint64{} // tasks acknowledged before each mark
 		for range rapid.IntRange(1, 60).Draw(t, "calls") {
 			switch rapid.IntRange(0, 2).Draw(t, "call") {
 			case 0:
@@ -99,7 +100,8 @@ func TestAWindowDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// BenchmarkAcknowledged measures what a turn's acknowledgements cost, at durability sync and at the others.
+// BenchmarkAcknowledged measures the cost of a turn's acknowledgements, at durability sync and at
+// the others.
 func BenchmarkAcknowledged(b *testing.B) {
 	for _, counts := range []bool{false, true} {
 		b.Run(fmt.Sprintf("counts=%v", counts), func(b *testing.B) {

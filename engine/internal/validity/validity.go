@@ -1,4 +1,5 @@
-// Package validity logs when a certificate that a server uses has expired, will expire soon, or is not valid yet.
+// Package validity logs when a certificate in use has expired, will expire soon, or is not valid
+// yet.
 package validity
 
 import (
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// Soon is how long before its end a certificate is warned of.
+// Soon is how long before a certificate's end the warning is logged.
 const Soon = 14 * 24 * time.Hour
 
 // State is the validity of a certificate at a time.
@@ -35,7 +36,8 @@ func Of(c *x509.Certificate, now time.Time) State {
 	return Valid
 }
 
-// Watch logs the state of a certificate in use: once for each certificate, and again when the state changes. It is safe for concurrent use.
+// Watch logs the state of a certificate in use: once for each certificate, and again when the state
+// changes. It is safe for concurrent use.
 type Watch struct {
 	log    *slog.Logger
 	what   string
@@ -47,12 +49,13 @@ type Watch struct {
 	state State
 }
 
-// New returns a Watch. what names the certificate and begins each message; effect is the consequence of an invalid certificate.
+// New returns a Watch. what names the certificate and begins each message. effect is the
+// consequence of an invalid certificate.
 func New(log *slog.Logger, what, effect string, now func() time.Time) *Watch {
 	return &Watch{log: log, what: what, effect: effect, now: now}
 }
 
-// Look looks at the certificate that is in use now.
+// Look checks the certificate that is in use now.
 func (w *Watch) Look(c *x509.Certificate) {
 	state := Of(c, w.now())
 	w.mu.Lock()

@@ -29,7 +29,7 @@ func TestEachStateOfACertificateIsLoggedOnce(t *testing.T) {
 	now = now.Add(14 * day)
 	assert.Regexp(t, `^time=\S+ level=ERROR msg="the certificate has expired: clients refuse it: renew it" valid_until=2030-02-15T12:00:00.000Z\n$`, logged(first))
 	ended := &x509.Certificate{Raw: []byte("2"), NotBefore: now.Add(-day), NotAfter: now}
-	assert.Regexp(t, `^time=\S+ level=ERROR msg="the certificate has expired`, logged(ended), "another one that has expired")
+	assert.Regexp(t, `^time=\S+ level=ERROR msg="the certificate has expired`, logged(ended), "another expired certificate")
 	early := &x509.Certificate{Raw: []byte("3"), NotBefore: now.Add(day), NotAfter: now.Add(100 * day)}
 	assert.Regexp(t, `^time=\S+ level=ERROR msg="the certificate is not valid yet: clients refuse it: set the clock, or use another certificate" valid_from=\S+\n$`, logged(early))
 	now = now.Add(day)

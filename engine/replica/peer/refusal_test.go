@@ -78,7 +78,7 @@ func TestADialerWithoutTheNameOfANode(t *testing.T) {
 	a, b := start(t, "n1"), start(t, "n2")
 	for _, node := range []string{"N2", "n 2", string(bytes.Repeat([]byte("n"), 300))} {
 		_, err := a.Group(0).Dial(joinAddress(node, b.Addr()), patience)
-		require.ErrorContains(t, err, "is no node's id")
+		require.ErrorContains(t, err, "is not a node id")
 	}
 }
 
@@ -166,7 +166,8 @@ func TestWhoSaysNothingIsClosed(t *testing.T) {
 	b.logs("level=DEBUG")
 }
 
-// TestAHandshakeThatBreaksOffIsNotACertificateProblem closes a connection in the middle of a TLS record.
+// TestAHandshakeThatBreaksOffIsNotACertificateProblem closes a connection in the middle of a TLS
+// record.
 func TestAHandshakeThatBreaksOffIsNotACertificateProblem(t *testing.T) {
 	b := start(t, "n2")
 	c := b.raw()
@@ -272,7 +273,8 @@ func TestWhatAListenerMustAnswer(t *testing.T) {
 	assert.Zero(t, a.Counters().Open)
 }
 
-// TestAListenerThatResetsTheConnection closes connections with input that was not read, as a listener with too many handshakes does.
+// TestAListenerThatResetsTheConnection closes connections with input that was not read, as a
+// listener with too many handshakes does.
 func TestAListenerThatResetsTheConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

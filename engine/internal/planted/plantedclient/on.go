@@ -16,19 +16,20 @@ import (
 // Fault is the name of the client's fault.
 const Fault = "client"
 
-// StepsMax is the most steps of computing for one task: some 10 ms.
+// StepsMax bounds the steps for one task: some 10 ms of computing.
 const StepsMax = 1 << 22
 
-// steps is what the environment asks for, read once for each process.
+// steps returns the number of steps in the environment, which is read once per process.
 var steps = sync.OnceValues(func() (int, error) { return parse(os.Getenv("PRONY_PLANTED")) })
 
-// Begin reads the fault from the environment. It fails if the fault is the client's and its amount is not a number within bounds.
+// Begin reads the fault from the environment. It fails if the fault is that of the client and its
+// amount is not a number within bounds.
 func Begin() error {
 	_, err := steps()
 	return err
 }
 
-// parse returns the steps that the variable's text asks for; 0 if the text names another fault.
+// parse returns the steps in the variable's text, or 0 if the text names another fault.
 func parse(text string) (int, error) {
 	name, amount, _ := strings.Cut(text, ":")
 	if name != Fault {
@@ -41,10 +42,10 @@ func parse(text string) (int, error) {
 	return n, nil
 }
 
-// sink keeps a result, so that the compiler does not leave out what makes it.
+// sink stores a result, so that the compiler does not remove the computation.
 var sink atomic.Uint64
 
-// Task is called for each task that a client writes to a stream.
+// Task must be called for each task that a client writes to a stream.
 func Task() {
 	if n, _ := steps(); n > 0 {
 		sink.Store(compute.Steps(n))
