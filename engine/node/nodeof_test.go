@@ -44,9 +44,9 @@ func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, cluster.Config{}))
 	several := cluster.Config{Node: "n1", Listen: "127.0.0.1:0", Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2"}}
-	require.ErrorContains(t, opened(t, dir, several), "holds what no cluster wrote")
+	require.ErrorContains(t, opened(t, dir, several), "holds data without a Raft log")
 	joins := cluster.Config{Node: "n1", Listen: "127.0.0.1:0", Join: []string{"127.0.0.1:1"}}
-	require.ErrorContains(t, opened(t, dir, joins), "holds what no cluster wrote")
+	require.ErrorContains(t, opened(t, dir, joins), "holds data without a Raft log")
 	require.NoError(t, opened(t, dir, cluster.Config{}), "it is still what it was")
 	require.NoError(t, opened(t, dir, cluster.Config{Node: "n1", Listen: "127.0.0.1:0"}))
 	require.ErrorContains(t, opened(t, dir, cluster.Config{}), "is of node n1 of a cluster")
