@@ -67,7 +67,7 @@ func TestANodeIsAddedOnlyIfItIsThere(t *testing.T) {
 	}{
 		"nobody":                  {"n9", nobody, "address", "no node of this cluster answers at " + nobody + ": dial the node at " + nobody + " for calls: dial tcp " + nobody + ": connect: connection refused. Nothing was added"},
 		"a silent process":        {"n9", listener(t, ""), "address", "no answer within 3s"},
-		"another program":         {"n9", listener(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "address", "it does not speak TLS: it is no node"},
+		"another program":         {"n9", listener(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "address", "the other side does not speak TLS: it is not a node"},
 		"another node":            {"n9", free.Addr(), "address", "node n7 is at " + free.Addr() + ", and not n9"},
 		"a node of another one":   {"n8", alone.Addr(), "node", `"n8", at ` + alone.Addr() + ", is a member of another cluster"},
 		"a member":                {"n1", other.PeerAddress, "node", `"n1" is a member already, at ` + other.PeerAddress},
@@ -75,7 +75,7 @@ func TestANodeIsAddedOnlyIfItIsThere(t *testing.T) {
 		"the address of a member": {"n9", other.PeerAddress, "address", "is that of node n1"},
 		"the node itself":         {"n0", k.Addr(), "node", `"n0" is a member already`},
 		"a node without its name": {"n9", "no-such-host.invalid:7073", "address", "no node of this cluster answers at no-such-host.invalid:7073"},
-		"a node of another CA":    {"n6", foreign.Addr(), "address", "each node needs a certificate of its own from the cluster's CA"},
+		"a node of another CA":    {"n6", foreign.Addr(), "address", "each node needs its own certificate from the cluster's CA"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		began := time.Now()
