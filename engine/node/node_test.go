@@ -41,7 +41,7 @@ func dial(t *testing.T, address string) *client.Client {
 	return c
 }
 
-// TestStreamsCarryEveryTask enqueues from many goroutines and completes in many others.
+// Many goroutines enqueue while many others complete.
 func TestStreamsCarryEveryTask(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "unix:" + t.TempDir() + "/s"} {
 		t.Run(listen[:4], func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// stallingDisk is a file system on which each fsync of the log waits while it is stalled.
+// stallingDisk is a file system that blocks fsyncs of the log while stalled.
 type stallingDisk struct {
 	stalled atomic.Bool
 	gate    chan struct{}
@@ -74,7 +74,7 @@ func TestAStalledNodeIsNotReadyUntilItGoesOn(t *testing.T) {
 	assert.Equal(t, http.StatusOK, code, "a restart would not help the disk")
 	assert.Empty(t, done)
 	n.statsMax = time.Millisecond
-	metrics := scrape(t, n) // says so too, and has all but the figures of the queues
+	metrics := scrape(t, n) // reports it too, and has all figures except those of the queues
 	assert.Equal(t, "0", metrics["prony_ready"])
 	assert.Contains(t, metrics, `prony_storage_sets_total{shard="0"}`)
 	assert.NotContains(t, metrics, "prony_queues")
