@@ -24,7 +24,7 @@ type fileShares struct {
 }
 
 // divideFiles divides file descriptors among client connections and stores. The tables of all
-// stores get at most half.
+// stores get at most half, unless storeFilesMin per store is more.
 func divideFiles(files, stores int) (fileShares, error) {
 	if files < filesMin+stores*(storeFilesMin+storeFilesBeside) {
 		return fileShares{}, setting.Wrap(fmt.Errorf("the process may have %d files open (RLIMIT_NOFILE)", files),

@@ -415,7 +415,7 @@ func (r *Replica) Close() error {
 // of a second's worth under load.
 const skipBytes = 1 << 20
 
-// skipEndedLeases advances the store's position of the first live lease, so that a tenure of this
+// skipEndedLeases makes the store skip lease batches that have ended, so that a tenure of this
 // node begins sooner.
 func (r *Replica) skipEndedLeases() {
 	for {

@@ -160,7 +160,7 @@ func TestForeignVotesAreRefused(t *testing.T) {
 	s := open(t, disk, Options{Durability: storage.None})
 	g := s.Group(0)
 	vote(t, g, 1, "n1")
-	require.ErrorContains(t, g.Set(candidate, make([]byte, placeBytes)), "fit")
+	require.ErrorContains(t, g.Set(candidate, make([]byte, placeBytes)), "expected at most 4096")
 	crashed := disk.CrashClone(vfs.CrashCloneCfg{})
 	closeStore(t, s)
 	place := encodePlace(9, nil)
