@@ -64,7 +64,7 @@ func TestStandingIsOfTheDataFolder(t *testing.T) {
 	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))
 	info := &peerpb.GetInfoResponse{Incarnation: "a", Groups: []*peerpb.Group{{}}}
 	k.noteIncarnation("n2", info)
-	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "b"), "it had not applied any entry")
+	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "b"), "the node had not applied any entry")
 	info.Groups[0].AppliedIndex = 1
 	k.noteIncarnation("n2", info)
 	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))

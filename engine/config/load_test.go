@@ -406,7 +406,7 @@ func TestNames(t *testing.T) {
 		assert.Equal(t, s.Env(), EnvPrefix+strings.ToUpper(strings.ReplaceAll(s.Flag(), "-", "_")))
 		assert.Contains(t, Groups(), s.Group)
 		assert.NotEmpty(t, s.Usage)
-		assert.NotContains(t, s.Usage, "|", "it would break the table")
+		assert.NotContains(t, s.Usage, "|", "a | would break the table")
 		if s.Value() != "" {
 			assert.NoError(t, s.value.set([]string{s.Value()}), "%s: the default must be a valid value", s.Path)
 		}

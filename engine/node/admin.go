@@ -110,7 +110,7 @@ func (n *Node) notReadyWhy() string {
 		}
 	}
 	if i, d := n.shards.UnderWay(); d > n.stallMax {
-		return fmt.Sprintf("shard %d is stalled: a commit has been under way for %v", i, d.Round(time.Millisecond))
+		return fmt.Sprintf("shard %d is stalled: a commit has been running for %v", i, d.Round(time.Millisecond))
 	}
 	return ""
 }

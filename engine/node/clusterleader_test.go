@@ -81,7 +81,7 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 	for _, id := range c.others(led...) {
 		assert.Equal(t, calls[id], c.forwarded(id), "the accepted calls")
 	}
-	assert.Less(t, c.forwarded(led[0]), calls[led[0]], "not those while it led")
+	assert.Less(t, c.forwarded(led[0]), calls[led[0]], "calls during its leadership are not forwarded")
 }
 
 // Each node answers a waiting request for the routes once it knows the new leader, and the new

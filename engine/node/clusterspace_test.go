@@ -318,7 +318,7 @@ func TestAClusterThatIsFilledRefuses(t *testing.T) {
 				return false
 			}
 		}
-	}, "it refuses")
+	}, "the cluster refuses tasks")
 	t.Logf("%d tasks of 256 KiB", stored)
 	for id, disk := range b.disks {
 		require.Zero(t, disk.Refused(), "no write of %s found the disk full", id)
@@ -328,6 +328,6 @@ func TestAClusterThatIsFilledRefuses(t *testing.T) {
 			_, err := c.PurgeQueue(b.ctx, &adminpb.PurgeQueueRequest{Queue: "q"})
 			return err
 		}) == nil
-	}, "it purges")
+	}, "the queue is purged")
 	b.accepts("n1") // once the purged space is reclaimed and the logs are cut
 }

@@ -15,7 +15,7 @@ import (
 func TestCPUProfileOfAChosenTime(t *testing.T) {
 	a := newAdminTest(t)
 	status, body := a.ask(http.MethodPost, "/debug/cpu/stop")
-	assert.Equal(t, http.StatusConflict, status, "it is off before the start")
+	assert.Equal(t, http.StatusConflict, status, "there is no profile before the start")
 	assert.Contains(t, body, "POST /debug/cpu/start")
 	for range 2 {
 		status, body = a.ask(http.MethodPost, "/debug/cpu/start")

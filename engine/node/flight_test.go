@@ -12,7 +12,7 @@ import (
 func TestFlightRecorder(t *testing.T) {
 	a := newAdminTest(t)
 	status, body := a.ask(http.MethodGet, "/debug/trace/snapshot")
-	assert.Equal(t, http.StatusConflict, status, "it is off before the start")
+	assert.Equal(t, http.StatusConflict, status, "the recorder is off before the start")
 	assert.Contains(t, body, "POST /debug/trace/start")
 	for _, seconds := range []string{"0", "61", "-1", "x", "1.5"} {
 		status, body = a.ask(http.MethodPost, "/debug/trace/start?seconds="+seconds)

@@ -78,7 +78,7 @@ func TestStreamsCarryEveryTask(t *testing.T) {
 							return
 						}
 						if _, twice := seen.LoadOrStore(string(task.GetPayload()), true); twice {
-							t.Errorf("task %s came twice", task.GetPayload())
+							t.Errorf("task %s was received twice", task.GetPayload())
 						}
 						if err := w.Complete(ctx, task); err != nil {
 							t.Errorf("complete %s: %v", task.GetPayload(), err)

@@ -69,7 +69,7 @@ func TestAStalledNodeIsNotReadyUntilItGoesOn(t *testing.T) {
 		code, body = ask(t, n.Admin(), "/readyz")
 		return code == http.StatusServiceUnavailable
 	}, adminPatience, time.Millisecond)
-	assert.Contains(t, string(body), "shard 0 is stalled: a commit has been under way for ")
+	assert.Contains(t, string(body), "shard 0 is stalled: a commit has been running for ")
 	code, _ := ask(t, n.Admin(), "/livez")
 	assert.Equal(t, http.StatusOK, code, "a restart would not help the disk")
 	assert.Empty(t, done)

@@ -84,7 +84,7 @@ func TestANodeGoesOnWhereItStopped(t *testing.T) {
 					assert.Equal(t, ready[i], got[i].GetId())
 					assert.Equal(t, string(rune('0'+i)), string(got[i].GetPayload()))
 				}
-				assert.Empty(t, claim(ctx, t, c, "leased", 10), "a lease holds across the restart")
+				assert.Empty(t, claim(ctx, t, c, "leased", 10), "a lease survives the restart")
 				assert.Empty(t, claim(ctx, t, c, "delayed", 10))
 				assert.Empty(t, claim(ctx, t, c, "dead", 10))
 				assert.Empty(t, claim(ctx, t, c, "done", 10))

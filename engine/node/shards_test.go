@@ -173,7 +173,7 @@ func TestAFailedShardFailsTheNode(t *testing.T) {
 		require.ErrorContains(t, err, "shard 1: ")
 		require.ErrorContains(t, err, "record has format 99")
 	case <-ctx.Done():
-		t.Fatal("the node goes on")
+		t.Fatal("the node continues")
 	}
 	require.NoError(t, c.Close())
 	require.NoError(t, n.Shutdown(ctx))

@@ -90,7 +90,7 @@ func (s *spaceNode) close() {
 
 func (s *spaceNode) wait(n *Node, want disk.SpaceState) {
 	s.Helper()
-	require.Eventually(s, func() bool { return n.space.State() == want }, spacePatience, 5*time.Millisecond, "it is %v, with %+v", n.space.State(), n.space.Usage())
+	require.Eventually(s, func() bool { return n.space.State() == want }, spacePatience, 5*time.Millisecond, "the disk is %v, with %+v", n.space.State(), n.space.Usage())
 }
 
 // spacePayload returns incompressible bytes.
@@ -135,7 +135,7 @@ func fill(ctx context.Context, t *testing.T, c *client.Client, queue string) (id
 			return ids
 		}
 		ids = append(ids, out.GetResults()[0].GetId())
-		require.Less(t, len(ids), 1600, "more than the disk holds")
+		require.Less(t, len(ids), 1600, "more tasks than the disk can store")
 	}
 }
 
@@ -323,6 +323,6 @@ func (s *spaceNode) critical(id string) (completed string) {
 	s.wait(s.node, disk.SpaceOK)
 	done, err := s.client.API().Complete(s.ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: claimed.GetTasks()[0].GetId(), Token: claimed.GetTasks()[0].GetToken()}}})
 	require.NoError(s, err)
-	require.Nil(s, done.GetResults()[0].GetError(), "the lease stands")
+	require.Nil(s, done.GetResults()[0].GetError(), "the lease is still active")
 	return claimed.GetTasks()[0].GetId()
 }

@@ -209,7 +209,7 @@ func TestMTLSAsksForACertificate(t *testing.T) {
 	known := clients.pair(2)
 	require.NoError(t, enqueueAt(t, n.Addresses()[0], client.WithTLS(with(known))))
 	require.NoError(t, probe(n.Admin(), with(known)))
-	for name, config := range map[string]*tls.Config{"none": with(), "another authority's": with(newAuthority(t).pair(3))} {
+	for name, config := range map[string]*tls.Config{"none": with(), "another authority's certificate": with(newAuthority(t).pair(3))} {
 		require.Error(t, enqueueAt(t, n.Addresses()[0], client.WithTLS(config)), name)
 		require.Error(t, probe(n.Admin(), config), name)
 		require.Error(t, healthAt(t, n.Admin(), config), name)

@@ -43,7 +43,7 @@ func (r *Replica) adoptStore() error {
 		return nil
 	}
 	if first := r.o.Bootstrap; len(first) != 1 || first[0].ID != raft.ServerID(r.o.Node) {
-		return fmt.Errorf("the store in %s holds data without a Raft log, and other nodes do not have it:  "+
+		return fmt.Errorf("the store in %s holds data without a Raft log, and other nodes do not have it: "+
 			"start this node as the only member first, without peers and nodes to join, and let the others join it; or start it with an empty data folder", r.o.Dir)
 	}
 	r.o.Log.Info("a new group begins with the content of the store", "index", max(at.Index, 1))

@@ -130,7 +130,7 @@ func TestABackupBecomesACluster(t *testing.T) {
 		}
 	})
 	again.fill(5, "n1")
-	assert.Greater(t, again.members["n1"].Store().Position().Term, at.Term, "no term comes twice")
+	assert.Greater(t, again.members["n1"].Store().Position().Term, at.Term, "no term is used twice")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, id := range []string{"n2", "n3"} {

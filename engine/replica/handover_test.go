@@ -128,7 +128,7 @@ func TestWhoHandsOverRemainsUntilTheSuccessorHasBegun(t *testing.T) {
 	g.fill(1, leader.id)
 	require.NoError(t, leader.Transfer("n3"))
 	next := g.members["n3"]
-	require.Equal(t, next.Term(), leader.Store().Position().Term, "it has applied the first entry")
+	require.Equal(t, next.Term(), leader.Store().Position().Term, "the old leader has applied the first entry")
 	g.fill(3, next.id)
 }
 
@@ -146,7 +146,7 @@ func TestTheSuccessorGetsTheLastEntries(t *testing.T) {
 	}()
 	select {
 	case <-waited:
-		require.Fail(t, "it did not wait")
+		require.Fail(t, "the hand-over did not wait")
 	case <-time.After(lastEntriesMax / 10):
 	}
 	release()

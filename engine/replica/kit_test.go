@@ -238,7 +238,7 @@ func (g *group) leader(of ...string) (leads *member) {
 			}
 		}
 		return false
-	}, patience, step, "nobody leads")
+	}, patience, step, "no member leads")
 	return leads
 }
 

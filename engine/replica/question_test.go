@@ -169,7 +169,7 @@ func (g *group) elect() *member {
 // lost waits until a member knows that it no longer leads.
 func (m *member) lost() {
 	m.Helper()
-	require.Eventually(m, func() bool { return m.shard.Load() == nil }, patience, step, "it does not lose")
+	require.Eventually(m, func() bool { return m.shard.Load() == nil }, patience, step, "the member does not lose leadership")
 }
 
 // askLater reads in a goroutine, and returns the channel of the outcome. A member that knows that

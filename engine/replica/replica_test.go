@@ -135,7 +135,7 @@ func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 		g.net.Heal()
 		installed := assert.Eventually(t, func() bool { return away.Counters().Installed > before }, patience, step)
 		stop()
-		require.True(t, installed, "no store was taken over")
+		require.True(t, installed, "no store was installed")
 		g.caughtUp(away, g.leader())
 		g.stop(away)
 		g.start(away)

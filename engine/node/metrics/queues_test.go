@@ -52,7 +52,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	assert.InDelta(t, 31, all["prony_payload_bytes"], 0)
 	assert.InDelta(t, 4.5, all["prony_oldest_ready_seconds"], 0)
 	assert.InDelta(t, 0.5, all["prony_queue_oldest_ready_seconds 0 t"], 0)
-	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "it has no ready task")
+	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "the other queues have no ready task")
 	assert.InDelta(t, 6, all["prony_queues"], 0)
 	assert.InDelta(t, 100_000, all["prony_enqueued_total"], 0)
 	assert.InDelta(t, 15, all["prony_completed_total"], 0)
