@@ -70,7 +70,6 @@ func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	})
 }
 
-// isAdmitted reports whether this node takes part.
 func (k *Cluster) isAdmitted() bool {
 	select {
 	case <-k.admitted:
@@ -80,7 +79,6 @@ func (k *Cluster) isAdmitted() bool {
 	}
 }
 
-// admit lets this node take part once that is safe.
 func (k *Cluster) admit() {
 	if err := k.seekAdmission(); err != nil && k.ctx.Err() == nil {
 		k.host.Fail(fmt.Errorf("begin to take part in the cluster: %w", err))
@@ -100,7 +98,7 @@ func (k *Cluster) seekAdmission() error {
 			return err
 		}
 	}
-	k.log.Warn("the other nodes know this one with another data folder: it waits until they have removed it, and then joins again", "node", k.Self())
+	k.log.Warn("the other nodes know this one with another data folder: this node waits until they have removed it, and then joins again", "node", k.Self())
 	if err := k.awaitRemoval(); err != nil {
 		return err
 	}
@@ -218,7 +216,6 @@ func (k *Cluster) askStanding(ctx context.Context, t target, connected func()) (
 	return out.GetStanding(), err
 }
 
-// awaitRemoval asks the other nodes to remove this one, until they have or this node stops.
 func (k *Cluster) awaitRemoval() error {
 	pause := readmitPause
 	var logged time.Time
@@ -254,7 +251,6 @@ func (k *Cluster) requestRemoval(t target) error {
 	})
 }
 
-// callAt makes one call to another node, on a new connection.
 func (k *Cluster) callAt(t target, timeout time.Duration, call func(context.Context, peerpb.PeerServiceClient) error) (err error) {
 	c, err := k.connTo(t, func() {})
 	if err != nil {

@@ -18,7 +18,6 @@ type certificates struct {
 	validity *validity.Watch
 }
 
-// loadCertificates reads the folder with the certificate that this node shows to other nodes.
 func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*certificates, error) {
 	files, err := reload.Open(reload.Options[*certs.Credentials]{
 		Names: certs.Files(dir), Load: func() (*certs.Credentials, error) {

@@ -121,7 +121,6 @@ func (c *clocks) follow(ctx context.Context) {
 	}
 }
 
-// queryPeriodically queries a node's time until ctx ends.
 func (c *clocks) queryPeriodically(ctx context.Context, id string, p *peerClock) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()

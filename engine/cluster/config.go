@@ -156,7 +156,6 @@ func (c *Config) checkTimers() (errs []error) {
 	return errs
 }
 
-// checkAddresses checks this node's listening address and the addresses of other nodes.
 func (c *Config) checkAddresses() (errs []error) {
 	problem := func(path, remedy, format string, args ...any) {
 		errs = append(errs, setting.Errorf(path, remedy, format, args...))

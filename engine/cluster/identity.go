@@ -26,7 +26,6 @@ const (
 	incarnationsMax = 64
 )
 
-// identityRecord is the file's content.
 type identityRecord struct {
 	Format int `json:"format"`
 	// Incarnation identifies this data folder.

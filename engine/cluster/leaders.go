@@ -52,7 +52,6 @@ func (k *Cluster) logLeaders() {
 	}
 }
 
-// leaderLog tracks what was logged about the leaders.
 type leaderLog struct {
 	logged  []string  // by shard; "" for no leader, unsaid before the first line
 	missing time.Time // since when some shard has no leader; zero if all have one
@@ -115,7 +114,6 @@ func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, ag
 	return out, again
 }
 
-// leaderLine is a log line about the leader of some shards, or about shards without a leader.
 type leaderLine struct {
 	leader, shards string
 	leftOut        int

@@ -51,7 +51,6 @@ func (k *Cluster) logMembers(changes []memberChange) {
 	}
 }
 
-// logChange logs a requested change of the cluster and its requester.
 func (k *Cluster) logChange(c route.ClusterChange, err error) {
 	about := []any{"change", c.Kind.String()}
 	for _, a := range []struct{ name, value string }{{"peer", c.Node}, {"address", c.Address}, {"by", c.By.Token}, {"from", c.By.Address}} {

@@ -297,7 +297,6 @@ func retryable(err error) bool {
 		errors.Is(err, replica.ErrMembersChanged) || status.Code(err) == codes.Unavailable
 }
 
-// changeGroup changes a group that this node leads.
 func (k *Cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
 	if int(in.GetShard()) >= len(k.replicas) {
 		return fmt.Errorf("shard %d is out of range: expected less than %d", in.GetShard(), len(k.replicas))

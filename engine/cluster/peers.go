@@ -47,7 +47,6 @@ func (d *directory) member(node string) (route.Member, bool) {
 	return m, ok
 }
 
-// hasSpace reports whether a node answers and its disk has enough space.
 func (d *directory) hasSpace(node string) bool {
 	m, ok := d.member(node)
 	return ok && m.Reachable && m.Disk <= adminpb.DiskState_DISK_STATE_OK
@@ -130,7 +129,6 @@ func (k *Cluster) watchPeers() {
 	}
 }
 
-// updateMembers updates the directory from the groups' members, and returns the members' addresses.
 func (k *Cluster) updateMembers() map[string]string {
 	k.updating.Lock() // an older view must not overwrite a newer one
 	defer k.updating.Unlock()
@@ -191,7 +189,6 @@ func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResp
 	return answers
 }
 
-// query asks a node for its state and records the answer in the directory.
 func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
 	info, err := k.info(ctx, id)
 	if err == nil {

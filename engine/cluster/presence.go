@@ -84,7 +84,6 @@ func (l *presenceLine) write(log *slog.Logger, node string, err error) {
 	log.Log(context.Background(), level, message, about...)
 }
 
-// dialError strips gRPC's prefix from the error of a failed connection.
 func dialError(message string) string {
 	if _, reason, wrapped := strings.Cut(message, "Error while dialing: "); wrapped {
 		return strings.TrimSuffix(reason, `"`)
@@ -92,5 +91,4 @@ func dialError(message string) string {
 	return message
 }
 
-// timeText formats a time for messages.
 func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

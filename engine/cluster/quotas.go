@@ -43,7 +43,6 @@ func newQuotaShares() *quotaShares {
 	return &quotaShares{started: time.Now(), covered: map[int]bool{}}
 }
 
-// nowMs returns the coordinator's time.
 func (q *quotaShares) nowMs() int64 { return time.Since(q.started).Milliseconds() }
 
 // counting records that a shard's usage is in the accounts, or is about to be removed from them.
@@ -80,7 +79,6 @@ func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, 
 	return q.coordinator.Report(q.nowMs(), members, quotas, r)
 }
 
-// shareQuotas reports this node's usage and applies the grants.
 func (k *Cluster) shareQuotas() {
 	registry := k.registry
 	tick := time.NewTicker(shareEvery)
@@ -112,7 +110,6 @@ func (k *Cluster) shareQuotas() {
 	}
 }
 
-// reportQuotas sends a report to the leader of shard 0.
 func (k *Cluster) reportQuotas(r access.Report) (access.Answer, error) {
 	leader := k.Leader(0)
 	if leader == k.Self() {
@@ -169,7 +166,6 @@ func reportMessage(r access.Report) *peerpb.ShareQuotasRequest {
 	return out
 }
 
-// reportOf validates and converts a report.
 func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
 	if err := nodeid.Check(in.GetNode()); err != nil {
 		return access.Report{}, fmt.Errorf("node: %w", err)
@@ -218,7 +214,6 @@ func answerMessage(a access.Answer) *peerpb.ShareQuotasResponse {
 	return out
 }
 
-// answerOf validates and converts an answer.
 func answerOf(in *peerpb.ShareQuotasResponse) (access.Answer, error) {
 	out := access.Answer{Epoch: in.GetEpoch(), Tenants: make(map[string]access.Grants, len(in.GetTenants()))}
 	for _, m := range in.GetTenants() {

@@ -126,7 +126,6 @@ func (k *Cluster) voterWithSpace() string {
 	return voters[i].Node
 }
 
-// leaveLeadership hands the groups that this node leads over to voters with more disk space.
 func (k *Cluster) leaveLeadership() {
 	own := k.space.Own()
 	led := map[string]int{}

@@ -22,7 +22,6 @@ func CheckValue(path, text string) (message, remedy string) {
 	return "", ""
 }
 
-// suggestPath returns a suggestion for an unknown path.
 func suggestPath(path string, table []*Setting) string {
 	var paths []string
 	last := path[strings.LastIndexByte(path, '.')+1:]

@@ -19,7 +19,6 @@ import (
 // fileBytesMax bounds the size of a file, and thereby the depth of the parser's recursion.
 const fileBytesMax = 64 << 10
 
-// fileValue is the value of a setting in a file.
 type fileValue struct {
 	at    hcl.Range
 	texts []string
@@ -116,7 +115,6 @@ type fileReader struct {
 	values   map[string]fileValue
 }
 
-// note adds a problem at a place in the file.
 func (r *fileReader) note(at hcl.Range, message, remedy string) {
 	r.problems.addAt(at.Start.Byte+1, place(at), message, remedy)
 }
@@ -125,7 +123,6 @@ func place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d:%d", r.Filename, r.Start.Line, r.Start.Column)
 }
 
-// syntax adds the problems that the parser or the evaluation of a value found.
 func (r *fileReader) syntax(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		at := hcl.Range{Start: hcl.InitialPos}
@@ -306,7 +303,6 @@ func repeated(e hclsyntax.Expression) *hcl.Range {
 	return nil
 }
 
-// blocks returns the names of the blocks that the file may contain.
 func (r *fileReader) blocks() (names []string) {
 	for _, s := range r.table {
 		if block, _, inner := strings.Cut(s.Path, "."); inner && !slices.Contains(names, block) {

@@ -72,7 +72,6 @@ func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 	l.addRemovedFlags(flags)
 }
 
-// flagValue stores the values of a flag for Load.
 type flagValue struct {
 	loader  *Loader
 	setting *Setting

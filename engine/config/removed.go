@@ -15,12 +15,10 @@ var removed = map[string]string{
 	"cluster.secret": "the nodes of a cluster show each other certificates: make them with 'queued cluster init', and name the node's folder with --cluster-certs, which is certs in cluster",
 }
 
-// noteRemoved adds a problem for a removed setting.
 func noteRemoved(problems *Problems, offset int, at, path string) {
 	problems.addAt(offset, at, fmt.Sprintf("%s is no longer a setting", pathName(path)), removed[path])
 }
 
-// addRemovedFlags defines a hidden flag for each removed setting.
 func (l *Loader) addRemovedFlags(flags *pflag.FlagSet) {
 	for _, path := range slices.Sorted(maps.Keys(removed)) {
 		s := &Setting{Path: path}

@@ -14,7 +14,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// kind is the type of a setting's value.
 type kind string
 
 // Kinds. Help and messages show these names.
@@ -42,7 +41,6 @@ type value struct {
 	choices []string
 }
 
-// one adapts a setter of a single text.
 func one(set func(text string) error) func([]string) error {
 	return func(texts []string) error {
 		if len(texts) != 1 {
@@ -207,7 +205,6 @@ func unless(at *bool) value {
 	return v
 }
 
-// within returns an error if a value is out of its range.
 func within[T cmp.Ordered](v, least, most T, format func(T) string) error {
 	if v < least || v > most {
 		return fmt.Errorf("is not from %s to %s", format(least), format(most))
@@ -349,7 +346,6 @@ func auto[T comparable](at *T, v value) value {
 	return v
 }
 
-// memorySize is a memory bound: a size, or a percentage of the host's memory.
 func memorySize(at *memory.Size) value {
 	return value{
 		kind: kindMemory,

@@ -12,7 +12,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// openAccess loads tenants and tokens, and ensures that an operator has a token.
 func (n *Node) openAccess(c Config, store access.Store) error {
 	ctx := context.Background() // the store is in this process: it answers or fails
 	if err := n.registry.Load(ctx, store); err != nil {

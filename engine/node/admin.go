@@ -72,7 +72,6 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	return nil
 }
 
-// grpcOrHTTP serves gRPC calls and other requests on one listener.
 func grpcOrHTTP(calls, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isGRPC(r) {

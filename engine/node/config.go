@@ -226,7 +226,6 @@ func (c *Config) checkReach(path, address string) error {
 		"%s %q is not a loopback address, and %s", what, address, strings.Join(missing, " and "))
 }
 
-// isLoopback reports whether an address is reachable only from this host.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)

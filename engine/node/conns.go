@@ -127,7 +127,6 @@ func (k *conns) remove(c *conn) {
 	}
 }
 
-// count returns the number of connections, and how many of them are strangers.
 func (k *conns) count() (all, strangers int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

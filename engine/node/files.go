@@ -17,7 +17,6 @@ const (
 	storeFilesBeside = 24
 )
 
-// fileShares divides the process's file descriptors.
 type fileShares struct {
 	connections int
 	stores      int // tables of each store

@@ -86,7 +86,6 @@ func (f *flight) halt(w http.ResponseWriter, _ *http.Request) {
 	writeLine(w, "off")
 }
 
-// stop ends the recording, if any.
 func (f *flight) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

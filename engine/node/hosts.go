@@ -29,7 +29,6 @@ const everyHost = "*"
 // hostLenMax is the maximum length of a host name.
 const hostLenMax = 253
 
-// hosts decides from a request's headers whether a listener accepts the request.
 type hosts struct {
 	every   bool // accept any Host
 	own     []string
@@ -143,7 +142,6 @@ func hostName(host string) string {
 // allowedHostsPath is the setting that configures Config.AllowedHosts.
 const allowedHostsPath = "allowed_hosts"
 
-// checkAllowedHosts reports invalid host names.
 func (c *Config) checkAllowedHosts() (errs []error) {
 	for _, name := range c.AllowedHosts {
 		if name != everyHost {

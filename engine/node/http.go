@@ -31,7 +31,6 @@ const (
 	adminStopMax = time.Second
 )
 
-// restOptions returns the options of the REST APIs of both listeners.
 func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
 		ItemsMax: call.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: call.Holds,
@@ -55,7 +54,6 @@ func (n *Node) restArrives(ctx context.Context, method string) context.Context {
 	return ctx
 }
 
-// newHTTP creates the server of the REST listener.
 func (n *Node) newHTTP(c Config) error {
 	if n.httpAt == nil {
 		return nil

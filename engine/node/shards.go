@@ -21,7 +21,6 @@ import (
 // inboxBytesMin is the minimum share of each shard's inbox, unless half of the total is less.
 const inboxBytesMin = 4 << 20
 
-// inboxBytes returns the bound of each shard's inbox.
 func inboxBytes(s memory.Shares, shards int) int {
 	return int(max(min(inboxBytesMin, s.InboxBytes/2), s.InboxBytes/int64(shards)))
 }

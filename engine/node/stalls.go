@@ -9,7 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/stalls"
 )
 
-// slowCommits returns the slow commits and the work of the stores.
 func (n *Node) slowCommits(w http.ResponseWriter, _ *http.Request) {
 	now := stages.Now()
 	origin := time.Now().Add(-now)

@@ -70,7 +70,6 @@ func (c *certificates) leaf() *x509.Certificate { return c.files.Get().Certifica
 // look logs a problem of the certificate in use, if it is not valid.
 func (c *certificates) look() { c.validity.Look(c.leaf()) }
 
-// listener wraps a listener with TLS.
 func (c *certificates) listener(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -78,10 +77,8 @@ func (c *certificates) listener(l net.Listener) net.Listener {
 	})
 }
 
-// named reports whether the certificate in use is valid for a host name.
 func (c *certificates) named(name string) bool { return c.leaf().VerifyHostname(name) == nil }
 
-// load reads the files.
 func (t TLS) load() (*tls.Config, error) {
 	certificate, err := os.ReadFile(t.CertFile)
 	if err != nil {

@@ -160,7 +160,6 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 	return leader
 }
 
-// pause waits for d. It returns false if the replica stops.
 func (r *Replica) pause(d time.Duration) bool {
 	select {
 	case <-r.stop:

@@ -55,7 +55,6 @@ func (r *Replica) yieldLeadership() {
 	}
 }
 
-// hasSuccessor reports whether another member has a vote.
 func (r *Replica) hasSuccessor() bool {
 	s, err := r.Status()
 	if err != nil {

@@ -45,7 +45,6 @@ func newLogger(to *slog.Logger) hclog.Logger {
 
 const raftName = "raft"
 
-// lines turns lines of text into log records.
 type lines struct {
 	to    *slog.Logger
 	limit linelimit.Limit

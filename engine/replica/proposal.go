@@ -13,7 +13,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// proposal is an entry that was proposed to Raft.
 type proposal struct {
 	shard   int
 	future  raft.Future
@@ -70,7 +69,6 @@ func (p *proposal) Took() (time.Duration, stalls.Parts) {
 	return p.whole, parts
 }
 
-// settle waits for Raft's answer and records the outcome.
 func (p *proposal) settle() {
 	p.err = p.outcome()
 	if p.err == nil {

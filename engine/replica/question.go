@@ -47,7 +47,6 @@ type questioned interface {
 	currentTerm() uint64
 }
 
-// asked is the state of one voter.
 type asked struct {
 	busy     bool   // a goroutine is asking it
 	answered uint64 // the last answer confirms reads up to this number

@@ -39,7 +39,6 @@ type snapshots struct {
 
 var _ raft.SnapshotStore = (*snapshots)(nil)
 
-// record describes the newest snapshot.
 type record struct {
 	Meta raft.SnapshotMeta `json:"meta"`
 	// StoreIndex is the last entry in the flushed store.
@@ -184,7 +183,6 @@ func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	return &r.Meta, f, nil
 }
 
-// sink receives one snapshot.
 type sink struct {
 	to     *snapshots
 	record record

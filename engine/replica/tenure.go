@@ -189,10 +189,8 @@ func (l *tenureLog) Propose(entry []byte) storage.Proposal {
 // Verify implements storage.Log.
 func (l *tenureLog) Verify() storage.Proposal { return l.reads.ask() }
 
-// members implements questioned.
 func (r *Replica) members() []raft.Server { return r.raft.GetConfiguration().Configuration().Servers }
 
-// currentTerm implements questioned.
 func (r *Replica) currentTerm() uint64 {
 	// Read before the state: a later term begins with the loss of leadership.
 	term := r.raft.CurrentTerm()

@@ -79,12 +79,10 @@ func (t *transport) Close() error {
 	return t.NetworkTransport.Close()
 }
 
-// header returns the header of this node's own messages.
 func (t *transport) header() raft.RPCHeader {
 	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.replica.o.Node), Addr: t.EncodePeer(raft.ServerID(t.replica.o.Node), t.LocalAddr())}
 }
 
-// withholdsVote reports whether this node must not request votes.
 func (r *Replica) withholdsVote() bool { return r.refused() != nil || r.reluctant() }
 
 // RequestVote implements raft.Transport.

@@ -99,7 +99,6 @@ func (m *callMetrics) failed(api, rpc string, err error) {
 	}
 }
 
-// ended counts a call or stream by the code of its error.
 func (m *callMetrics) ended(api, rpc string, err error) {
 	m.total.WithLabelValues(api, path.Base(rpc), status.Code(err).String()).Inc()
 }
@@ -121,7 +120,6 @@ func (m *callMetrics) arrives(ctx context.Context, api, rpc string) context.Cont
 	return stages.Arrives(ctx, m.stages, receiveEvery)
 }
 
-// answered counts a unary call.
 func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
 	known := m.of(api, rpc)
 	known.seconds.Observe(took.Seconds())
@@ -243,7 +241,6 @@ var itemRefusals = map[queuepb.ErrorCode]string{
 	queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    "unknown_outcome",
 }
 
-// items counts the items that an answer refuses.
 func (m *callMetrics) items(answer any) {
 	switch a := answer.(type) {
 	case *wire.Frame: // of a stream

@@ -114,7 +114,6 @@ func (m *Metrics) Unsynced() unsynced.Windows { return m.unsynced.windows }
 // RaftAppended records the duration of a write to this node's Raft log.
 func (m *Metrics) RaftAppended(took time.Duration) { m.raft.appendSeconds.Observe(took.Seconds()) }
 
-// yes converts a condition to the value of a series.
 func yes(is bool) float64 {
 	if is {
 		return 1

@@ -80,7 +80,6 @@ func (m *Metrics) observeCommits(i int, r *replica.Replica) {
 	})
 }
 
-// skewCollector shows the other nodes' clock skews relative to this node.
 type skewCollector struct {
 	skews         func() map[string]route.ClockSkew
 	ahead, errMax *prometheus.Desc

@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// stageCollector shows the times spent in each stage.
 type stageCollector struct {
 	desc   *prometheus.Desc
 	of     []stages.Times // by shard

@@ -9,7 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// watchStore registers the counters of a shard's store.
 func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 	counter := func(name, help string, value func(storage.Counters) uint64) {
 		m.counter(name, help, shardLabel(i), func() uint64 { return value(counters(i)) })
@@ -39,7 +38,6 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 	m.gauge("prony_key_filter_keys", "Idempotency keys added since the start that the filter contains.", shardLabel(i), func() float64 { return float64(counters(i).KeyFilterKeys) })
 }
 
-// watchSteps registers the counters of a shard's store by the step of a task's cycle.
 func (m *Metrics) watchSteps(i int, counters func(shard int) storage.Counters) {
 	for _, step := range storage.Steps() {
 		labels := shardLabel(i)
@@ -63,7 +61,6 @@ func (m *Metrics) watchSteps(i int, counters func(shard int) storage.Counters) {
 	}
 }
 
-// pebbleCollector shows Pebble's figures of the shards' stores.
 type pebbleCollector struct {
 	stores  func() []storage.PebbleMetrics // by shard
 	figures []pebbleFigure

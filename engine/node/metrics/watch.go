@@ -83,7 +83,6 @@ func (m *Metrics) seconds(name, help string, labels prometheus.Labels, value fun
 		func() float64 { return value().Seconds() }))
 }
 
-// shardLabel returns the label of a shard's series.
 func shardLabel(i int) prometheus.Labels { return prometheus.Labels{"shard": strconv.Itoa(i)} }
 
 func (m *Metrics) watchMemory(limit int64, gate func() memory.GateCounters) {

@@ -15,7 +15,6 @@ const format = 1
 // entryHeaderLen is the length of an entry's record before the length of the extensions.
 const entryHeaderLen = 1 + 1 + 8 + 8 + 4
 
-// entryLen returns the length of an entry's record.
 func entryLen(l *raft.Log) int {
 	n := len(l.Extensions)
 	return entryHeaderLen + uvarintLen(uint64(n)) + n + len(l.Data)

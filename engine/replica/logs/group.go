@@ -18,7 +18,8 @@ type Group struct {
 	store   *Store
 	n       uint16
 	writing sync.Mutex // serializes changes of the log; held until a change is stored
-	// The bounds of the log; updated with writing held, after the change is stored.
+	// bounds are the bounds of the log. They are updated with writing held, after a change is
+	// stored.
 	bounds atomic.Pointer[bounds]
 
 	voting sync.Mutex // held while a value of the stable store is stored

@@ -33,7 +33,6 @@ func putEntryKey(k []byte, group uint16, index uint64) {
 // entryEnd returns the first key after that of the given index.
 func entryEnd(group uint16, index uint64) []byte { return append(entryKey(group, index), 0) }
 
-// entriesEnd returns the first key after all entry keys of a group.
 func entriesEnd(group uint16) []byte { return prefix(group, kindEntry+1) }
 
 func stableKey(group uint16, kind byte, name []byte) []byte {

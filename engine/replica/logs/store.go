@@ -208,7 +208,6 @@ func (s *Store) readGroups() (err error) {
 	return it.Error()
 }
 
-// restoreVotes restores votes from the vote files of all groups.
 func (s *Store) restoreVotes() error {
 	names, err := s.files.List(s.dir)
 	if err != nil {
@@ -224,7 +223,6 @@ func (s *Store) restoreVotes() error {
 	return nil
 }
 
-// closeVotes closes the vote files of all groups.
 func (s *Store) closeVotes() (err error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()

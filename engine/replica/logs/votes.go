@@ -47,7 +47,6 @@ func votesGroup(name string) (uint16, bool) {
 	return uint16(n), is && err == nil && name == votesName(uint16(n))
 }
 
-// stableValue is one value of a stable store.
 type stableValue struct {
 	kind         byte
 	name, record []byte
@@ -106,7 +105,6 @@ func openVotesFile(fs vfs.FS, dir, name string) (_ *votes, err error) {
 	return v, nil
 }
 
-// readVotes returns the content of a vote file, or nil if it does not exist.
 func readVotes(fs vfs.FS, path string) (content []byte, err error) {
 	f, err := fs.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -154,7 +152,6 @@ func encodePlace(change uint64, values []stableValue) []byte {
 	return b
 }
 
-// sealPlace appends the checksum.
 func sealPlace(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }

@@ -12,7 +12,6 @@ const (
 	acceptPauseMax = time.Second
 )
 
-// accept accepts connections until the listener is closed.
 func (m *Mux) accept() {
 	pause := acceptPause
 	for {

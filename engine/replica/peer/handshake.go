@@ -48,7 +48,6 @@ func (m *Mux) readHello(c *tls.Conn) (hello, *RefusedError, error) {
 	return h, nil, nil
 }
 
-// names returns the node IDs in the other side's certificate.
 func names(c *tls.Conn) []string { return c.ConnectionState().PeerCertificates[0].DNSNames }
 
 // checkHello decides whether to accept the connection of a dialer. certified are the nodes that the

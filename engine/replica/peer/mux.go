@@ -167,7 +167,6 @@ func (m *Mux) layer(p place) *layer {
 	return l
 }
 
-// find returns the layer of a place, or nil.
 func (m *Mux) find(p place) *layer {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,7 +16,6 @@ const (
 	linesPeriod = 10 * time.Second
 )
 
-// problemLog logs at most linesMax problems per linesPeriod.
 type problemLog struct {
 	log   *slog.Logger
 	limit linelimit.Limit

@@ -12,7 +12,6 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// serverTLS performs the TLS handshake of an incoming connection.
 func (m *Mux) serverTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	own := m.credentials() // read for each handshake, so that changed files take effect
 	c := tls.Server(raw, &tls.Config{
@@ -27,7 +26,6 @@ func (m *Mux) serverTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	return c, handshakeTLS(ctx, c, errNothingSent)
 }
 
-// clientTLS performs the TLS handshake of an outgoing connection.
 func (m *Mux) clientTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	own := m.credentials()
 	c := tls.Client(raw, &tls.Config{

@@ -137,7 +137,6 @@ func (ca *CA) WriteNode(dir, node string, now time.Time) error {
 	return writeKey(files[2], key)
 }
 
-// sign signs a certificate, with a random serial number.
 func (ca *CA) sign(c *x509.Certificate, key *ecdsa.PrivateKey) ([]byte, error) {
 	return x509.CreateCertificate(rand.Reader, c, ca.cert, &key.PublicKey, ca.key)
 }
