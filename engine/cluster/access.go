@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// EnsureAdminToken makes an operator's token once this node leads group 0, if there is no token then or another one is asked for. It
-// returns at once.
+// EnsureAdminToken creates an operator's token once this node leads group 0, if there is no token
+// by then or another one was requested. It does not wait.
 func (k *Cluster) EnsureAdminToken(another bool) {
 	k.background.Go(func() { k.makeAdminToken(another) })
 }
@@ -25,7 +25,7 @@ func (k *Cluster) makeAdminToken(another bool) {
 		}
 		var full *disk.FullError
 		err := k.registry.Follow(k.ctx)
-		if err == nil { // a leader has applied all that earlier leaders committed
+		if err == nil { // a leader has applied all entries that earlier leaders committed
 			err = k.host.KeepAdminToken(true)
 		}
 		if err == nil && (k.registry.Empty() || another) {
@@ -34,8 +34,9 @@ func (k *Cluster) makeAdminToken(another bool) {
 		switch {
 		case err == nil:
 			return
-		case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrUnknownOutcome): // the next leader does it
-		case errors.As(err, &full): // it is tried again when there is space
+		// The next leader creates it.
+		case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrUnknownOutcome):
+		case errors.As(err, &full): // retry when there is space
 			time.AfterFunc(disk.SpaceRetry, func() { signal.Send(k.ledZero) })
 		case k.ctx.Err() == nil:
 			k.host.Fail(err)
@@ -44,7 +45,8 @@ func (k *Cluster) makeAdminToken(another bool) {
 	}
 }
 
-// followRegistry keeps what is known of tenants and tokens up to date: group 0 has it.
+// followRegistry keeps this node's copy of the tenants and tokens up to date. They are stored in
+// group 0.
 func (k *Cluster) followRegistry() {
 	for {
 		select {
@@ -63,8 +65,9 @@ func (k *Cluster) followRegistry() {
 	}
 }
 
-// LacksTokens reports whether this node may be missing access tokens, because it has not yet applied all entries that were
-// committed before it started. A node that crashed may have to apply all of these entries again.
+// LacksTokens reports whether this node may be missing access tokens, because it has not yet
+// applied all entries that were committed before it started. After a crash, a node may have to
+// apply all of these entries again.
 func (k *Cluster) LacksTokens() bool {
 	if k.knowsTokens.Load() {
 		return false

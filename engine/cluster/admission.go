@@ -16,24 +16,26 @@ import (
 	"github.com/pronybench/prony/engine/peerpb"
 )
 
-// A voter with a new data folder has lost the entries that it acknowledged. It must not vote: its vote could elect a leader
-// without these entries. So a node with a new data folder takes part only after the other nodes said that they do not know it, or
-// removed it.
+// A voter with a new data folder has lost the entries that it acknowledged. It must not vote,
+// because its vote could elect a leader without these entries. So a node with a new data folder
+// takes part only after the other nodes have reported that they do not know it, or have removed it.
 
 const (
-	// welcomeMin is how long a node with a new data folder waits for nodes that cannot be reached.
+	// welcomeMin is how long a node with a new data folder waits for unreachable nodes.
 	welcomeMin = 250 * time.Millisecond
-	// welcomeMax is how long it waits for a node that accepts connections and does not answer: that node may be recovering its stores.
+	// welcomeMax is how long it waits for a node that accepts connections but does not answer,
+	// because that node may be recovering its stores.
 	welcomeMax = time.Minute
-	// readmitMax bounds one try to be removed. The pause between two tries grows from readmitPause to readmitPauseMax.
+	// readmitMax bounds one attempt to be removed. The pause between attempts grows from
+	// readmitPause to readmitPauseMax.
 	readmitMax      = 3 * time.Second
 	readmitPause    = 200 * time.Millisecond
 	readmitPauseMax = 2 * time.Second
-	// readmitLogEvery is how often the log says that the node still tries.
+	// readmitLogEvery is the interval of the log lines about failed attempts.
 	readmitLogEvery = 10 * time.Second
 )
 
-// target is a node of the configuration: its id, or its address alone.
+// target is a node named by the configuration: by its ID, or only by its address.
 type target struct{ node, address string }
 
 func (t target) String() string {
@@ -43,7 +45,7 @@ func (t target) String() string {
 	return t.address
 }
 
-// targets returns the nodes that the configuration names, without this one.
+// targets returns the nodes that the configuration names, except this one.
 func (k *Cluster) targets() (out []target) {
 	for _, address := range k.config.Join {
 		out = append(out, target{address: address})
@@ -56,7 +58,8 @@ func (k *Cluster) targets() (out []target) {
 	return out
 }
 
-// connTo returns a connection to a node that may not be a member. connected is called each time that it connects.
+// connTo returns a connection to a node that may not be a member. connected is called after each
+// successful dial.
 func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	return k.newConn(func(ctx context.Context) (net.Conn, error) {
 		c, err := k.mux.DialCalls(ctx, t.node, t.address)
@@ -67,7 +70,6 @@ func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	})
 }
 
-// isAdmitted reports whether this node takes part.
 func (k *Cluster) isAdmitted() bool {
 	select {
 	case <-k.admitted:
@@ -77,7 +79,6 @@ func (k *Cluster) isAdmitted() bool {
 	}
 }
 
-// admit lets this node take part once that is safe.
 func (k *Cluster) admit() {
 	if err := k.seekAdmission(); err != nil && k.ctx.Err() == nil {
 		k.host.Fail(fmt.Errorf("begin to take part in the cluster: %w", err))
@@ -97,21 +98,22 @@ func (k *Cluster) seekAdmission() error {
 			return err
 		}
 	}
-	k.log.Warn("the other nodes know this one with another data folder: it takes no part until they have removed it, and then joins again", "node", k.Self())
+	k.log.Warn("the other nodes know this one with another data folder: this node waits until they have removed it, and then joins again", "node", k.Self())
 	if err := k.awaitRemoval(); err != nil {
 		return err
 	}
 	if err := k.identity.change(true, true); err != nil {
 		return err
 	}
-	k.log.Info("this node was removed, and joins again", "node", k.Self())
+	k.log.Info("this node was removed and joins again", "node", k.Self())
 	close(k.admitted)
 	return nil
 }
 
-// begin lets this node take part: no other node knows it with another data folder.
+// begin lets this node take part: no other node that answered knows it with another data folder.
 func (k *Cluster) begin() error {
-	if err := k.identity.change(false, true); err != nil { // first: from here on it may acknowledge
+	// First, because from here on this node may acknowledge entries.
+	if err := k.identity.change(false, true); err != nil {
 		return err
 	}
 	for _, r := range k.replicas {
@@ -121,13 +123,14 @@ func (k *Cluster) begin() error {
 	}
 	close(k.admitted)
 	if len(k.config.Join) > 0 {
-		return nil // one of them has answered
+		return nil // one of them has already answered
 	}
 	return k.awaitLateAnswers()
 }
 
-// awaitLateAnswers asks all first members again, and returns when all have answered. If a member that was late knows this node with
-// another data folder, this node must not vote for it: the node ends, and joins again at its next start.
+// awaitLateAnswers asks all first members again, and returns when all have answered. If one of them
+// knows this node with another data folder, this node must not continue to vote. It then returns an
+// error, which ends the node. The node joins again at its next start.
 func (k *Cluster) awaitLateAnswers() error {
 	ctx, cancel := context.WithCancel(k.ctx)
 	defer cancel()
@@ -148,11 +151,11 @@ func (k *Cluster) awaitLateAnswers() error {
 	if err := k.identity.change(true, false); err != nil {
 		return err
 	}
-	return errors.New("another node, which could not be reached when this node started, knows this node with another data folder: start this node again, and it is removed and joins again")
+	return errors.New("a node that was unreachable when this node started knows this node with another data folder: restart this node, so that it is removed and joins again")
 }
 
-// knownWithAnotherFolder asks the other nodes whether they know this node with another data folder. It does not wait for nodes that
-// cannot be reached, unless this node is to join them.
+// knownWithAnotherFolder asks the other nodes whether they know this node with another data folder.
+// It does not wait for unreachable nodes, unless this node must join them and none has answered.
 func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	ctx, cancel := context.WithCancel(k.ctx)
 	var asking sync.WaitGroup
@@ -202,7 +205,7 @@ func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	return false, nil
 }
 
-// askStanding asks one node whether it knows this one, until the node answers or ctx ends.
+// askStanding asks a node whether it knows this one. It waits until the node answers or ctx ends.
 func (k *Cluster) askStanding(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
 	c, err := k.connTo(t, connected)
 	if err != nil {
@@ -213,7 +216,6 @@ func (k *Cluster) askStanding(ctx context.Context, t target, connected func()) (
 	return out.GetStanding(), err
 }
 
-// awaitRemoval asks the other nodes to remove this one, until they have or the node stops.
 func (k *Cluster) awaitRemoval() error {
 	pause := readmitPause
 	var logged time.Time
@@ -230,7 +232,7 @@ func (k *Cluster) awaitRemoval() error {
 		}
 		if time.Since(logged) > readmitLogEvery {
 			logged = time.Now()
-			k.log.Warn("this node's data folder is new, and it can't be removed from the cluster to join again: most of the members must run with the data folders that they had; "+
+			k.log.Warn("this node's data folder is new, and the cluster could not remove the node so that it can join again: a majority of the members must run with their previous data folders; "+
 				"start those that are down. The node tries again", "node", k.Self(), "error", err)
 		}
 		select {
@@ -249,7 +251,6 @@ func (k *Cluster) requestRemoval(t target) error {
 	})
 }
 
-// callAt makes one call at another node, on a connection of its own.
 func (k *Cluster) callAt(t target, timeout time.Duration, call func(context.Context, peerpb.PeerServiceClient) error) (err error) {
 	c, err := k.connTo(t, func() {})
 	if err != nil {
@@ -261,7 +262,7 @@ func (k *Cluster) callAt(t target, timeout time.Duration, call func(context.Cont
 	return call(ctx, peerpb.NewPeerServiceClient(c))
 }
 
-// standing returns what this node knows of another one.
+// standing returns what this node knows about another one.
 func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	if seen := k.identity.seen(node); seen != "" && seen != incarnation {
 		return peerpb.Standing_STANDING_KNOWN_OTHER
@@ -269,25 +270,28 @@ func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	return peerpb.Standing_STANDING_UNKNOWN
 }
 
-// readmit removes a node with a new data folder from all groups. That node does not take part until this succeeded.
+// readmit removes a node with a new data folder from all groups. That node does not take part
+// before this succeeds.
 func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	ctx, cancel := context.WithTimeout(ctx, readmitMax)
 	defer cancel()
 	if !k.isAdmitted() {
-		return errors.New("it takes no part in the cluster itself")
+		return errors.New("this node does not take part in the cluster either")
 	}
-	if node == k.Self() || k.identity.seen(node) == incarnation { // it takes part already
+	if node == k.Self() || k.identity.seen(node) == incarnation { // it already takes part
 		return fmt.Errorf("node %q has no new data folder", node)
 	}
-	// Not by Change: the leaders know best whether the node is a member, and removing a node that is not one does nothing.
+	// Change is not used: the leaders know best whether the node is a member, and removing a
+	// nonmember has no effect.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, ""); err != nil {
 		return err
 	}
-	k.log.Info("removed a node with a new data folder, as it asked", "peer", node)
+	k.log.Info("removed a node with a new data folder at its request", "peer", node)
 	return nil
 }
 
-// noteIncarnation stores the incarnation of a member, which names its data folder, once the member has applied committed entries.
+// noteIncarnation stores the incarnation of a member, which identifies its data folder, once the
+// member has applied committed entries.
 func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 	applied := slices.ContainsFunc(info.GetGroups(), func(g *peerpb.Group) bool { return g.GetAppliedIndex() > 0 })
 	if node == k.Self() || info.GetIncarnation() == "" || !applied {

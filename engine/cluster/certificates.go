@@ -10,14 +10,14 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// certificates are the node's own certificate and the CA of the other nodes. Get reads the folder again after a change.
+// certificates are the node's own certificate and the CA of the other nodes. Get reloads the files
+// after a change.
 type certificates struct {
 	*reload.Value[*certs.Credentials]
 
 	validity *validity.Watch
 }
 
-// loadCertificates reads the folder of the certificate that a node shows to the other nodes.
 func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*certificates, error) {
 	files, err := reload.Open(reload.Options[*certs.Credentials]{
 		Names: certs.Files(dir), Load: func() (*certs.Credentials, error) {
@@ -26,7 +26,7 @@ func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) 
 		}, Now: now,
 		Changed: func(c *certs.Credentials, err error) {
 			if err != nil {
-				log.Error("the cluster's certificates changed and cannot be used: those that were read before stay in use", "error", err)
+				log.Error("the cluster's certificates changed and cannot be used: the previous ones stay in use", "error", err)
 				return
 			}
 			log.Info("read the cluster's certificates again", "folder", dir, "valid_until", c.Certificate.Leaf.NotAfter)
@@ -43,12 +43,12 @@ func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) 
 	return c, nil
 }
 
-// look logs the state of the certificate in use if it is not valid.
+// look logs a problem of the certificate in use, if it is not valid.
 func (c *certificates) look() { c.validity.Look(c.Get().Certificate.Leaf) }
 
-// LookAtCertificates logs what is wrong with the certificate that this node shows to the other nodes, once for each certificate. The caller
-// calls it from time to time.
+// LookAtCertificates logs a problem of the certificate that this node shows to other nodes, once
+// per certificate. The caller must call it periodically.
 func (k *Cluster) LookAtCertificates() { k.certificates.look() }
 
-// CertificateEnd returns when the certificate that this node shows to the other nodes expires.
+// CertificateEnd returns when the certificate that this node shows to other nodes expires.
 func (k *Cluster) CertificateEnd() time.Time { return k.certificates.Get().Certificate.Leaf.NotAfter }

@@ -36,7 +36,8 @@ func TestRenewedClusterCertificatesAreReadAgain(t *testing.T) {
 	assert.Contains(t, log.String(), "cannot be used")
 }
 
-// A certificate that has expired is logged once, whether it was put there, or expired, while the node runs.
+// An expired certificate is logged once, whether it expires while the node runs or was already
+// expired when it was installed.
 func TestAnExpiredClusterCertificateIsLogged(t *testing.T) {
 	dir, now, log := t.TempDir(), time.Now(), bytes.Buffer{}
 	ca, err := certs.NewCA(now.AddDate(-6, 0, 0))

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// refusal returns why a change is not possible with the present members, or nil. The groups' own refusal would name no remedy, or would
-// come after other groups have changed.
+// refusal returns why a change is not possible with the current members, or nil. The groups' own
+// errors would name no remedy, or would come only after other groups have changed.
 func (d *directory) refusal(c route.ClusterChange) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -18,17 +18,17 @@ func (d *directory) refusal(c route.ClusterChange) error {
 	if c.Kind == route.AddMember {
 		for _, other := range d.members {
 			if other.Node != c.Node && other.PeerAddress == c.Address {
-				return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("%q is that of node %s: each has its own", c.Address, other.Node)}
+				return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("%q is the address of node %s: each node needs its own", c.Address, other.Node)}
 			}
 		}
 		return nil
 	}
-	if c.Node == "" { // any node, or the one that is asked
+	if c.Node == "" { // any node, or the node that receives the request
 		return nil
 	}
 	if !member {
 		ids := strings.Join(slices.Sorted(maps.Keys(d.members)), ", ")
-		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster, which are: %s", c.Node, ids)}
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster: expected one of %s", c.Node, ids)}
 	}
 	switch {
 	case c.Kind == route.TransferLeadership && !m.Voter:
@@ -39,7 +39,7 @@ func (d *directory) refusal(c route.ClusterChange) error {
 	return nil
 }
 
-// votersLocked counts the members that have a vote. d.mu is held.
+// votersLocked returns the number of voters. The caller holds d.mu.
 func (d *directory) votersLocked() (n int) {
 	for _, m := range d.members {
 		if m.Voter {

@@ -27,8 +27,8 @@ func TestChangesThatTheMembersDoNotAllow(t *testing.T) {
 		change      route.ClusterChange
 		field, says string
 	}{
-		{of(n1, n2), route.ClusterChange{Kind: route.AddMember, Node: "n4", Address: "b:1"}, "address", `"b:1" is that of node n2: each has its own`},
-		{of(n1, n2), route.ClusterChange{Kind: route.RemoveMember, Node: "n4"}, "node", `"n4" is not a member of the cluster, which are: n1, n2`},
+		{of(n1, n2), route.ClusterChange{Kind: route.AddMember, Node: "n4", Address: "b:1"}, "address", `"b:1" is the address of node n2: each node needs its own`},
+		{of(n1, n2), route.ClusterChange{Kind: route.RemoveMember, Node: "n4"}, "node", `"n4" is not a member of the cluster: expected one of n1, n2`},
 		{of(n1, n2), route.ClusterChange{Kind: route.TransferLeadership, Node: "n4"}, "node", `"n4" is not a member`},
 		{of(n1, n2, copies), route.ClusterChange{Kind: route.TransferLeadership, Node: "n3"}, "node", `"n3" has no vote, and can't lead: promote it first`},
 		{of(n1, copies), route.ClusterChange{Kind: route.RemoveMember, Node: "n1"}, "", "node n1 is the only voter: add or promote another first"},
@@ -57,17 +57,17 @@ func TestChangesThatTheMembersDoNotAllow(t *testing.T) {
 	}
 }
 
-// remove removes a member. On a busy host that takes more than one try if the member came to lead.
+// remove removes a member. On a busy host, this may need a retry if the member has become a leader.
 func remove(ctx context.Context, t *testing.T, k *Cluster, node string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		err := k.Change(ctx, route.ClusterChange{Kind: route.RemoveMember, Node: node})
 		var refused *route.ChangeError
-		return err == nil || errors.As(err, &refused) // an earlier try removed it
+		return err == nil || errors.As(err, &refused) // an earlier attempt removed it
 	}, patience, 10*time.Millisecond)
 }
 
-// A node may learn that a member was removed while the member's promotion waits for it.
+// A node may learn of a member's removal while the member's promotion waits for it to catch up.
 func TestAPromotionEndsWhenItsMemberIsRemoved(t *testing.T) {
 	nodes := startNodes(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -81,10 +81,10 @@ func TestAPromotionEndsWhenItsMemberIsRemoved(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 	var refused *route.ChangeError
 	require.ErrorAs(t, k.promote(ctx, route.ClusterChange{Kind: route.PromoteMember, Node: "n2"}), &refused)
-	assert.Equal(t, `"n2" is not a member of the cluster, which are: n0, n1`, refused.Problem)
+	assert.Equal(t, `"n2" is not a member of the cluster: expected one of n0, n1`, refused.Problem)
 }
 
-// A node may not know yet that a member was removed when it has the leader give the member its vote.
+// A node may not know of a member's removal when it asks the leader to give the member a vote.
 func TestAPromotionOfARemovedMemberAddsNobody(t *testing.T) {
 	nodes := startNodes(t, 3)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -18,18 +18,19 @@ import (
 )
 
 const (
-	// clockEvery is how often a node queries the other nodes' time, and how often it checks whether it may lead.
+	// clockEvery is how often a node queries the other nodes' time and checks whether
+	// it may lead.
 	clockEvery = 500 * time.Millisecond
-	// clockAnswerMax bounds the wait for an answer, and the age of an answer that counts.
+	// clockAnswerMax bounds the wait for an answer, and the age of a usable answer.
 	clockAnswerMax = 2 * time.Second
-	// clockQuestionsMax is how many successive queries a node gets; the most precise answer counts. An answer that is precise to
-	// clockPrecise ends them.
+	// clockQuestionsMax bounds the successive queries to a node. The most precise answer counts,
+	// and an answer within clockPrecise ends the queries.
 	clockQuestionsMax = 3
 	clockPrecise      = time.Millisecond
 )
 
-// clocks has what a node knows of the other nodes' clocks, and whether its own clock allows it to lead. The methods are safe for
-// concurrent use.
+// clocks stores the estimates of the other nodes' clocks, and decides whether this node's clock
+// allows it to lead. Its methods are safe for concurrent use.
 type clocks struct {
 	cluster *Cluster
 	clock   *clock.Clock
@@ -39,20 +40,20 @@ type clocks struct {
 
 	mu      sync.Mutex
 	peers   map[string]*peerClock
-	changed chan struct{} // closed, and replaced, when an answer came
+	changed chan struct{} // closed and replaced after each answer
 }
 
-// peerClock is what is known of one node's clock.
+// peerClock is the estimate of one node's clock.
 type peerClock struct {
 	stop     context.CancelFunc
-	again    chan struct{} // has an element when the node is to be queried at once
+	again    chan struct{} // has an element when the node should be queried immediately
 	answered bool
 	estimate clock.Estimate
 }
 
-// clockRefusal says why a node must not lead.
+// clockRefusal is the error of a node that must not lead because of its clock.
 type clockRefusal struct {
-	ahead   time.Duration // of the median
+	ahead   time.Duration // relative to the median; negative if behind
 	skewMax time.Duration
 	voters  []string // the other voters that answered
 }
@@ -67,7 +68,7 @@ func (r *clockRefusal) Error() string {
 	if len(r.voters) == 1 {
 		of = "that of " + r.voters[0] + ", the only other voter that answers"
 	}
-	return fmt.Sprintf("its clock is %s %s, and may differ by %v (--cluster-clock-skew-max): it leads no shard; set the hosts' clocks, and restart the node so that it takes the new time at once",
+	return fmt.Sprintf("its clock is %s %s, and may differ by %v (--cluster-clock-skew-max): it leads no shard; set the hosts' clocks, and restart the node so that it uses the new time immediately",
 		apart, of, r.skewMax)
 }
 
@@ -77,7 +78,8 @@ func newClocks(k *Cluster) *clocks {
 	}
 }
 
-// watch queries the other nodes' time until ctx ends, and makes the replicas check again whether this node may lead.
+// watch queries the other nodes' time until ctx ends, and makes the replicas check again whether
+// this node may lead.
 func (c *clocks) watch(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -97,7 +99,8 @@ func (c *clocks) watch(ctx context.Context) {
 	}
 }
 
-// follow runs one goroutine per other member, which queries that member, and stops those of former members.
+// follow starts a goroutine for each new member, which queries that member, and stops the
+// goroutines of former members.
 func (c *clocks) follow(ctx context.Context) {
 	members, _ := c.cluster.currentMembers()
 	c.mu.Lock()
@@ -118,7 +121,6 @@ func (c *clocks) follow(ctx context.Context) {
 	}
 }
 
-// queryPeriodically queries a node's time periodically until ctx ends.
 func (c *clocks) queryPeriodically(ctx context.Context, id string, p *peerClock) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -133,8 +135,8 @@ func (c *clocks) queryPeriodically(ctx context.Context, id string, p *peerClock)
 	}
 }
 
-// query queries a node's time up to clockQuestionsMax times. If the node does not answer or does not know the call, its last estimate
-// stays.
+// query queries a node's time up to clockQuestionsMax times. The last estimate stays if the node
+// does not answer or does not support the call.
 func (c *clocks) query(ctx context.Context, id string, p *peerClock) {
 	conn, err := c.cluster.conn(id)
 	if err != nil {
@@ -169,13 +171,14 @@ func (c *clocks) note(p *peerClock, e clock.Estimate) {
 	c.changed = make(chan struct{})
 }
 
-// skew is how a node's clock differs from this one's.
+// skew is the difference of a node's clock from this node's.
 type skew struct {
-	ahead, wrong time.Duration // by how much it is ahead, and the bound on the error of that
+	ahead, wrong time.Duration // how far it is ahead, and the bound of the error
 	asked        int64         // when the query was sent, by this node's monotonic clock
 }
 
-// skews returns the skews of the nodes that answered in time, and a channel that is closed with the next answer.
+// skews returns the skews of the nodes that answered in time, and a channel that is closed with the
+// next answer.
 func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +193,8 @@ func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	return out, c.changed
 }
 
-// counting returns the skews of voters that are precise enough, by node, and whether these voters and this node are a majority.
+// counting returns the sufficiently precise skews of voters, by node, and whether these voters and
+// this node form a majority.
 func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]skew, bool) {
 	out := maps.Clone(skews)
 	maps.DeleteFunc(out, func(id string, s skew) bool {
@@ -199,8 +203,9 @@ func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]sk
 	return out, 2*(len(out)+1) > len(voters)
 }
 
-// check decides again whether this node may lead. Without the answers of a majority of the voters, the last decision holds: no node
-// leads for long without a majority, and a refused node must not lead because answers are late.
+// check decides whether this node may lead. Without answers from a majority of the voters, the last
+// decision remains valid: no node leads for long without a majority, and late answers must not
+// allow a refused node to lead.
 func (c *clocks) check() {
 	_, voters := c.cluster.currentMembers()
 	if c.skewMax == 0 || !slices.Contains(voters, c.cluster.Self()) {
@@ -245,9 +250,10 @@ func (c *clocks) Refused() error {
 	return nil
 }
 
-// Renew implements replica.Permission. Before a node leads, it waits for new answers of a majority, so that a node that has just
-// started or was suspended does not lead by outdated estimates. It waits at most clockAnswerMax, because a majority may be reachable
-// by Raft and still not answer.
+// Renew implements replica.Permission. Before a node leads, it waits for new answers from a
+// majority, so that a node that has just started or was suspended does not lead based on outdated
+// estimates. It waits at most clockAnswerMax, because Raft may reach a majority that does not
+// answer these queries.
 func (c *clocks) Renew(ctx context.Context) error {
 	if c.skewMax == 0 {
 		return nil
@@ -257,7 +263,8 @@ func (c *clocks) Renew(ctx context.Context) error {
 	select {
 	case <-c.cluster.opened:
 	case <-ctx.Done():
-		return ctx.Err() // the node stops, or takes long to open its other shards: the caller tries again
+		// The node is stopping, or is slow to open its other shards: the caller tries again.
+		return ctx.Err()
 	}
 	since := c.clock.Mono()
 	c.follow(c.cluster.ctx)
@@ -315,7 +322,8 @@ func (c *clocks) Successor(voters []string) (node string, ok bool) {
 	return node, node != ""
 }
 
-// deviation returns by how much another voter's clock is ahead of the median, as far as this node knows.
+// deviation returns how far another voter's clock is ahead of the median, according to this node's
+// estimates.
 func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
 	its := known[id].ahead
 	offsets := []time.Duration{-its}
@@ -327,7 +335,7 @@ func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
 	return clock.Deviation(offsets)
 }
 
-// fit reports whether a voter's clock allows it to lead, as far as this node knows.
+// fit reports whether a voter's clock allows it to lead, according to this node's estimates.
 func (c *clocks) fit(id string) bool {
 	if c.skewMax == 0 {
 		return true
@@ -342,7 +350,8 @@ func (c *clocks) fit(id string) bool {
 	return !enough || !answers || c.deviation(id, known).Abs() <= c.skewMax
 }
 
-// currentMembers returns the groups' members with their addresses, and the members that vote in any group.
+// currentMembers returns the members of all groups with their addresses, and the members that vote
+// in any group.
 func (k *Cluster) currentMembers() (members map[string]string, voters []string) {
 	members = map[string]string{}
 	for _, r := range k.replicas {
@@ -351,7 +360,7 @@ func (k *Cluster) currentMembers() (members map[string]string, voters []string) 
 		}
 		s, err := r.Status()
 		if err != nil {
-			continue // the replica stops
+			continue // the replica is stopping
 		}
 		for _, m := range s.Members {
 			id := string(m.ID)

@@ -1,19 +1,25 @@
-// Package cluster makes a server one node of a cluster: membership, admission, the calls between nodes, and which node leads.
+// Package cluster makes a server a node of a cluster. It handles membership, admission, calls
+// between nodes, and leadership.
 //
-// Every node holds a replica of every shard, and the replicas of a shard are a Raft group (package replica). Open opens this node's
-// replicas, connects them to the other nodes (package replica/peer), and runs what a cluster needs beside Raft:
+// Every node holds a replica of every shard, and the replicas of a shard are a Raft group (package
+// replica). Open opens this node's replicas, connects them to the other nodes (package
+// replica/peer), and runs what a cluster needs in addition to Raft:
 //
-//   - the directory: who the members are, where their clients connect, and which of them answer (peers.go);
-//   - admission: a node with a new data folder takes part only once the other nodes have removed what it was before (admission.go);
-//   - changes of the members, which the leader of each group makes (members.go), and the look at a node before it is added (newmember.go);
-//   - what operators read: which nodes are gone and since when (presence.go), what that means without a majority (outage.go), who leads
-//     (leaders.go) and how the members change (memberlog.go);
-//   - placement: leadership is spread over the nodes, and leaves nodes whose disk is full or whose clock is wrong (placement.go,
-//     space.go, clocks.go);
-//   - quotas, which hold for all nodes together (quotas.go).
+//   - the directory of the members: their addresses for clients, and which of them answer
+//     (peers.go);
+//   - admission: a node with a new data folder takes part only after the other nodes have removed
+//     its former self (admission.go);
+//   - membership changes, made by the leader of each group (members.go), and the check of a node
+//     before it is added (newmember.go);
+//   - information for operators: which nodes do not answer and since when (presence.go), the effect
+//     of losing the majority (outage.go), the leaders (leaders.go) and membership changes
+//     (memberlog.go);
+//   - placement: leadership is spread over the nodes, and moves away from nodes whose disk is full
+//     or whose clock is wrong (placement.go, space.go, clocks.go);
+//   - quotas, which apply to all nodes together (quotas.go).
 //
-// The server is the cluster's Host: it gives the options of the shards that this node leads and ends when the cluster cannot go on.
-// The package knows nothing else of the server.
+// The server is the cluster's Host: it provides the options of the shards that this node leads, and
+// ends when the cluster cannot continue. The package depends on nothing else of the server.
 //
 //	k, err := cluster.Open(cluster.Options{Config: config, DataDir: dir, Shards: shards, Host: host, ...})
 //	...
@@ -21,9 +27,10 @@
 //	k.HandOver()    // before the server stops serving
 //	err = k.Close() // after the shards are closed
 //
-// A Cluster is safe for concurrent use. It implements route.Cluster, by which the services find leaders and change members. A change that
-// the cluster refuses is a *route.ChangeError; a call that reaches a node without leadership is a shard.NotLeaderError; calls after Close
-// fail with errClosed.
+// A Cluster is safe for concurrent use. It implements route.Cluster, with which the services find
+// leaders and change members. A change that the cluster refuses is a *route.ChangeError. A call
+// that reaches a node without leadership returns a shard.NotLeaderError. Calls after Close return
+// errClosed.
 package cluster
 
 import (
@@ -52,55 +59,60 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Folders of a cluster's node in its data folder.
+// Subfolders of the data folder of a node.
 const (
 	raftFolder      = "raft"      // the logs of all groups
-	snapshotsFolder = "snapshots" // what is known of each group's snapshots
+	snapshotsFolder = "snapshots" // the record of each group's newest snapshot
 )
 
-// Host is the server that a Cluster is part of. Its methods are called from any goroutine, from Open on.
+// Host is the server that runs the Cluster. From Open on, its methods are called from any
+// goroutine.
 type Host interface {
-	// ShardOptions returns the server's part of the options of a shard that this node begins to lead: memory, metrics and limits. The
-	// cluster sets what belongs to replication.
+	// ShardOptions returns the server's part of the options of a shard that this node begins to
+	// lead: memory, metrics and limits. The cluster sets the options that concern replication.
 	ShardOptions(shard int) shard.Options
 	// SwapStore calls swap while nothing reads the stores, or returns shard.ErrClosed.
 	SwapStore(swap func() error) error
-	// Listeners returns where this node's clients connect.
+	// Listeners returns the addresses of this node's client listeners.
 	Listeners() Listeners
-	// MakeAdminToken makes an operator's token.
+	// MakeAdminToken creates an operator's token.
 	MakeAdminToken(ctx context.Context) error
-	// KeepAdminToken decides about the secret of a token that MakeAdminToken made with an unknown outcome: it keeps the secret if the registry
-	// has the token, and removes the secret if the registry lacks the token and is complete.
+	// KeepAdminToken handles the secret of a token whose creation by MakeAdminToken had an unknown
+	// outcome. It keeps the secret if the registry contains the token. It removes the secret if the
+	// registry lacks the token and is complete.
 	KeepAdminToken(complete bool) error
-	// Fail ends the server: the cluster cannot go on.
+	// Fail ends the server because the cluster cannot continue.
 	Fail(err error)
 }
 
-// Listeners are the addresses of a server's listeners; "" for a listener that the server does not have.
+// Listeners are the addresses of a server's listeners. An address is "" if the server lacks that
+// listener.
 type Listeners struct{ GRPC, HTTP, Admin string }
 
-// Options are what Open needs. All fields are required, but for Used.
+// Options configures Open. All fields except Used are required.
 type Options struct {
 	Config
 
 	Host    Host
 	DataDir string
-	// Used says that the data folder was a member's before.
+	// Used reports that a member already used the data folder before.
 	Used bool
-	// Shards are the shards of shard.NewClusterGroup. The cluster leads them and loses them; the server closes them.
+	// Shards are the shards of shard.NewClusterGroup. The cluster starts and stops leading them;
+	// the server closes them.
 	Shards *shard.Group
-	// Store has the options of each replica's store; all stores share one cache of CacheBytes. Logs has the options of the log that
-	// all groups share.
+	// Store has the options of each replica's store. All stores share one cache of CacheBytes. Logs
+	// has the options of the log that all groups share.
 	Store      storage.Options
 	CacheBytes int64
 	Logs       logs.Options
 	Registry   *access.Registry
 	Clock      *clock.Clock
-	Version    string // of the program
+	Version    string // of the server program
 	Log        *slog.Logger
 }
 
-// Cluster is this node's part of the cluster: its replicas of the shards, and its peers.
+// Cluster is this node's part of the cluster: its replicas of the shards and its connections to
+// peers.
 type Cluster struct {
 	route.Changes
 
@@ -113,33 +125,39 @@ type Cluster struct {
 
 	certificates *certificates
 
-	mux      *peer.Mux
-	logs     *logs.Store
-	cache    *storage.Cache     // of all stores, also of those that replace others
+	mux  *peer.Mux
+	logs *logs.Store
+	// cache is shared by all stores, including those that an installed snapshot brings.
+	cache    *storage.Cache
 	replicas []*replica.Replica // by shard
-	running  []*shard.Shard     // those that this node leads; each belongs to its replica's goroutine
-	opened   chan struct{}      // closed when replicas is complete, or never will be
+	// running has the shards that this node leads, by shard; the other elements are nil. Each
+	// element belongs to its replica's goroutine.
+	running  []*shard.Shard
+	opened   chan struct{} // closed when replicas is complete or opening has failed
 	calls    *grpc.Server
 	peers    directory
-	updating sync.Mutex // held while the directory takes over the groups' members
+	updating sync.Mutex // held while the directory copies the groups' members
 	outage   atomic.Pointer[string]
 	clocks   *clocks
 	identity *identity
 	admitted chan struct{} // closed when this node may take part
 	quotas   *quotaShares
 
-	systemChanged chan struct{} // has an element when the registry is to be read again
-	ledZero       chan struct{} // has an element when this node came to lead group 0
+	systemChanged chan struct{} // has an element when the registry should be read again
+	ledZero       chan struct{} // has an element when this node begins to lead group 0
 	background    sync.WaitGroup
-	ctx           context.Context // of what goes on in the background
+	ctx           context.Context // of the background goroutines
 	cancel        context.CancelFunc
 	closing       atomic.Bool
-	knowsTokens   atomic.Bool // this node has applied the registry as it was when it started
+	// knowsTokens reports that this node has applied all access records committed before it
+	// started.
+	knowsTokens atomic.Bool
 }
 
 var _ route.Cluster = (*Cluster)(nil)
 
-// Open opens the replicas and begins to take part, or to ask whether this node may. The groups decide which shards it leads.
+// Open opens the replicas and starts taking part, or asks the other nodes for admission. The Raft
+// groups decide which shards this node leads.
 func Open(o Options) (_ *Cluster, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := o.Shards.Len()
@@ -166,11 +184,12 @@ func Open(o Options) (_ *Cluster, err error) {
 	if k.identity.get().Admitted {
 		close(k.admitted)
 	}
-	k.mux.Calls() // from here on their connections wait until Serve
+	k.mux.Calls() // from here on, connections wait until Serve
 	if err := k.openReplicas(); err != nil {
 		return nil, err
 	}
-	if err := k.identity.keep(); err != nil { // not before: the folder may have been refused
+	// Only now, because openReplicas may refuse the folder.
+	if err := k.identity.keep(); err != nil {
 		return nil, err
 	}
 	k.updateMembers()
@@ -187,7 +206,6 @@ func Open(o Options) (_ *Cluster, err error) {
 	return k, nil
 }
 
-// listen listens for the other nodes.
 func (k *Cluster) listen() error {
 	c := k.config.Config
 	var err error
@@ -228,7 +246,8 @@ func (k *Cluster) openReplicas() error {
 	return errors.Join(errs...)
 }
 
-// firstMembers returns the members of newly created groups. It returns nil if this node has to ask for membership.
+// firstMembers returns the members of newly created groups, or nil if this node must ask for
+// membership.
 func (k *Cluster) firstMembers() []raft.Server {
 	c := k.config.Config
 	if len(c.Join) > 0 || k.identity.get().Wiped {
@@ -248,7 +267,8 @@ func (k *Cluster) firstMembers() []raft.Server {
 	return servers
 }
 
-// Serve has a gRPC server answer the other nodes, and begins to follow the access records: the registry is loaded by now.
+// Serve starts answering the other nodes with a gRPC server, and starts following the access
+// records. The registry must be loaded before.
 func (k *Cluster) Serve(calls *grpc.Server) {
 	k.calls = calls
 	k.background.Go(k.followRegistry)
@@ -259,7 +279,8 @@ func (k *Cluster) Serve(calls *grpc.Server) {
 	})
 }
 
-// Close stops the calls of the other nodes and closes the replicas. HandOver goes before it, so that another node leads at once.
+// Close stops the calls from other nodes and closes the replicas. Call HandOver first, so that
+// other nodes lead immediately.
 func (k *Cluster) Close() error {
 	k.cancel()
 	if k.calls != nil {
@@ -291,7 +312,7 @@ func (k *Cluster) NotReady() string {
 		if k.identity.get().Wiped {
 			return "its data folder is new: the other nodes must remove it before it can join again"
 		}
-		return "the other nodes are asked whether they know this one"
+		return "waiting for the other nodes to report whether they know this one"
 	}
 	if err := k.clocks.Refused(); err != nil {
 		return err.Error()
@@ -307,16 +328,16 @@ func (k *Cluster) NotReady() string {
 	return ""
 }
 
-// Addr returns where the other nodes connect.
+// Addr returns the address where other nodes connect.
 func (k *Cluster) Addr() string { return k.mux.Addr() }
 
-// Replicas returns this node's replicas, by shard.
+// Replicas returns this node's replicas, indexed by shard.
 func (k *Cluster) Replicas() []*replica.Replica { return k.replicas }
 
 // MayLead reports whether this node's clock allows it to lead.
 func (k *Cluster) MayLead() bool { return k.clocks.Refused() == nil }
 
-// Skews returns how the clocks of the nodes that answer differ from this node's.
+// Skews returns the clock skews of the nodes that answer, relative to this node.
 func (k *Cluster) Skews() map[string]route.ClockSkew {
 	skews, _ := k.clocks.skews()
 	out := make(map[string]route.ClockSkew, len(skews))
@@ -326,8 +347,8 @@ func (k *Cluster) Skews() map[string]route.ClockSkew {
 	return out
 }
 
-// PeersRefused returns how many connections between nodes this node refused.
+// PeersRefused returns the number of connections between nodes that this node refused.
 func (k *Cluster) PeersRefused() uint64 { return k.mux.Counters().Refused }
 
-// LogSyncs returns how many fsyncs the log of all groups made.
+// LogSyncs returns the number of fsyncs of the log of all groups.
 func (k *Cluster) LogSyncs() uint64 { return k.logs.Counters().Syncs }

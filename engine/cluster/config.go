@@ -12,40 +12,46 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// Config says how a node takes part in a cluster. The zero value means not at all.
+// Config configures a node of a cluster. The zero value configures a server without a cluster.
 type Config struct {
-	// Node is this node's id, as nodeid.Check wants it; "" means that the node stands alone.
+	// Node is this node's ID; nodeid.Check must accept it. "" means a server without a cluster.
 	Node string
-	// Listen is where the other nodes connect, "host:port"; port 0 lets the system choose.
+	// Listen is the host:port where other nodes connect. With port 0, the system chooses the port.
 	Listen string
-	// Advertise is the address at which the other nodes reach this one, "host:port"; "" means the listener's.
+	// Advertise is the host:port that other nodes dial to reach this one; "" means the listener's
+	// address.
 	Advertise string
-	// Peers are the addresses at which this node reaches nodes, by id. They take precedence over the addresses that the
-	// cluster knows, so that each may be a proxy. At the first start, without Join, they are the initial members, this node among them; with
-	// neither, this node alone is.
+	// Peers maps node IDs to the addresses where this node reaches them. They take precedence over
+	// the addresses that the cluster knows, so each may be a proxy. At the first start without
+	// Join, they are the initial members and must include this node. If both are empty, this node
+	// is the only initial member.
 	Peers map[string]string
-	// Join are addresses of members. At the first start, the node joins their cluster.
+	// Join lists addresses of members. At the first start, the node joins their cluster.
 	Join []string
-	// CertsDir is the folder with the certificate that this node shows to the others, as package certs describes it.
+	// CertsDir is the folder with the certificate that this node shows to other nodes. Package
+	// certs describes its files.
 	CertsDir string
-	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
-	// DefaultElectionTimeout.
+	// ElectionTimeout is how long a candidate waits for votes; 0 means DefaultElectionTimeout.
 	ElectionTimeout time.Duration
-	// HeartbeatTimeout is how long a follower hears nothing of a leader before it stands for election; 0 means ElectionTimeout, which then is
-	// how long it waits for votes.
+	// HeartbeatTimeout is how long a follower waits for a message from the leader before it stands
+	// for election; 0 means ElectionTimeout, which it may not exceed.
 	HeartbeatTimeout time.Duration
-	// LeaderLease is how long a leader that does not reach a majority goes on leading; 0 means half of ElectionTimeout, and at most
-	// HeartbeatTimeout.
+	// LeaderLease is how long a leader that cannot reach a majority continues to lead. 0 means half
+	// of ElectionTimeout, but at most HeartbeatTimeout.
 	LeaderLease time.Duration
-	// AppendEntriesMax is how many entries of the log one message to a follower carries, and one write to the log; 0 means
-	// replica.DefaultAppendEntriesMax.
+	// AppendEntriesMax bounds the entries of one message to a follower and of one write to the log;
+	// 0 means replica.DefaultAppendEntriesMax.
 	AppendEntriesMax int
-	// MessagesInFlight is how many messages are on their way to a follower at once; 0 means replica.DefaultMessagesInFlight.
+	// MessagesInFlight bounds the concurrent messages to one follower; 0 means
+	// replica.DefaultMessagesInFlight.
 	MessagesInFlight int
-	// Alone makes each command an entry of its own, to measure what group commit is worth.
+	// Alone disables group commit: each command becomes a separate entry. It serves to measure the
+	// benefit of group commit.
 	Alone bool
-	// ClockSkewMax is how far a node's clock may differ from the median of the voters' for it to lead, 0 to ClockSkewMaxMax. Leases
-	// that another leader granted last clock.LeaseGrace of it longer. 0 means that leading does not depend on clocks, and no grace.
+	// ClockSkewMax is how far a node's clock may differ from the median of the voters' clocks for
+	// the node to lead, from 0 to ClockSkewMaxMax. Leases granted by another leader last
+	// clock.LeaseGrace(ClockSkewMax) longer. With 0, leading does not depend on clocks, and leases
+	// are not extended.
 	ClockSkewMax time.Duration
 }
 
@@ -59,14 +65,15 @@ const (
 	AppendEntriesMaxMax    = 1024
 	MessagesInFlightMax    = 64
 	ClockSkewMaxMax        = time.Minute
-	peersMax               = 32 // nodes that are named, to be reached or to be joined
+	peersMax               = 32 // bounds both Peers and Join
 )
 
-// On reports whether the node is one of a cluster.
+// On reports whether the server is a node of a cluster.
 func (c *Config) On() bool { return c.Node != "" }
 
-// Reach returns how other hosts reach a listener of this node, whose address is given as "host:port": at that address, or
-// where the listener is on all interfaces, at the host under which the other nodes reach this one.
+// Reach returns the address where other hosts reach a listener of this node, given as host:port.
+// If the listener is on all interfaces, Reach replaces its host by the host where other nodes reach
+// this one.
 func (c *Config) Reach(listener string) string {
 	host, port, err := net.SplitHostPort(listener)
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
@@ -80,7 +87,7 @@ func (c *Config) Reach(listener string) string {
 	return listener
 }
 
-// Check returns every problem of the configuration.
+// Check returns all problems of the configuration.
 func (c *Config) Check() (errs []error) {
 	problem := func(path, remedy, format string, args ...any) {
 		errs = append(errs, setting.Errorf(path, remedy, format, args...))
@@ -118,8 +125,8 @@ func (c *Config) Check() (errs []error) {
 	return errs
 }
 
-// checkTimers checks the timers and the bounds of Raft. Raft itself wants the lease at most as long as the heartbeat timeout, and that at most
-// as long as the election timeout.
+// checkTimers checks the timers and limits of Raft. Raft requires that the lease does not exceed
+// the heartbeat timeout, and that the heartbeat timeout does not exceed the election timeout.
 func (c *Config) checkTimers() (errs []error) {
 	election := cmp.Or(c.ElectionTimeout, DefaultElectionTimeout)
 	heartbeat := cmp.Or(c.HeartbeatTimeout, election)
@@ -141,7 +148,7 @@ func (c *Config) checkTimers() (errs []error) {
 		errs = append(errs, setting.Wrap(fmt.Errorf("the cluster leader lease %v is above the heartbeat timeout %v", c.LeaderLease, heartbeat), remedy, paths...))
 	}
 	if n := c.AppendEntriesMax; n < 0 || n > AppendEntriesMaxMax {
-		errs = append(errs, setting.Errorf("cluster.append_entries_max", "", "cluster entries of a message %d are not from 1 to %d", n, AppendEntriesMaxMax))
+		errs = append(errs, setting.Errorf("cluster.append_entries_max", "", "cluster entries per message %d are not from 1 to %d", n, AppendEntriesMaxMax))
 	}
 	if n := c.MessagesInFlight; n < 0 || n > MessagesInFlightMax {
 		errs = append(errs, setting.Errorf("cluster.messages_in_flight", "", "cluster messages in flight %d are not from 1 to %d", n, MessagesInFlightMax))
@@ -149,7 +156,6 @@ func (c *Config) checkTimers() (errs []error) {
 	return errs
 }
 
-// checkAddresses checks where this node listens and where it reaches others.
 func (c *Config) checkAddresses() (errs []error) {
 	problem := func(path, remedy, format string, args ...any) {
 		errs = append(errs, setting.Errorf(path, remedy, format, args...))
@@ -163,7 +169,7 @@ func (c *Config) checkAddresses() (errs []error) {
 	case err != nil:
 		problem("cluster.listen", "write host:port", "cluster listen address %q: %w", c.Listen, err)
 	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
-		problem("cluster.listen", "advertise one with --cluster-advertise", "cluster listen address %q is no address that others could connect to", c.Listen)
+		problem("cluster.listen", "advertise one with --cluster-advertise", "other nodes cannot connect to cluster listen address %q", c.Listen)
 	}
 	if c.Advertise != "" {
 		if err := nodeid.CheckAddress(c.Advertise); err != nil {
@@ -171,7 +177,7 @@ func (c *Config) checkAddresses() (errs []error) {
 		}
 	}
 	if _, among := c.Peers[c.Node]; len(c.Peers) > 0 && len(c.Join) == 0 && !among {
-		problem("cluster.peers", "they are the initial members; add it, or name nodes to join with --cluster-join", "cluster peers lack this node, %s", c.Node)
+		problem("cluster.peers", "the peers are the initial members: add this node, or name nodes to join with --cluster-join", "cluster peers lack this node, %s", c.Node)
 	}
 	if n := max(len(c.Peers), len(c.Join)); n > peersMax {
 		problem("cluster.peers", fmt.Sprintf("name at most %d", peersMax), "cluster names %d nodes", n)

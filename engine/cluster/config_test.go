@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// clustered is the configuration of a node of a cluster that is well.
+// clustered returns a valid configuration, after change.
 func clustered(change func(c *Config)) *Config {
 	c := &Config{
 		Node: "n1", Listen: "127.0.0.1:0", CertsDir: "certs/n1",
@@ -62,10 +62,10 @@ func TestBadClusterConfigurations(t *testing.T) {
 			"cluster nodes to join given without a cluster node: name this node with --cluster-node, or leave it out",
 		}},
 		{func(c *Config) { c.Node, c.Peers = "N1", nil }, []string{`cluster node "N1" is not a node id: use 1 to 32 characters of a-z, 0-9 and -`}},
-		{func(c *Config) { c.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join with --cluster-join"}},
+		{func(c *Config) { c.Node = "n4" }, []string{"cluster peers lack this node, n4: the peers are the initial members: add this node, or name nodes to join with --cluster-join"}},
 		{func(c *Config) { c.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
-		{func(c *Config) { c.Listen = ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one with --cluster-advertise`}},
-		{func(c *Config) { c.Listen = "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one with --cluster-advertise`}},
+		{func(c *Config) { c.Listen = ":7073" }, []string{`other nodes cannot connect to cluster listen address ":7073": advertise one with --cluster-advertise`}},
+		{func(c *Config) { c.Listen = "[::]:7073" }, []string{`other nodes cannot connect to cluster listen address "[::]:7073": advertise one with --cluster-advertise`}},
 		{func(c *Config) { c.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" has no host: use a host that the other nodes reach`}},
 		{func(c *Config) { c.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is not a node id: use 1 to 32 characters of a-z, 0-9 and -`}},
 		{func(c *Config) { c.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is not host:port`}},
@@ -85,7 +85,7 @@ func TestBadClusterConfigurations(t *testing.T) {
 		{func(c *Config) { c.LeaderLease = LeaderLeaseMin - 1 }, []string{"cluster leader lease 24.999999ms is not from 25ms to the heartbeat timeout"}},
 		{func(c *Config) { c.LeaderLease = time.Second }, []string{"the cluster leader lease 1s is above the heartbeat timeout 500ms: lower --cluster-leader-lease, or raise --cluster-election-timeout"}},
 		{func(c *Config) { c.HeartbeatTimeout, c.LeaderLease = 100*time.Millisecond, 200*time.Millisecond }, []string{"the cluster leader lease 200ms is above the heartbeat timeout 100ms: lower --cluster-leader-lease, or raise --cluster-heartbeat-timeout"}},
-		{func(c *Config) { c.AppendEntriesMax = -1 }, []string{"cluster entries of a message -1 are not from 1 to 1024"}},
+		{func(c *Config) { c.AppendEntriesMax = -1 }, []string{"cluster entries per message -1 are not from 1 to 1024"}},
 		{func(c *Config) { c.MessagesInFlight = 65 }, []string{"cluster messages in flight 65 are not from 1 to 64"}},
 		{func(c *Config) { c.ClockSkewMax = -1 }, []string{"cluster clock skew -1ns is not from 0 to 1m0s"}},
 		{func(c *Config) { c.ClockSkewMax = time.Minute + 1 }, []string{"cluster clock skew 1m0.000000001s is not from 0 to 1m0s"}},

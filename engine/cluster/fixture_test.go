@@ -41,7 +41,7 @@ func (testHost) Save(context.Context, []access.Record, []string) error {
 	return errors.New("the host keeps no records")
 }
 
-// startNodes starts a cluster of nodes n0, n1 and so on with one shard, which n0 leads. All of them vote.
+// startNodes starts a cluster of voters n0, n1 and so on with one shard, led by n0.
 func startNodes(t *testing.T, n int) (nodes []*Cluster) {
 	t.Helper()
 	for i := range n {
@@ -68,7 +68,8 @@ func startNode(t *testing.T, c Config) *Cluster {
 	require.NoError(t, registry.Load(t.Context(), host))
 	t.Cleanup(registry.Close)
 	dir := t.TempDir()
-	space := disk.WatchSpace(disk.SpaceOptions{FS: vfs.NewMem(), Dir: dir}) // which does not say how full it is
+	// A file system that does not report its usage.
+	space := disk.WatchSpace(disk.SpaceOptions{FS: vfs.NewMem(), Dir: dir})
 	t.Cleanup(space.Close)
 	shards, err := shard.NewClusterGroup(1, now.NowMs, log)
 	require.NoError(t, err)

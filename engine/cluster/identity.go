@@ -14,30 +14,33 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// identityFile, in the data folder, has a node's identity in its cluster, and the data folders of the other nodes.
+// identityFile, in the data folder, stores the node's identity in its cluster, and identifies the
+// data folders of the other nodes.
 const identityFile = "cluster.json"
 
 const (
-	// identityFormat is the newest format that this code reads, and the one it writes.
+	// identityFormat is the newest format that this code reads and the one that it writes.
 	identityFormat = 1
-	// incarnationsMax is how many nodes' incarnations are stored. Those of former members are dropped first.
+	// incarnationsMax bounds the stored incarnations of other nodes. Former members are dropped
+	// first.
 	incarnationsMax = 64
 )
 
-// identityRecord is the file's content.
 type identityRecord struct {
 	Format int `json:"format"`
 	// Incarnation identifies this data folder.
 	Incarnation string `json:"incarnation"`
-	// Wiped says that the node was a member with another folder, whose content is lost: it joins again.
+	// Wiped reports that the node was a member with another data folder, which is lost. The node
+	// joins again.
 	Wiped bool `json:"wiped,omitempty"`
-	// Admitted says that the node may take part.
+	// Admitted reports that the node may take part.
 	Admitted bool `json:"admitted,omitempty"`
-	// Seen has the incarnations of other nodes that had applied what was committed.
+	// Seen has the incarnations of the other nodes that had applied committed entries.
 	Seen map[string]string `json:"seen,omitempty"`
 }
 
-// identity is written to its file at each change. Its methods are safe for concurrent use.
+// identity is this node's identity. Each change is written to the file. Its methods are safe for
+// concurrent use.
 type identity struct {
 	path string
 
@@ -45,7 +48,7 @@ type identity struct {
 	record identityRecord
 }
 
-// openIdentity reads this node's identity. used says that a member already used the folder
+// openIdentity reads this node's identity. used reports that a member already used the folder
 // before servers wrote identity files.
 func openIdentity(dir string, used bool) (*identity, error) {
 	d := &identity{path: filepath.Join(dir, identityFile)}
@@ -73,18 +76,19 @@ func (d *identity) get() identityRecord {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := d.record
-	out.Seen = nil // it changes
+	out.Seen = nil // it is modified concurrently
 	return out
 }
 
-// seen returns the incarnation of another node that had applied what was committed, or "".
+// seen returns the incarnation of another node when it had applied committed entries, or "".
 func (d *identity) seen(node string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.record.Seen[node]
 }
 
-// note stores that another node has applied what was committed. member reports whether a node is a member.
+// note stores that another node has applied committed entries. member reports whether a node is a
+// member.
 func (d *identity) note(node, incarnation string, member func(node string) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,7 +107,7 @@ func (d *identity) note(node, incarnation string, member func(node string) bool)
 	return d.storeLocked(changed)
 }
 
-// change stores whether the node was wiped, and whether it may take part.
+// change stores whether the node was wiped and whether it may take part.
 func (d *identity) change(wiped, admitted bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +123,7 @@ func (d *identity) keep() error {
 	return d.storeLocked(d.record)
 }
 
-// storeLocked writes the file. d.mu is held.
+// storeLocked writes the file. The caller holds d.mu.
 func (d *identity) storeLocked(r identityRecord) error {
 	text, err := json.Marshal(r)
 	if err == nil {

@@ -24,11 +24,11 @@ func TestIdentityIsKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, d.get(), again.get())
 	assert.True(t, again.get().Wiped)
-	assert.False(t, again.get().Admitted, "what the file says counts")
+	assert.False(t, again.get().Admitted, "the file takes precedence")
 	assert.Equal(t, "a", again.seen("n2"))
 	other, err := openIdentity(t.TempDir(), true)
 	require.NoError(t, err)
-	assert.True(t, other.get().Admitted, "a member's folder from before there was such a file")
+	assert.True(t, other.get().Admitted, "a member's folder without an identity file")
 	assert.NotEqual(t, d.get().Incarnation, other.get().Incarnation)
 }
 
@@ -64,7 +64,7 @@ func TestStandingIsOfTheDataFolder(t *testing.T) {
 	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))
 	info := &peerpb.GetInfoResponse{Incarnation: "a", Groups: []*peerpb.Group{{}}}
 	k.noteIncarnation("n2", info)
-	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "b"), "it had applied nothing")
+	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "b"), "the node had not applied any entry")
 	info.Groups[0].AppliedIndex = 1
 	k.noteIncarnation("n2", info)
 	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))

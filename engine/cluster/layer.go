@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// admittedLayer is the stream layer of a group. It carries nothing before this node is admitted: connections of other nodes are refused.
+// admittedLayer is the stream layer of a group. Until this node is admitted, it refuses connections
+// of other nodes and dials none.
 type admittedLayer struct {
 	cluster *Cluster
 	group   uint16
@@ -25,7 +26,7 @@ func newAdmittedLayer(k *Cluster, group uint16) *admittedLayer {
 	return &admittedLayer{cluster: k, group: group, stop: make(chan struct{})}
 }
 
-// under returns the layer below, which the first call makes.
+// under returns the layer below, which the first call creates.
 func (l *admittedLayer) under() (raft.StreamLayer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +53,7 @@ func (l *admittedLayer) Accept() (net.Conn, error) {
 // Dial implements raft.StreamLayer.
 func (l *admittedLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if !l.cluster.isAdmitted() {
-		return nil, errors.New("this node takes no part in the cluster yet")
+		return nil, errors.New("this node does not take part in the cluster yet")
 	}
 	under, err := l.under()
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// leadersSettle is how long the log waits after a change of leaders: all shards mostly change together, and are without a leader
-	// meanwhile.
+	// leadersSettle is the delay of the log after a change of leaders. Usually the leaders of all
+	// shards change together, with an interval without leaders.
 	leadersSettle = 500 * time.Millisecond
-	// leaderlessMax is how long a shard is without a leader before the log says so.
+	// leaderlessMax is how long a shard may have no leader before this is logged.
 	leaderlessMax = 3 * time.Second
-	// leaderLinesMax bounds the rounds of lines in a leaderLinesPeriod.
+	// leaderLinesMax bounds the rounds of lines per leaderLinesPeriod.
 	leaderLinesMax    = 10
 	leaderLinesPeriod = time.Minute
 )
 
-// logLeaders logs which node leads each shard, when that changes: one line for all shards that have the same new leader.
+// logLeaders logs changes of the leaders: one line for all shards that have the same new leader.
 func (k *Cluster) logLeaders() {
 	l := newLeaderLog(len(k.replicas))
 	again := time.NewTimer(leadersSettle)
@@ -52,23 +52,23 @@ func (k *Cluster) logLeaders() {
 	}
 }
 
-// leaderLog is what the log says of the leaders.
 type leaderLog struct {
-	logged  []string  // by shard; "" for none, unsaid before the first line
-	missing time.Time // since when a shard has no leader; zero: each has one
-	refused []string  // the leaders that the limit kept out of the log last
-	leftOut int       // how often that happened since the last line
+	logged  []string  // by shard; "" for no leader, unsaid before the first line
+	missing time.Time // since when some shard has no leader; zero if all have one
+	refused []string  // the leaders in the last round that the limit suppressed
+	leftOut int       // suppressed rounds since the last line
 	limit   linelimit.Limit
 }
 
-// unsaid is no node's id.
+// unsaid is not a valid node ID.
 const unsaid = "?"
 
 func newLeaderLog(shards int) *leaderLog {
 	return &leaderLog{logged: slices.Repeat([]string{unsaid}, shards), limit: linelimit.Limit{Max: leaderLinesMax, Period: leaderLinesPeriod}}
 }
 
-// lines returns what the log should say of the leaders now, and when to look again at the latest.
+// lines returns the lines to log about the current leaders, and the maximum delay until the next
+// call.
 func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, again time.Duration) {
 	again = time.Hour
 	if !slices.Contains(leaders, "") {
@@ -76,7 +76,7 @@ func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, ag
 	} else if l.missing.IsZero() {
 		l.missing = now
 	}
-	shards := map[string][]int{} // that have another leader than the log says
+	shards := map[string][]int{} // shards whose leader differs from the logged one, by leader
 	for i, leader := range leaders {
 		if leader != l.logged[i] && (leader != "" || now.Sub(l.missing) >= leaderlessMax) {
 			shards[leader] = append(shards[leader], i)
@@ -101,7 +101,7 @@ func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, ag
 	}
 	leftOut := l.leftOut
 	if slices.Equal(l.refused, leaders) {
-		leftOut-- // it comes now
+		leftOut-- // it is logged now
 	}
 	for _, leader := range slices.Sorted(maps.Keys(shards)) {
 		for _, i := range shards[leader] {
@@ -114,7 +114,6 @@ func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, ag
 	return out, again
 }
 
-// leaderLine is a line of the log: a node leads shards, or none does.
 type leaderLine struct {
 	leader, shards string
 	leftOut        int
@@ -138,7 +137,7 @@ func (l leaderLine) write(k *Cluster) {
 	}
 }
 
-// shardsText names some of n shards: "all", or their numbers.
+// shardsText formats some of n shards: "all", or their numbers.
 func shardsText(shards []int, n int) string {
 	if len(shards) == n {
 		return "all"

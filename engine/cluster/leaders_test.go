@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// leadersAt is who leads each shard, so long after the start.
+// leadersAt is the leader of each shard at a time after the start.
 type leadersAt struct {
 	after   time.Duration
-	leaders string // of the shards, with spaces; "-" for none
+	leaders string // of the shards, separated by spaces; "-" for no leader
 }
 
-// leaderLines returns what the log says: "n1: all", or "-: 0,2 (3 left out)".
+// leaderLines returns the logged lines: "n1: all", or "-: 0,2 (3 left out)".
 func leaderLines(seen ...leadersAt) (out []string) {
 	l := newLeaderLog(len(strings.Fields(seen[0].leaders)))
 	for _, s := range seen {
@@ -25,7 +25,7 @@ func leaderLines(seen ...leadersAt) (out []string) {
 		}
 		lines, again := l.lines(leaders, began.Add(s.after))
 		if strings.Contains(s.leaders, "-") && again > leadersSettle {
-			out = append(out, "it does not look again")
+			out = append(out, "there is no next call")
 		}
 		for _, line := range lines {
 			text := fmt.Sprintf("%s: %s", strings.TrimSpace(line.leader+" "), line.shards)
@@ -51,7 +51,7 @@ func TestLeadersAreLoggedTogether(t *testing.T) {
 			[]leadersAt{{0, "n1 n1 n2"}, {10 * time.Second, "- - n2"}, {11 * time.Second, "n2 n3 n2"}, {12 * time.Second, "n2 n3 n2"}},
 			[]string{"n1: 0,1", "n2: 2", "n2: 0", "n3: 1"},
 		},
-		"the loss of the majority": {
+		"loss of the majority": {
 			[]leadersAt{{0, "n1 n1"}, {10 * time.Second, "- -"}, {12 * time.Second, "- -"}, {13 * time.Second, "- -"}, {14 * time.Second, "- -"}, {60 * time.Second, "n1 n1"}},
 			[]string{"n1: all", "none: all", "n1: all"},
 		},
@@ -61,7 +61,7 @@ func TestLeadersAreLoggedTogether(t *testing.T) {
 	}
 }
 
-// Leadership that moves all the time fills no disk, and the last line says who leads.
+// Constantly moving leadership does not fill the log, and the last line names the leader.
 func TestLinesAboutLeadersAreBounded(t *testing.T) {
 	var seen []leadersAt
 	for i := range 101 {

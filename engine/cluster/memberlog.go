@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// memberChange is a difference between the members before and now.
+// memberChange is a change of a member, and its log message.
 type memberChange struct {
 	route.Member
 	what string
 }
 
-// changesOf returns how the members changed, by id; nothing if none were known before.
+// changesOf returns the changes of the members, sorted by ID. It returns nil if before is empty.
 func changesOf(before, now map[string]route.Member) (out []memberChange) {
 	if len(before) == 0 {
 		return nil
@@ -26,31 +26,31 @@ func changesOf(before, now map[string]route.Member) (out []memberChange) {
 		was, member := before[id]
 		switch {
 		case !member:
-			out = append(out, memberChange{m, "a node is a member now"})
+			out = append(out, memberChange{m, "a node became a member"})
 		case m.Voter && !was.Voter:
-			out = append(out, memberChange{m, "a member has a vote now"})
+			out = append(out, memberChange{m, "a member received a vote"})
 		case was.Voter && !m.Voter:
-			out = append(out, memberChange{m, "a member has no vote any more"})
+			out = append(out, memberChange{m, "a member lost its vote"})
 		case m.PeerAddress != was.PeerAddress:
-			out = append(out, memberChange{m, "a member has another address"})
+			out = append(out, memberChange{m, "a member changed its address"})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		if _, still := now[id]; !still {
-			out = append(out, memberChange{before[id], "a node is not a member any more"})
+			out = append(out, memberChange{before[id], "a node is no longer a member"})
 		}
 	}
 	return out
 }
 
-// logMembers logs how the members changed. Each node logs it; the node that was asked for the change also logs who asked.
+// logMembers logs membership changes. Every node logs them; the node that received the request also
+// logs the requester (logChange).
 func (k *Cluster) logMembers(changes []memberChange) {
 	for _, c := range changes {
 		k.log.Info(c.what, "peer", c.Node, "address", c.PeerAddress, "voter", c.Voter)
 	}
 }
 
-// logChange logs a change of the cluster, and who asked for it.
 func (k *Cluster) logChange(c route.ClusterChange, err error) {
 	about := []any{"change", c.Kind.String()}
 	for _, a := range []struct{ name, value string }{{"peer", c.Node}, {"address", c.Address}, {"by", c.By.Token}, {"from", c.By.Address}} {

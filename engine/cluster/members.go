@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// changeMax bounds a change of the cluster that has no earlier deadline.
+	// changeMax bounds a change of the cluster without an earlier deadline.
 	changeMax = 30 * time.Second
 	// changePause is the pause before a change looks for a group's leader again.
 	changePause = 100 * time.Millisecond
-	// behindMax is how many entries a member may be behind when it is given a vote.
+	// behindMax is how many entries a member may lack when it receives a vote.
 	behindMax = 1_000
 )
 
@@ -87,7 +87,6 @@ func (k *Cluster) groupStatus(i int, members []route.Member, infos map[string]*p
 	return out
 }
 
-// ownInfo returns this node's state.
 func (k *Cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 	at, reach := k.host.Listeners(), k.config.Reach
 	out := &peerpb.GetInfoResponse{
@@ -129,11 +128,12 @@ func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
 	return err
 }
 
-// change makes a change, unless check, which gets the members' answers, refuses it.
+// change makes a change unless check refuses it. check receives the members' answers.
 func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(map[string]*peerpb.GetInfoResponse) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
-	infos := k.queryPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
+	// The directory is up to a second old, and a removed member must not be promoted.
+	infos := k.queryPeers(ctx)
 	if err := k.peers.refusal(c); err != nil {
 		return err
 	}
@@ -141,10 +141,10 @@ func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(
 		return err
 	}
 	if c.Kind == route.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {
-		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, and it can't lead: set the clock of its host, and restart it", c.Node, k.config.ClockSkewMax)}
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, so it can't lead: set the clock of its host and restart the node", c.Node, k.config.ClockSkewMax)}
 	}
 	if c.Shard >= len(k.replicas) {
-		return &route.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}
+		return &route.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is out of range: expected less than %d", c.Shard, len(k.replicas))}
 	}
 	switch c.Kind {
 	case route.AddMember:
@@ -184,9 +184,11 @@ func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(
 	}
 }
 
-// addMember adds a node, and gives it its vote when it has caught up: a voter with an empty log would delay the others.
+// addMember adds a node, and gives it a vote after it has caught up: a voter with an empty log
+// would delay the others.
 func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
-	// Also one that seems to be a member: it may just have been removed. A voter stays one.
+	// Add it even if it seems to be a member: it may just have been removed. A voter remains a
+	// voter.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
 		return err
 	}
@@ -197,8 +199,9 @@ func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 	return k.promote(ctx, c)
 }
 
-// promote waits until a member has caught up, and gives it its vote. It refuses the change as soon as this node knows that the
-// member was removed: this node may apply a removal later than the leader, and a member may be removed while it catches up.
+// promote waits until a member has caught up, and gives it a vote. It refuses the change as soon as
+// this node knows that the member was removed: this node may apply a removal later than the leader,
+// and the member may be removed while it catches up.
 func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 	node := c.Node
 	for !k.caughtUp(ctx, node) {
@@ -208,7 +211,7 @@ func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 		}
 		select {
 		case <-ctx.Done():
-			return &route.ChangeError{Problem: fmt.Sprintf("node %q is a member without a vote, and has not caught up in time: promote it later", node)}
+			return &route.ChangeError{Problem: fmt.Sprintf("node %q is a member without a vote because it has not caught up in time: promote it later", node)}
 		case <-time.After(changePause):
 		}
 	}
@@ -236,7 +239,8 @@ func (k *Cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, no
 	})
 }
 
-// inGroups has the leader of each group make a change. change returns nil if a group needs none.
+// inGroups makes the leader of each group apply a change. change returns nil if a group needs no
+// change.
 func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
 	for i := range k.replicas {
 		if one != route.AllShards && one != i {
@@ -249,7 +253,7 @@ func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *pee
 	return nil
 }
 
-// changeAtLeader tries until a group's leader makes the change, or ctx ends.
+// changeAtLeader retries until a group's leader makes the change or ctx ends.
 func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
 	for {
 		err := error(&shard.NotLeaderError{Shard: i})
@@ -261,7 +265,7 @@ func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *p
 			in.Shard = uint32(i)
 			err = k.changeAt(ctx, leader, in)
 		} else if k.Outage() != "" {
-			return err // no leader comes before an operator has acted
+			return err // there will be no leader before an operator acts
 		}
 		if err == nil || !retryable(err) {
 			return err
@@ -286,22 +290,21 @@ func (k *Cluster) changeAt(ctx context.Context, leader string, in *peerpb.Change
 	return err
 }
 
-// retryable reports whether another try of a change may succeed: the node does not lead or cannot be reached, or the members changed at
-// the same time.
+// retryable reports whether a retry of a change may succeed: the node does not lead, is
+// unreachable, or the members changed concurrently.
 func retryable(err error) bool {
 	return errors.Is(err, shard.ErrNotLeader) || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		errors.Is(err, replica.ErrMembersChanged) || status.Code(err) == codes.Unavailable
 }
 
-// changeGroup changes a group that this node leads.
 func (k *Cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
 	if int(in.GetShard()) >= len(k.replicas) {
-		return fmt.Errorf("shard %d is not one of the %d", in.GetShard(), len(k.replicas))
+		return fmt.Errorf("shard %d is out of range: expected less than %d", in.GetShard(), len(k.replicas))
 	}
 	r := k.replicas[in.GetShard()]
 	switch in.GetChange() {
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER:
-		err := r.Promote(ctx, in.GetNode()) // not AddVoter, which would add a member that was removed
+		err := r.Promote(ctx, in.GetNode()) // not AddVoter, which would add a removed member again
 		if errors.Is(err, replica.ErrNoMember) {
 			return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster: add it first", in.GetNode())}
 		}

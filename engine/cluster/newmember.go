@@ -13,10 +13,11 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// visitMax bounds the look at a node that an operator wants to add.
+// visitMax bounds the check of a node that an operator wants to add.
 const visitMax = 3 * time.Second
 
-// takeIn makes a node a member that asks for it. The node may be one already: it asks until it knows.
+// takeIn makes a node a member at its own request. The node may be a member already: it asks until
+// it knows.
 func (k *Cluster) takeIn(ctx context.Context, in *peerpb.JoinRequest) error {
 	c := route.ClusterChange{
 		Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: route.AllShards,
@@ -27,8 +28,9 @@ func (k *Cluster) takeIn(ctx context.Context, in *peerpb.JoinRequest) error {
 	return err
 }
 
-// refuseMember refuses to add a node that is a member of all groups, as their leaders say. A node of some groups is left from a change that
-// failed half-way, which goes on.
+// refuseMember refuses to add a node that is already a member of all groups according to their
+// leaders. If the node is a member of only some groups, an earlier change failed half-way, and this
+// change continues it.
 func (k *Cluster) refuseMember(c route.ClusterChange, infos map[string]*peerpb.GetInfoResponse) error {
 	var member *peerpb.GroupMember
 	votes := true
@@ -42,7 +44,7 @@ func (k *Cluster) refuseMember(c route.ClusterChange, infos map[string]*peerpb.G
 		}
 		votes = votes && member.GetVoter()
 	}
-	problem := fmt.Sprintf("%q is a member already, at %s", c.Node, member.GetAddress())
+	problem := fmt.Sprintf("%q is already a member, at %s", c.Node, member.GetAddress())
 	switch {
 	case member.GetAddress() != c.Address:
 		problem += ": remove it first, and add it with the new address"
@@ -61,7 +63,8 @@ func memberOf(g *peerpb.Group, node string) *peerpb.GroupMember {
 	return nil
 }
 
-// visit refuses to add a node unless it answers at the address, is the node that is meant, and belongs to no other cluster.
+// visit refuses to add a node unless it answers at the address, has the expected ID, and belongs to
+// no other cluster.
 func (k *Cluster) visit(ctx context.Context, c route.ClusterChange) error {
 	ctx, cancel := context.WithTimeout(ctx, visitMax)
 	defer cancel()
@@ -75,17 +78,17 @@ func (k *Cluster) visit(ctx context.Context, c route.ClusterChange) error {
 	}
 	switch shards := len(k.replicas); {
 	case info.GetNode() != c.Node:
-		return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("node %s is at %s, and not %s", info.GetNode(), c.Address, c.Node)}
+		return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("found node %s at %s instead of node %s", info.GetNode(), c.Address, c.Node)}
 	case int(info.GetShards()) != shards:
-		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q has another number of shards, %d: start it with --shards %d and an empty data folder", c.Node, info.GetShards(), shards)}
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q has %d shards: start it with --shards %d and an empty data folder", c.Node, info.GetShards(), shards)}
 	case k.elsewhere(info):
 		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q, at %s, is a member of another cluster: start it with an empty data folder and --cluster-join", c.Node, c.Address)}
 	}
 	return nil
 }
 
-// elsewhere reports whether a node is a member of a group that has no other member in common with this cluster. A new node is in no
-// group, and a node that was removed knows the members of then.
+// elsewhere reports whether a node is a member of a group that shares no other member with this
+// cluster. A new node is in no group, and a removed node still knows its former members.
 func (k *Cluster) elsewhere(info *peerpb.GetInfoResponse) bool {
 	known := false
 	for _, g := range info.GetGroups() {
@@ -102,7 +105,8 @@ func (k *Cluster) elsewhere(info *peerpb.GetInfoResponse) bool {
 	return known
 }
 
-// infoAt asks the node at an address for its state. It makes one connection, whose failure says more than that of a call.
+// infoAt asks the node at an address for its state. It dials once and directly, because a dial
+// error is more informative than that of a failed call.
 func (k *Cluster) infoAt(ctx context.Context, address string) (_ *peerpb.GetInfoResponse, err error) {
 	made, err := k.mux.DialCalls(ctx, "", address)
 	if err != nil {

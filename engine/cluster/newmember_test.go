@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// listener is a process that accepts connections and answers with a text, or with nothing.
+// listener is a process that accepts connections and answers with a text, or not at all.
 func listener(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,7 +30,7 @@ func listener(t *testing.T, text string) string {
 			}
 			conns = append(conns, c)
 			if text != "" {
-				_, _ = c.Write([]byte(text)) // an error means that the dialer is gone
+				_, _ = c.Write([]byte(text)) // an error means that the dialer disconnected
 			}
 		}
 		for _, c := range conns {
@@ -44,10 +44,11 @@ func listener(t *testing.T, text string) string {
 	return l.Addr().String()
 }
 
-// Adding a node that is not there, or is not what it should be, is refused in time, says why, and adds nothing.
+// Adding an absent or unsuitable node is refused in time, with the reason, and adds nothing.
 func TestANodeIsAddedOnlyIfItIsThere(t *testing.T) {
 	k := startNodes(t, 2)[0]
-	free := startNode(t, Config{Node: "n7", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n7"), Join: []string{listener(t, "")}}) // it waits for its cluster
+	// It waits for its cluster.
+	free := startNode(t, Config{Node: "n7", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n7"), Join: []string{listener(t, "")}})
 	alone := startNode(t, Config{Node: "n8", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n8")})
 	require.Eventually(t, func() bool { return alone.Leader(0) == "n8" }, patience, 10*time.Millisecond)
 	ca, err := certs.NewCA(time.Now())
@@ -65,17 +66,17 @@ func TestANodeIsAddedOnlyIfItIsThere(t *testing.T) {
 		node, address string
 		field, says   string
 	}{
-		"nobody":                  {"n9", nobody, "address", "no node of this cluster answers at " + nobody + ": dial the node at " + nobody + " for calls: dial tcp " + nobody + ": connect: connection refused. Nothing was added"},
-		"a silent process":        {"n9", listener(t, ""), "address", "no answer within 3s"},
-		"another program":         {"n9", listener(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "address", "it does not speak TLS: it is no node"},
-		"another node":            {"n9", free.Addr(), "address", "node n7 is at " + free.Addr() + ", and not n9"},
-		"a node of another one":   {"n8", alone.Addr(), "node", `"n8", at ` + alone.Addr() + ", is a member of another cluster"},
-		"a member":                {"n1", other.PeerAddress, "node", `"n1" is a member already, at ` + other.PeerAddress},
-		"a member somewhere else": {"n1", free.Addr(), "node", ": remove it first, and add it with the new address"},
-		"the address of a member": {"n9", other.PeerAddress, "address", "is that of node n1"},
-		"the node itself":         {"n0", k.Addr(), "node", `"n0" is a member already`},
-		"a node without its name": {"n9", "no-such-host.invalid:7073", "address", "no node of this cluster answers at no-such-host.invalid:7073"},
-		"a node of another CA":    {"n6", foreign.Addr(), "address", "each node needs a certificate of its own from the cluster's CA"},
+		"no process":                {"n9", nobody, "address", "no node of this cluster answers at " + nobody + ": dial the node at " + nobody + " for calls: dial tcp " + nobody + ": connect: connection refused. Nothing was added"},
+		"a silent process":          {"n9", listener(t, ""), "address", "no answer within 3s"},
+		"another program":           {"n9", listener(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "address", "the other side does not speak TLS: it is not a node"},
+		"another node":              {"n9", free.Addr(), "address", "found node n7 at " + free.Addr() + " instead of node n9"},
+		"a node of another cluster": {"n8", alone.Addr(), "node", `"n8", at ` + alone.Addr() + ", is a member of another cluster"},
+		"a member":                  {"n1", other.PeerAddress, "node", `"n1" is already a member, at ` + other.PeerAddress},
+		"a member at a new address": {"n1", free.Addr(), "node", ": remove it first, and add it with the new address"},
+		"the address of a member":   {"n9", other.PeerAddress, "address", "is the address of node n1"},
+		"the node itself":           {"n0", k.Addr(), "node", `"n0" is already a member`},
+		"unknown host name":         {"n9", "no-such-host.invalid:7073", "address", "no node of this cluster answers at no-such-host.invalid:7073"},
+		"a node of another CA":      {"n6", foreign.Addr(), "address", "each node needs its own certificate from the cluster's CA"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		began := time.Now()
@@ -89,7 +90,7 @@ func TestANodeIsAddedOnlyIfItIsThere(t *testing.T) {
 		after, _ := k.currentMembers()
 		assert.Equal(t, before, after, name)
 	}
-	// One that waits to be added is.
+	// A node that waits to be added is accepted.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, k.visit(ctx, route.ClusterChange{Node: "n7", Address: free.Addr()}))

@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// askEvery is how often a node queries the others' listeners and state.
+	// askEvery is how often a node queries the other nodes' listeners and state.
 	askEvery = time.Second
 	askMax   = time.Second
-	// redialMax is the longest pause before a connection to another node is tried again.
+	// redialMax bounds the pause before a node dials another node again.
 	redialMax = 500 * time.Millisecond
 )
 
-// directory has what a node knows of the members. Its methods are safe for concurrent use.
+// directory stores what a node knows about the members. Its methods are safe for concurrent use.
 type directory struct {
 	mu       sync.Mutex
-	members  map[string]route.Member // of the groups' members, and of this node
-	presence map[string]*presence    // of each of these
+	members  map[string]route.Member // the groups' members and this node, by ID
+	presence map[string]*presence    // by ID, for each element of members
 	conns    map[string]*grpc.ClientConn
 	closed   bool
 }
@@ -47,7 +47,6 @@ func (d *directory) member(node string) (route.Member, bool) {
 	return m, ok
 }
 
-// hasSpace reports whether a node answers and its disk has enough space.
 func (d *directory) hasSpace(node string) bool {
 	m, ok := d.member(node)
 	return ok && m.Reachable && m.Disk <= adminpb.DiskState_DISK_STATE_OK
@@ -91,7 +90,7 @@ func (k *Cluster) conn(node string) (*grpc.ClientConn, error) {
 	return c, nil
 }
 
-// newConn returns a connection for calls. The connections that dial makes are authenticated and encrypted.
+// newConn returns a connection for calls. dial must return authenticated and encrypted connections.
 func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.ClientConn, error) {
 	retry := backoff.DefaultConfig
 	retry.BaseDelay, retry.MaxDelay = redialMax/10, redialMax
@@ -103,11 +102,11 @@ func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.C
 	)
 }
 
-// peerMessageBytesMax is the size of the largest answer that is forwarded.
+// peerMessageBytesMax bounds the size of a forwarded answer.
 const peerMessageBytesMax = 64 << 20
 
-// watchPeers keeps the directory up to date, and joins the cluster if the configuration says so. A node that was removed while it runs
-// does not join again: an operator removed it.
+// watchPeers keeps the directory up to date, and joins the cluster if the configuration requires
+// it. A node that was removed while it runs does not join again, because an operator removed it.
 func (k *Cluster) watchPeers() {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
@@ -130,9 +129,8 @@ func (k *Cluster) watchPeers() {
 	}
 }
 
-// updateMembers updates the directory from the groups' members, and returns their addresses.
 func (k *Cluster) updateMembers() map[string]string {
-	k.updating.Lock() // what is older must not come later
+	k.updating.Lock() // an older view must not overwrite a newer one
 	defer k.updating.Unlock()
 	addresses, voters := k.currentMembers()
 	k.mux.SetMembers(addresses)
@@ -140,13 +138,13 @@ func (k *Cluster) updateMembers() map[string]string {
 	return addresses
 }
 
-// update replaces the members. It returns how they differ from those before.
+// update replaces the members. It returns the differences from the previous members.
 func (d *directory) update(addresses map[string]string, voters []string, now time.Time) (changes []memberChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := map[string]route.Member{}
 	for id, address := range addresses {
-		m := d.members[id] // what is known, until the node answers
+		m := d.members[id] // keep the previous information until the node answers
 		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)
 		found[id] = m
 		if d.presence[id] == nil {
@@ -163,7 +161,7 @@ func (d *directory) update(addresses map[string]string, voters []string, now tim
 	for id, c := range d.conns {
 		if _, still := found[id]; !still {
 			delete(d.conns, id)
-			_ = c.Close() // of a node that was removed
+			_ = c.Close() // it belongs to a removed node
 		}
 	}
 	return changes
@@ -179,7 +177,7 @@ func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResp
 		all.Go(func() {
 			info, err := k.query(ctx, id)
 			if err != nil {
-				return // the directory says that it is not reachable
+				return // the directory records it as unreachable
 			}
 			answered.Lock()
 			defer answered.Unlock()
@@ -191,7 +189,6 @@ func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResp
 	return answers
 }
 
-// query asks a node for its state, and notes the answer in the directory.
 func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
 	info, err := k.info(ctx, id)
 	if err == nil {
@@ -207,8 +204,8 @@ func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse
 	return info, err
 }
 
-// note records a member's answer, or that it did not answer. It reports whether clients reach the member at other addresses than before,
-// and returns what the log should say, or nil.
+// note records a member's answer, or that it did not answer. It reports whether the member's
+// addresses for clients have changed, and returns the line to log, or nil.
 func (d *directory) note(id string, info *peerpb.GetInfoResponse, err error, now time.Time) (moved bool, line *presenceLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -241,14 +238,15 @@ func (k *Cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse,
 	return peerpb.NewPeerServiceClient(c).GetInfo(ctx, &peerpb.GetInfoRequest{})
 }
 
-// join asks the nodes of the configuration for membership, if this node is to join. It returns true once that was done and this node
-// is a member.
+// join asks the configured nodes for membership, if this node must join. It returns true once this
+// node is a member.
 func (k *Cluster) join(member bool) (joined bool) {
 	wiped := k.identity.get().Wiped
 	if len(k.config.Join) == 0 && !wiped || !k.isAdmitted() {
 		return false
 	}
-	// The log of a wiped node may end before the node's removal, so that the node takes itself for a member.
+	// The log of a wiped node may end before the node's removal, so the node may wrongly consider
+	// itself a member.
 	if member && !wiped {
 		return true
 	}

@@ -22,19 +22,19 @@ type peerService struct {
 	cluster *Cluster
 }
 
-// GetInfo implements the call.
+// GetInfo implements peerpb.PeerServiceServer.
 func (s *peerService) GetInfo(context.Context, *peerpb.GetInfoRequest) (*peerpb.GetInfoResponse, error) {
 	info, err := s.cluster.ownInfo()
 	return info, peerError(err)
 }
 
-// ReadClock implements the call.
+// ReadClock implements peerpb.PeerServiceServer.
 func (s *peerService) ReadClock(context.Context, *peerpb.ReadClockRequest) (*peerpb.ReadClockResponse, error) {
 	_, now := s.cluster.config.Clock.Now()
 	return &peerpb.ReadClockResponse{UnixNs: now}, nil
 }
 
-// Join implements the call.
+// Join implements peerpb.PeerServiceServer.
 func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb.JoinResponse, error) {
 	err := nodeid.Check(in.GetNode())
 	if err == nil {
@@ -46,17 +46,17 @@ func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb
 	return &peerpb.JoinResponse{}, peerError(s.cluster.takeIn(ctx, in))
 }
 
-// ChangeGroup implements the call.
+// ChangeGroup implements peerpb.PeerServiceServer.
 func (s *peerService) ChangeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) (*peerpb.ChangeGroupResponse, error) {
 	return &peerpb.ChangeGroupResponse{}, peerError(s.cluster.changeGroup(ctx, in))
 }
 
-// Welcome implements the call.
+// Welcome implements peerpb.PeerServiceServer.
 func (s *peerService) Welcome(_ context.Context, in *peerpb.WelcomeRequest) (*peerpb.WelcomeResponse, error) {
 	return &peerpb.WelcomeResponse{Standing: s.cluster.standing(in.GetNode(), in.GetIncarnation())}, nil
 }
 
-// Readmit implements the call.
+// Readmit implements peerpb.PeerServiceServer.
 func (s *peerService) Readmit(ctx context.Context, in *peerpb.ReadmitRequest) (*peerpb.ReadmitResponse, error) {
 	if err := nodeid.Check(in.GetNode()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())

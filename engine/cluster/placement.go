@@ -7,10 +7,11 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// spreadEvery is how often a node compares how many groups it leads with the other nodes.
+// spreadEvery is how often a node compares the number of groups that it leads with the
+// other nodes.
 const spreadEvery = 5 * time.Second
 
-// spreadLeadership hands groups over while another voter leads two fewer than this node.
+// spreadLeadership hands groups over while another voter leads at least two fewer than this node.
 func (k *Cluster) spreadLeadership() {
 	tick := time.NewTicker(spreadEvery)
 	defer tick.Stop()
@@ -30,7 +31,8 @@ func (k *Cluster) spreadLeadership() {
 	}
 }
 
-// surplus returns a group that this node leads and the node that should lead it instead; "" for none.
+// surplus returns a group that this node leads and the node that should lead it instead, or "" if
+// there is none.
 func (k *Cluster) surplus() (i int, to string) {
 	self := k.Self()
 	led := map[string]int{}
@@ -43,7 +45,7 @@ func (k *Cluster) surplus() (i int, to string) {
 		}
 	}
 	if own < 0 || led[""] > 0 {
-		return 0, "" // this node leads nothing, or an election is under way
+		return 0, "" // this node leads nothing, or an election is in progress
 	}
 	s, err := k.replicas[own].Status()
 	if err != nil {
@@ -58,7 +60,8 @@ func (k *Cluster) surplus() (i int, to string) {
 	return own, to
 }
 
-// HandOver gives up the leadership of all groups, for a node that stops: other nodes lead at once instead of after the election timeout.
+// HandOver hands over the leadership of all groups before the node stops, so that other nodes lead
+// without waiting for the election timeout.
 func (k *Cluster) HandOver() {
 	k.closing.Store(true)
 	var all sync.WaitGroup

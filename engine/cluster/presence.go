@@ -13,22 +13,25 @@ import (
 )
 
 const (
-	// absentAfter is how long a member is silent before it counts as gone. A member that refuses connections is gone at once.
+	// absentAfter is how long a member may be silent before it counts as absent. A member that
+	// refuses connections counts as absent immediately.
 	absentAfter = 3 * time.Second
-	// presenceLinesMax bounds the lines about one member in a presenceLinesPeriod. A line that is left out comes later if it still holds.
+	// presenceLinesMax bounds the log lines about one member per presenceLinesPeriod. An omitted
+	// line is logged later if it is still true.
 	presenceLinesMax    = 6
 	presenceLinesPeriod = time.Minute
 )
 
-// presence is whether one member answers this node, and what the log says of that.
+// presence tracks whether one member answers this node, and what was logged about it.
 type presence struct {
-	since    time.Time // of the member's last answer, or else of the moment when this node learned of the member
-	answered bool      // it has answered since this node started
+	// since is the time of the member's last answer, or else when this node learned of the member.
+	since    time.Time
+	answered bool // it has answered since this node started
 	gone     bool
-	away     time.Duration // its last absence
+	away     time.Duration // duration of its last absence
 
-	logged  bool // the log says that it is gone
-	changes int  // of gone since the last line
+	logged  bool // the value of gone in the last logged line
+	changes int  // changes of gone since the last line
 	lines   linelimit.Limit
 }
 
@@ -36,7 +39,8 @@ func newPresence(now time.Time) *presence {
 	return &presence{since: now, lines: linelimit.Limit{Max: presenceLinesMax, Period: presenceLinesPeriod}}
 }
 
-// note records that the member answered, or why it did not. It returns what the log should say, or nil.
+// note records that the member answered, or the error if it did not. It returns the line to log, or
+// nil.
 func (p *presence) note(err error, now time.Time) *presenceLine {
 	silent := now.Sub(p.since)
 	switch {
@@ -61,12 +65,12 @@ func (p *presence) note(err error, now time.Time) *presenceLine {
 	return line
 }
 
-// presenceLine is a line of the log: a member is gone, or is back.
+// presenceLine is a log line about a member that is absent or has come back.
 type presenceLine struct {
 	gone    bool
-	since   time.Time     // when it last answered; for one that is gone
-	away    time.Duration // for one that is back
-	leftOut int           // lines about the member before this one
+	since   time.Time     // time of the last answer, if gone
+	away    time.Duration // duration of the absence, if back
+	leftOut int           // number of omitted lines about the member before this one
 }
 
 func (l *presenceLine) write(log *slog.Logger, node string, err error) {
@@ -80,7 +84,6 @@ func (l *presenceLine) write(log *slog.Logger, node string, err error) {
 	log.Log(context.Background(), level, message, about...)
 }
 
-// dialError takes off what gRPC puts around the reason of a connection that failed.
 func dialError(message string) string {
 	if _, reason, wrapped := strings.Cut(message, "Error while dialing: "); wrapped {
 		return strings.TrimSuffix(reason, `"`)
@@ -88,5 +91,4 @@ func dialError(message string) string {
 	return message
 }
 
-// timeText is how messages write a moment.
 func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339) }

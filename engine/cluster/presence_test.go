@@ -21,16 +21,16 @@ var (
 	errSilent  = status.Error(codes.DeadlineExceeded, "no answer")
 )
 
-// began is when the nodes of these tests start.
+// began is the start of the nodes in these tests.
 var began = time.Date(2026, 11, 25, 17, 50, 0, 0, time.UTC)
 
-// heard is a member's answer or failure, so long after began.
+// heard is a member's answer or failure at a time after began.
 type heard struct {
 	after time.Duration
 	err   error
 }
 
-// linesOf returns the lines of the log about a member, without the time.
+// linesOf returns the log lines about a member, without the time.
 func linesOf(answers ...heard) []string {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -53,7 +53,7 @@ func TestOneLineWhenANodeGoesAndOneWhenItIsBack(t *testing.T) {
 		answers []heard
 		want    []string
 	}{
-		"a process that ended": {
+		"the process ends": {
 			[]heard{{time.Second, nil}, {2 * time.Second, errRefused}, {3 * time.Second, errRefused}, {64 * time.Second, errRefused}, {65 * time.Second, nil}, {66 * time.Second, nil}},
 			[]string{
 				`level=WARN msg="a node does not answer" peer=n2 since=2026-11-25T17:50:01Z error="connection refused"`,
@@ -61,12 +61,12 @@ func TestOneLineWhenANodeGoesAndOneWhenItIsBack(t *testing.T) {
 			},
 		},
 		"a pause": {[]heard{{time.Second, nil}, {2 * time.Second, errSilent}, {4 * time.Second, errSilent}, {4500 * time.Millisecond, nil}}, []string{""}},
-		"a host that vanished": {
+		"the host disappears": {
 			[]heard{{time.Second, nil}, {3 * time.Second, errSilent}, {5 * time.Second, errSilent}, {7 * time.Second, errSilent}},
 			[]string{`level=WARN msg="a node does not answer" peer=n2 since=2026-11-25T17:50:01Z error="no answer"`},
 		},
 		"a node that starts later": {[]heard{{0, errRefused}, {time.Second, errRefused}, {2 * time.Second, nil}}, []string{""}},
-		"a node that was never there": {
+		"a node that never answered": {
 			[]heard{{0, errRefused}, {time.Second, errRefused}, {4 * time.Second, errors.New("no address")}},
 			[]string{`level=WARN msg="a node does not answer" peer=n2 since=2026-11-25T17:50:00Z error="no address"`},
 		},
@@ -75,10 +75,11 @@ func TestOneLineWhenANodeGoesAndOneWhenItIsBack(t *testing.T) {
 	}
 }
 
-// A node that comes and goes fills no disk: lines are left out, their number is said, and the last line is of how the node is.
+// A flapping node does not fill the log: lines are omitted and counted, and the last line reports
+// the node's current state.
 func TestAFlappingNodeHasBoundedLines(t *testing.T) {
 	answers := []heard{{0, nil}}
-	for i := range 100 { // it goes and comes within each second, and is gone in the end
+	for i := range 100 { // it goes and comes within each second, and is absent at the end
 		at := time.Duration(i) * 100 * time.Millisecond
 		answers = append(answers, heard{at, errRefused}, heard{at + 50*time.Millisecond, nil})
 	}
@@ -87,10 +88,11 @@ func TestAFlappingNodeHasBoundedLines(t *testing.T) {
 	assert.Len(t, lines, presenceLinesMax+1)
 	last := lines[len(lines)-1]
 	assert.Contains(t, last, "a node does not answer")
-	assert.Contains(t, last, "lines_left_out_before=194", "of 201 changes 6 have lines, and this is the last")
+	assert.Contains(t, last, "lines_left_out_before=194", "6 of 201 changes are logged, and this is the last line")
 }
 
-// Without a majority of voters, the outage says who is missing, since when, and what to do.
+// Without a majority of voters, the outage names the missing nodes, since when they are missing,
+// and the remedy.
 func TestAnOutageNamesTheMissingNodes(t *testing.T) {
 	d := newDirectory()
 	assert.Empty(t, d.outage("n1", began), "a node that waits to join knows no voters")
@@ -111,7 +113,7 @@ func TestAnOutageNamesTheMissingNodes(t *testing.T) {
 		d.outage("n1", began.Add(7*time.Minute+13*time.Second)))
 	answer("n3", nil, 8*time.Minute)
 	assert.Empty(t, d.outage("n1", began.Add(8*time.Minute)))
-	// A nonvoter does not count, and four voters need three.
+	// A nonvoter does not count; four voters need three.
 	addresses["n4"], addresses["n5"] = "d:1", "e:1"
 	d.update(addresses, append(voters, "n4"), began.Add(8*time.Minute))
 	answer("n5", nil, 8*time.Minute)
@@ -136,11 +138,11 @@ func TestChangesOfTheMembersAreNamed(t *testing.T) {
 	}{
 		{of(), of(n1, n2), ""},
 		{of(n1, n2), of(n1, n2), ""},
-		{of(n1), of(n1, n2), "n2 a node is a member now"},
-		{of(n1, n2), of(n1, votes), "n2 a member has a vote now"},
-		{of(n1, votes), of(n1, n2), "n2 a member has no vote any more"},
-		{of(n1, n2), of(n1, moved), "n2 a member has another address"},
-		{of(n1, n2), of(n2), "n1 a node is not a member any more"},
+		{of(n1), of(n1, n2), "n2 a node became a member"},
+		{of(n1, n2), of(n1, votes), "n2 a member received a vote"},
+		{of(n1, votes), of(n1, n2), "n2 a member lost its vote"},
+		{of(n1, n2), of(n1, moved), "n2 a member changed its address"},
+		{of(n1, n2), of(n2), "n1 a node is no longer a member"},
 	} {
 		said := ""
 		for _, change := range changesOf(c.before, c.now) {

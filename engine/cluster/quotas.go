@@ -20,32 +20,32 @@ import (
 )
 
 const (
-	// shareEvery is how often a node reports its usage of quotas. It reports sooner if it lacks room.
+	// shareEvery is how often a node reports its usage of quotas. It reports sooner if
+	// it lacks room.
 	shareEvery = time.Second
-	// shareGap is the shortest time between two reports.
+	// shareGap is the minimum time between two reports.
 	shareGap = 20 * time.Millisecond
 	// shareTimeout bounds one report.
 	shareTimeout = 500 * time.Millisecond
 )
 
-// quotaShares is a node's part in the sharing of quotas: see access.Coordinator.
+// quotaShares is a node's part in sharing quotas; see access.Coordinator.
 type quotaShares struct {
 	started time.Time
 
 	mu          sync.Mutex
 	covered     map[int]bool
 	version     uint64
-	coordinator *access.Coordinator // nil: this node does not lead shard 0
+	coordinator *access.Coordinator // nil unless this node leads shard 0
 }
 
 func newQuotaShares() *quotaShares {
 	return &quotaShares{started: time.Now(), covered: map[int]bool{}}
 }
 
-// nowMs is the coordinator's time.
 func (q *quotaShares) nowMs() int64 { return time.Since(q.started).Milliseconds() }
 
-// counting records that a shard's usage is in the accounts, or is about to leave them.
+// counting records that a shard's usage is in the accounts, or is about to be removed from them.
 func (q *quotaShares) counting(shard int, counts bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +69,7 @@ func (q *quotaShares) coordinate(c *access.Coordinator) {
 	q.coordinator = c
 }
 
-// report answers a node's report, if this node leads shard 0.
+// report answers a node's report if this node leads shard 0.
 func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, r access.Report) (access.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,12 +79,11 @@ func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, 
 	return q.coordinator.Report(q.nowMs(), members, quotas, r)
 }
 
-// shareQuotas reports this node's usage and applies the grants.
 func (k *Cluster) shareQuotas() {
 	registry := k.registry
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
-	seq := uint64(time.Now().UnixNano()) // greater than the numbers before a restart
+	seq := uint64(time.Now().UnixNano()) // greater than all numbers before a restart
 	heard := time.Now()
 	for {
 		select {
@@ -103,7 +102,7 @@ func (k *Cluster) shareQuotas() {
 		} else if time.Since(heard) > access.ShareExpiry {
 			registry.Expire()
 		}
-		select { // pause, also if the node keeps lacking room
+		select { // pause even if the node still lacks room
 		case <-k.ctx.Done():
 			return
 		case <-time.After(shareGap):
@@ -111,7 +110,6 @@ func (k *Cluster) shareQuotas() {
 	}
 }
 
-// reportQuotas sends a report to the node that leads shard 0.
 func (k *Cluster) reportQuotas(r access.Report) (access.Answer, error) {
 	leader := k.Leader(0)
 	if leader == k.Self() {
@@ -133,14 +131,13 @@ func (k *Cluster) reportQuotas(r access.Report) (access.Answer, error) {
 	return answerOf(out)
 }
 
-// ids returns the members' ids.
 func (d *directory) ids() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Collect(maps.Keys(d.members))
 }
 
-// ShareQuotas implements the call.
+// ShareQuotas implements peerpb.PeerServiceServer.
 func (s *peerService) ShareQuotas(_ context.Context, in *peerpb.ShareQuotasRequest) (*peerpb.ShareQuotasResponse, error) {
 	k := s.cluster
 	r, err := reportOf(in)
@@ -169,18 +166,17 @@ func reportMessage(r access.Report) *peerpb.ShareQuotasRequest {
 	return out
 }
 
-// reportOf checks a report.
 func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
 	if err := nodeid.Check(in.GetNode()); err != nil {
 		return access.Report{}, fmt.Errorf("node: %w", err)
 	}
 	if n := len(in.GetTenants()); n > access.TenantsMax {
-		return access.Report{}, fmt.Errorf("tenants: has %d elements, at most %d are shared", n, access.TenantsMax)
+		return access.Report{}, fmt.Errorf("tenants: has %d elements: expected at most %d", n, access.TenantsMax)
 	}
 	r := access.Report{Node: in.GetNode(), Seq: in.GetSeq(), Epoch: in.GetEpoch(), Tenants: make(map[string]access.Shares, len(in.GetTenants()))}
 	for _, i := range in.GetShards() {
 		if i >= shard.ShardsMax {
-			return access.Report{}, fmt.Errorf("shards: %d is not below %d", i, shard.ShardsMax)
+			return access.Report{}, fmt.Errorf("shards: %d is out of range: expected less than %d", i, shard.ShardsMax)
 		}
 		r.Shards = append(r.Shards, int(i))
 	}
@@ -189,7 +185,8 @@ func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
 			return access.Report{}, err
 		}
 		var shares access.Shares
-		for kind, s := range m.GetShares()[:min(len(shares), len(m.GetShares()))] { // a newer node may share more
+		// A newer node may share more.
+		for kind, s := range m.GetShares()[:min(len(shares), len(m.GetShares()))] {
 			if s.GetLimit() > math.MaxInt64 || s.GetUsed() > math.MaxInt64 || s.GetWant() > math.MaxInt64 {
 				return access.Report{}, fmt.Errorf("tenants.shares: %d, %d or %d is out of range", s.GetLimit(), s.GetUsed(), s.GetWant())
 			}
@@ -217,7 +214,6 @@ func answerMessage(a access.Answer) *peerpb.ShareQuotasResponse {
 	return out
 }
 
-// answerOf checks an answer.
 func answerOf(in *peerpb.ShareQuotasResponse) (access.Answer, error) {
 	out := access.Answer{Epoch: in.GetEpoch(), Tenants: make(map[string]access.Grants, len(in.GetTenants()))}
 	for _, m := range in.GetTenants() {

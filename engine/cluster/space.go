@@ -13,14 +13,16 @@ import (
 )
 
 const (
-	// spaceEvery is how often a node checks whether its disk has the space to lead, and whether the others can store more.
+	// spaceEvery is how often a node checks whether its disk has the space to lead, and
+	// whether a majority can store more.
 	spaceEvery = 500 * time.Millisecond
-	// fullWaitMax is how long a write of a node waits for room on a full disk before the node stops. Meanwhile its groups cannot elect
-	// another leader.
+	// fullWaitMax bounds the wait of a write for space on a full disk. After that, the node stops.
+	// While it waits, its groups cannot elect another leader.
 	fullWaitMax = 10 * time.Second
 )
 
-// watchSpaces hands leadership over to nodes with disk space, and refuses what a majority has no space for.
+// watchSpaces hands leadership over to nodes with disk space, and refuses changes for which no
+// majority has space.
 func (k *Cluster) watchSpaces() {
 	tick := time.NewTicker(spaceEvery)
 	defer tick.Stop()
@@ -45,12 +47,13 @@ func (k *Cluster) watchSpaces() {
 	}
 }
 
-// DiskState returns a state as the admin service reports it.
+// DiskState converts a state for the admin service.
 func DiskState(s disk.SpaceState) adminpb.DiskState {
 	return adminpb.DiskState(s) + adminpb.DiskState_DISK_STATE_OK
 }
 
-// spaceOf returns what the free space of a member's disk allows, by the member's last report, or this node's own state.
+// spaceOf returns what a member's free disk space allows, from the member's last report or from
+// this node's own state.
 func (k *Cluster) spaceOf(m route.Member) disk.SpaceState {
 	if m.Node == k.Self() {
 		return k.space.Own()
@@ -61,7 +64,6 @@ func (k *Cluster) spaceOf(m route.Member) disk.SpaceState {
 	return disk.SpaceState(m.Disk - adminpb.DiskState_DISK_STATE_OK)
 }
 
-// voters returns the members that have a vote.
 func (k *Cluster) voters() (voters []route.Member) {
 	k.peers.mu.Lock()
 	defer k.peers.mu.Unlock()
@@ -73,8 +75,9 @@ func (k *Cluster) voters() (voters []route.Member) {
 	return voters
 }
 
-// majoritySpace returns what the disks of the best majority of voters allow, since more could not be committed. It leaves out nodes
-// that do not answer. If fewer than a majority answer, it returns no restriction.
+// majoritySpace returns what the disks of the best majority of voters allow, because nothing more
+// could be committed. It ignores nodes that do not answer. If fewer than a majority answer, it
+// returns no restriction.
 func (k *Cluster) majoritySpace() (state disk.SpaceState, why string) {
 	voters := k.voters()
 	answer := slices.DeleteFunc(slices.Clone(voters), func(m route.Member) bool { return !m.Reachable && m.Node != k.Self() })
@@ -104,12 +107,13 @@ func (k *Cluster) yields() bool {
 	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m route.Member) bool { return k.better(m, own) })
 }
 
-// better reports whether a member answers, may lead by its clock, and has more disk space than a state.
+// better reports whether a member other than this node answers, may lead according to its clock,
+// and has a better disk state than than.
 func (k *Cluster) better(m route.Member, than disk.SpaceState) bool {
 	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
 }
 
-// voterWithSpace returns a voter that should lead when this node stops; "" if any may.
+// voterWithSpace returns the voter that should lead when this node stops, or "" if any may.
 func (k *Cluster) voterWithSpace() string {
 	voters := k.voters()
 	if !slices.ContainsFunc(voters, func(m route.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {
@@ -122,7 +126,6 @@ func (k *Cluster) voterWithSpace() string {
 	return voters[i].Node
 }
 
-// leaveLeadership hands the groups that this node leads over to voters whose disks have more space.
 func (k *Cluster) leaveLeadership() {
 	own := k.space.Own()
 	led := map[string]int{}

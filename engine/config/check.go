@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// CheckValue says what is wrong with the value of a setting, by its path, and how to mend it, as far as the setting alone tells. The message is ""
-// if nothing is wrong. It is for programs that start a server with settings which they do not know themselves.
+// CheckValue checks the value of the setting with the given path, without regard to other settings.
+// It returns the problem and a remedy. The message is "" if the value is valid. It is for programs
+// that start a server with settings that they do not interpret.
 func CheckValue(path, text string) (message, remedy string) {
 	table := Table(Default())
 	i := slices.IndexFunc(table, func(s *Setting) bool { return s.Path == path })
@@ -21,7 +22,6 @@ func CheckValue(path, text string) (message, remedy string) {
 	return "", ""
 }
 
-// suggestPath returns what was probably meant by a path that no setting has.
 func suggestPath(path string, table []*Setting) string {
 	var paths []string
 	last := path[strings.LastIndexByte(path, '.')+1:]

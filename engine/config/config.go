@@ -22,10 +22,10 @@ type Config struct {
 	LogFormat   LogFormat
 }
 
-// LogFormat is how log lines are written.
+// LogFormat is the format of log lines.
 type LogFormat string
 
-// The formats of log lines.
+// Formats of log lines.
 const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"

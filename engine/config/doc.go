@@ -1,14 +1,15 @@
-// Package config reads the configuration of a server from flags, the environment, one HCL file and defaults, in this order of
-// precedence.
+// Package config reads the configuration of a server from flags, the environment, one HCL file and
+// defaults, in this order of precedence.
 //
 //	l := config.NewLoader()
 //	l.AddFlags(cmd.Flags())                          // before the command line is parsed
 //	loaded, err := l.Load(os.Environ(), others)      // err is a *Problems
 //	node.Open(loaded.Config.Node)
 //
-// The table in table.go names every setting. The flags, the environment variables, the names in the file and the documentation
-// (Markdown) follow from the table. Reading is strict: an unknown name, a value of the wrong kind and a value out of range are
-// problems. Load reports all problems of all sources together, each with its place and, for a misspelt name, a suggestion.
+// The table in table.go lists all settings. The flags, the environment variables, the names in the
+// file and the documentation (Markdown) are derived from it. Reading is strict: an unknown name, a
+// value of the wrong type and a value out of range are problems. Load reports all problems of all
+// sources together, each with its place and, for a misspelt name, a suggestion.
 //
-// A Loader is for one Load, by one goroutine.
+// A Loader may be used for one Load, by one goroutine.
 package config

@@ -16,17 +16,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fileBytesMax bounds the bytes that are read of a file, and so the depth of the parser's recursion.
+// fileBytesMax bounds the size of a file, and thereby the depth of the parser's recursion.
 const fileBytesMax = 64 << 10
 
-// fileValue is the value of a setting in a file.
 type fileValue struct {
 	at    hcl.Range
 	texts []string
 }
 
-// readFile returns the values in a file, by path of the setting. It adds problems, and also returns the values beside them, so
-// that they are checked in the same pass.
+// readFile returns the values in a file, by path of the setting. It returns valid values even if it
+// adds problems, so that they are checked in the same pass.
 func readFile(path string, table []*Setting, problems *Problems) map[string]fileValue {
 	src, err := readSource(path)
 	if err != nil {
@@ -71,7 +70,7 @@ func readSource(path string) ([]byte, error) {
 	return src.Bytes(), nil
 }
 
-// withoutPath strips the path from an error, because a problem names it already.
+// withoutPath strips the path from an error, because the problem already names it.
 func withoutPath(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -79,7 +78,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Bounds of the parser's input: the parser is recursive, and would exhaust the stack.
+// Bounds of the parser's input: the parser is recursive and would exhaust the stack.
 const (
 	bracketsMax  = 16
 	operatorsMax = 200
@@ -87,7 +86,8 @@ const (
 
 // tooDeep returns the place where a text nests too deep for the parser, or nil.
 func tooDeep(src []byte, path string) *hcl.Range {
-	tokens, _ := hclsyntax.LexConfig(src, path, hcl.InitialPos) // the parser reports problems of tokens too
+	// The parser also reports problems of tokens.
+	tokens, _ := hclsyntax.LexConfig(src, path, hcl.InitialPos)
 	depth, operators := 0, 0
 	for i := range tokens {
 		switch tokens[i].Type {
@@ -115,7 +115,6 @@ type fileReader struct {
 	values   map[string]fileValue
 }
 
-// note adds a problem at a place of the file.
 func (r *fileReader) note(at hcl.Range, message, remedy string) {
 	r.problems.addAt(at.Start.Byte+1, place(at), message, remedy)
 }
@@ -124,7 +123,6 @@ func place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d:%d", r.Filename, r.Start.Line, r.Start.Column)
 }
 
-// syntax adds the problems that the parser, or the evaluation of a value, found.
 func (r *fileReader) syntax(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		at := hcl.Range{Start: hcl.InitialPos}
@@ -135,7 +133,7 @@ func (r *fileReader) syntax(diags hcl.Diagnostics) {
 	}
 }
 
-// body reads the outermost level, or the block that prefix names.
+// body reads the top level of the file, or the block with the given name.
 func (r *fileReader) body(block string, body *hclsyntax.Body) {
 	attributes := make([]*hclsyntax.Attribute, 0, len(body.Attributes))
 	for _, a := range body.Attributes {
@@ -200,7 +198,7 @@ func (r *fileReader) attribute(block string, a *hclsyntax.Attribute) {
 	r.values[path] = fileValue{at: a.NameRange, texts: texts}
 }
 
-// texts returns a value of a file as the texts of a flag, or a remedy.
+// texts converts a value of a file to the texts of a flag, or returns a remedy.
 func texts(k kind, v cty.Value) (texts []string, remedy string) {
 	isA := func(t cty.Type) bool { return !v.IsNull() && v.IsKnown() && v.Type() == t }
 	switch k {
@@ -266,7 +264,7 @@ func stringList(v cty.Value) ([]string, bool) {
 	return items, true
 }
 
-// stringPairs returns the members of an object, as pairs NAME=VALUE by name.
+// stringPairs returns the members of an object as NAME=VALUE pairs, sorted by name.
 func stringPairs(v cty.Value) ([]string, bool) {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() {
 		return nil, false
@@ -282,7 +280,8 @@ func stringPairs(v cty.Value) ([]string, bool) {
 	return items, true
 }
 
-// repeated returns the place where an object repeats a name, or nil. The parser uses the last value.
+// repeated returns the place where an object repeats a name, or nil. The parser would use the last
+// value.
 func repeated(e hclsyntax.Expression) *hcl.Range {
 	object, is := e.(*hclsyntax.ObjectConsExpr)
 	if !is {
@@ -291,7 +290,8 @@ func repeated(e hclsyntax.Expression) *hcl.Range {
 	seen := map[string]bool{}
 	for _, item := range object.Items {
 		name, diags := item.KeyExpr.Value(nil)
-		if diags.HasErrors() || name.IsNull() || name.Type() != cty.String { // the evaluation of the whole object reports it
+		// The evaluation of the whole object reports it.
+		if diags.HasErrors() || name.IsNull() || name.Type() != cty.String {
 			continue
 		}
 		if seen[name.AsString()] {
@@ -303,7 +303,6 @@ func repeated(e hclsyntax.Expression) *hcl.Range {
 	return nil
 }
 
-// blocks are the names of the blocks that the file may hold.
 func (r *fileReader) blocks() (names []string) {
 	for _, s := range r.table {
 		if block, _, inner := strings.Cut(s.Path, "."); inner && !slices.Contains(names, block) {
@@ -313,7 +312,7 @@ func (r *fileReader) blocks() (names []string) {
 	return names
 }
 
-// attributes are the names that a block, or the outermost level, may hold.
+// attributes returns the names that a block, or the top level, may contain.
 func (r *fileReader) attributes(of string) (names []string) {
 	for _, s := range r.table {
 		block, name, inner := strings.Cut(s.Path, ".")
@@ -357,7 +356,8 @@ func (r *fileReader) unknown(block, what, name string, at hcl.Range) {
 	r.note(at, fmt.Sprintf("unknown %s %s in %s", what, name, where), remedy)
 }
 
-// elsewhere finds a name in another block: "lease in queue", or "shards outside of blocks".
+// elsewhere looks for a name in other blocks. It returns "lease in queue" or "shards outside of
+// blocks", for example.
 func (r *fileReader) elsewhere(name string) string {
 	for _, s := range r.table {
 		block, inner, nested := strings.Cut(s.Path, ".")

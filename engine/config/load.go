@@ -15,7 +15,7 @@ import (
 // Origin is the kind of source of a value.
 type Origin string
 
-// The origins, each taking precedence over the one before it.
+// Origins, in ascending order of precedence.
 const (
 	FromDefault     Origin = "default"
 	FromFile        Origin = "file"
@@ -23,42 +23,44 @@ const (
 	FromFlag        Origin = "flag"
 )
 
-// Effective is a setting with its effective value and the source of the value.
+// Effective is a setting, its effective value, and the source of the value.
 type Effective struct {
 	*Setting
 	Origin Origin
-	// At is the place in the origin: "queued.hcl:3:1", "QUEUED_SHARDS" or "--shards"; "" for a default.
+	// At is the place in the source: "queued.hcl:3:1", "QUEUED_SHARDS" or "--shards". It is "" for
+	// a default.
 	At string
 
-	offset int // in the file, from 1; 0 for a value that is not from there
+	offset int // in the file, from 1; 0 for a value from another source
 }
 
-// Loader collects the sources of a configuration. It is for one load and not safe for concurrent use.
+// Loader collects the sources of a configuration. It may be used for one load, and is not safe for
+// concurrent use.
 type Loader struct {
 	config *Config
 	table  []*Setting
-	flags  map[*Setting][]string // the values of flags, in order
+	flags  map[*Setting][]string // values of flags, in order
 	file   string
 
-	removed []string // paths of removed settings that flags gave
+	removed []string // paths of removed settings given as flags
 }
 
-// NewLoader returns a loader whose configuration is the default.
+// NewLoader returns a loader with the default configuration.
 func NewLoader() *Loader {
 	c := Default()
 	return &Loader{config: c, table: Table(c), flags: map[*Setting][]string{}}
 }
 
-// Settings are all settings, with the defaults until Load was called.
+// Settings returns all settings. Their values are the defaults until Load is called.
 func (l *Loader) Settings() []*Setting { return l.table }
 
-// FileFlag is the flag that names the file, and FileEnv the variable.
+// Names of the flag and the variable that name the file.
 const (
 	FileFlag = "config"
 	FileEnv  = EnvPrefix + "CONFIG"
 )
 
-// AddFlags defines a flag for each setting, and --config for the file. Load checks their values.
+// AddFlags defines a flag for each setting, and --config for the file. Load checks the values.
 func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&l.file, FileFlag, "", "read the settings in this HCL file; flags and the environment override it")
 	for _, s := range l.table {
@@ -70,7 +72,6 @@ func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 	l.addRemovedFlags(flags)
 }
 
-// flagValue keeps the values of a flag for Load.
 type flagValue struct {
 	loader  *Loader
 	setting *Setting
@@ -78,20 +79,20 @@ type flagValue struct {
 }
 
 func (f *flagValue) Set(text string) error {
-	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last value counts, as is usual
+	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last value counts, as usual
 		delete(f.loader.flags, f.setting)
 	}
 	f.loader.flags[f.setting] = append(f.loader.flags[f.setting], text)
 	return nil
 }
 
-// Choices are the values that the flag may have; nil for one that may have others.
+// Choices returns the values that the flag accepts, or nil if they are not limited to a list.
 func (f *flagValue) Choices() []string { return f.setting.Choices() }
 
 func (f *flagValue) Type() string { return f.setting.Kind() }
 
 func (f *flagValue) String() string {
-	if f.setting == nil { // pflag makes a zero value to recognize empty defaults
+	if f.setting == nil { // pflag creates a zero value to recognize empty defaults
 		return ""
 	}
 	return f.def
@@ -101,11 +102,11 @@ func (f *flagValue) String() string {
 type Loaded struct {
 	Config   *Config
 	Settings []Effective
-	// Warnings are about input that is valid and probably a mistake.
+	// Warnings are about input that is valid but probably a mistake.
 	Warnings []Problem
 }
 
-// Load reads the file and the environment, "NAME=value" each, and returns the configuration. It
+// Load reads the file and the environment (elements NAME=value) and returns the configuration. It
 // ignores the variables in others, which other programs read. The error is a *Problems.
 func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	out, err := l.load(environment, others)
@@ -118,8 +119,8 @@ func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	return out, nil
 }
 
-// Explain returns the settings at fault in err as *Problems, each with the place that its value came from, and the other errors beside
-// them. It returns nil if err is nil.
+// Explain converts the settings errors in err to *Problems, each with the place of the value, and
+// joins them with the other errors. It returns nil if err is nil.
 func (l *Loaded) Explain(err error) error {
 	faults, others := setting.Split(err)
 	var problems Problems
@@ -129,8 +130,9 @@ func (l *Loaded) Explain(err error) error {
 	return errors.Join(append([]error{problems.err()}, others...)...)
 }
 
-// note adds the problem of a fault. The place is that of the first setting that is not a default, and else of the first one. If several
-// settings are at fault, the message has the value of each and where it came from.
+// note adds a problem for a fault. Its place is that of the first setting that is not a default, or
+// else of the first setting. If several settings are at fault, the message has the value and the
+// source of each.
 func (l *Loaded) note(problems *Problems, fault *setting.Error) {
 	at, offset := "", 0
 	var values []string
@@ -163,7 +165,7 @@ func (l *Loaded) note(problems *Problems, fault *setting.Error) {
 	problems.addAt(offset, at, message, fault.Remedy)
 }
 
-// together returns an error for each default of tasks that exceeds its limit.
+// together returns an error for each task default that exceeds its limit.
 func (l *Loader) together() error {
 	q, most := &l.config.Node.Queue, &l.config.Node.Limits
 	var errs []error
@@ -185,7 +187,7 @@ func (l *Loader) together() error {
 	return errors.Join(errs...)
 }
 
-// load is Load without the checks of settings against each other.
+// load implements Load without checking settings against each other.
 func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	var problems Problems
 	l.noteRemoved(environment, &problems)
@@ -220,8 +222,8 @@ func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	return out, nil
 }
 
-// apply sets a value, or adds a problem. The offset is the place in the file, from 1, or 0 for flags and variables, whose place
-// names the setting already.
+// apply sets a value, or adds a problem. offset is the place in the file, from 1, or 0 for flags
+// and variables, whose names already identify the setting.
 func (s *Setting) apply(at string, offset int, texts []string, problems *Problems) {
 	err := s.value.set(texts)
 	if err == nil {
@@ -234,8 +236,8 @@ func (s *Setting) apply(at string, offset int, texts []string, problems *Problem
 	problems.addAt(offset, at, fmt.Sprintf("%s%s %s", name, strconv.Quote(strings.Join(texts, ",")), err), "")
 }
 
-// environment returns the variables of this server, and warnings about variables whose names are similar. It ignores others with
-// the same prefix: a cluster manager may define some.
+// environment returns the variables of this server, and warnings about variables with similar
+// names. It ignores other variables with the same prefix: a cluster manager may define some.
 func (l *Loader) environment(all, others []string) (map[string]string, []Problem) {
 	known := []string{FileEnv}
 	for _, s := range l.table {
@@ -258,7 +260,7 @@ func (l *Loader) environment(all, others []string) (map[string]string, []Problem
 	return found, warnings
 }
 
-// pathName returns a setting as a file has it: "cert in tls".
+// pathName returns a setting in the notation of messages: "cert in tls".
 func pathName(path string) string {
 	if block, attribute, inner := strings.Cut(path, "."); inner {
 		return attribute + " in " + block

@@ -20,9 +20,9 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-var update = flag.Bool("update", false, "rewrite what is compared with")
+var update = flag.Bool("update", false, "rewrite the README's tables")
 
-// load is a load of a file's text ("" for none), of variables and of flags.
+// load loads the text of a file ("" for no file), variables and flags.
 func load(t *testing.T, file string, env []string, args ...string) (*Loaded, error) {
 	t.Helper()
 	l := NewLoader()
@@ -62,8 +62,8 @@ func TestNothingSaidMeansTheDefaults(t *testing.T) {
 	assert.Empty(t, l.Warnings)
 }
 
-// samples has four different good values for each kind, in the order default (not used), file, environment, flag.
-// Each setting is given them from every source.
+// samples returns good values of a setting for the file, the environment and the flag. They differ
+// from each other and from the default.
 func samples(s *Setting) (file, env, flag, fileText string) {
 	quote := func(text string) string { return `"` + text + `"` }
 	switch s.value.kind {
@@ -100,7 +100,7 @@ func samples(s *Setting) (file, env, flag, fileText string) {
 	return "two", "three", "four", quote("two")
 }
 
-// asFile writes one setting as a file.
+// asFile returns a file with one setting.
 func asFile(path, text string) string {
 	if block, attribute, inner := strings.Cut(path, "."); inner {
 		return block + " {\n  " + attribute + " = " + text + "\n}\n"
@@ -108,7 +108,8 @@ func asFile(path, text string) string {
 	return path + " = " + text + "\n"
 }
 
-// Each setting, of whatever kind, is taken from the flag before the environment before the file.
+// For every setting, a flag takes precedence over the environment, and the environment over the
+// file.
 func TestPrecedence(t *testing.T) {
 	for _, s := range NewLoader().Settings() {
 		t.Run(s.Path, func(t *testing.T) {
@@ -117,7 +118,8 @@ func TestPrecedence(t *testing.T) {
 			if s.NotInFile {
 				file = ""
 			}
-			// What a setting needs beside it to be accepted does not matter here: values are taken before that.
+			// Settings that this one depends on are not set: values are read before dependencies
+			// are checked.
 			value := func(file string, env []string, args ...string) (string, Origin) {
 				l := NewLoader()
 				flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -179,7 +181,7 @@ log {
 	assert.False(t, n.Auth)
 	assert.True(t, n.Insecure)
 	assert.Equal(t, 4, n.Shards)
-	assert.Empty(t, n.HTTP, "an empty variable says something too")
+	assert.Empty(t, n.HTTP, "an empty variable counts as a value")
 	assert.Equal(t, "localhost:2", n.Admin)
 	assert.EqualValues(t, 60_000, n.Queue.LeaseMs)
 	assert.EqualValues(t, 3, n.Queue.MaxAttempts)
@@ -213,7 +215,8 @@ cluster {
 	}, l.Config.Node.Cluster)
 	assert.Equal(t, "3=[::1]:3,n-2=127.0.0.1:2,n1=127.0.0.1:1", effective(t, l, "cluster.peers").Value())
 
-	// From a flag that is repeated; and nothing, said by a source, goes before something in a lower one.
+	// A repeated flag adds to a map. An empty value takes precedence over a value of a source with
+	// lower precedence.
 	file := "cluster {\n node = \"n1\"\n certs = \"c\"\n peers = \"n1=a:1\"\n join = [\"b:1\"]\n}\n"
 	l, err = load(t, file, []string{"QUEUED_CLUSTER_JOIN="}, "--cluster-peers", "n2=b:2, n1=a:1", "--cluster-peers", "n3=c:3")
 	require.NoError(t, err)
@@ -249,7 +252,7 @@ func TestRepeatedFlags(t *testing.T) {
 	l, err := load(t, "", nil, "--listen", "127.0.0.1:1,127.0.0.1:2", "--listen", "unix:/s", "--shards", "2", "--shards", "3")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"127.0.0.1:1", "127.0.0.1:2", "unix:/s"}, l.Config.Node.Listen)
-	assert.Equal(t, 3, l.Config.Node.Shards, "the last one holds")
+	assert.Equal(t, 3, l.Config.Node.Shards, "the last value counts")
 }
 
 func TestTheEnvironmentNamesTheFile(t *testing.T) {
@@ -264,7 +267,7 @@ func TestTheEnvironmentNamesTheFile(t *testing.T) {
 	assert.Equal(t, 3, l.Config.Node.Shards)
 }
 
-// Everything that is wrong, wherever it is, comes in one report.
+// All problems of all sources are in one report.
 func TestAllProblemsInOnePass(t *testing.T) {
 	_, err := load(t, `
 lisen = "127.0.0.1:1"
@@ -366,7 +369,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	assert.Equal(t, "and 7 more problems", lines[problemsMax])
 }
 
-// Settings that are well each and wrong together are refused too.
+// Settings that are valid separately but not together are refused.
 func TestTheServersOwnChecks(t *testing.T) {
 	_, err := load(t, "listen = \"nowhere\"\n", nil, "--admin", "here", "--http", "")
 	lines := problems(t, err)
@@ -392,7 +395,7 @@ func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
 	assert.Equal(t, storage.Sync, l.Config.Node.Durability)
 }
 
-// The names of flags, variables and attributes follow from the path and differ from each other.
+// The names of flags, variables and attributes follow from the path and are unique.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{FileFlag: true, FileEnv: true}
 	for _, s := range NewLoader().Settings() {
@@ -403,14 +406,14 @@ func TestNames(t *testing.T) {
 		assert.Equal(t, s.Env(), EnvPrefix+strings.ToUpper(strings.ReplaceAll(s.Flag(), "-", "_")))
 		assert.Contains(t, Groups(), s.Group)
 		assert.NotEmpty(t, s.Usage)
-		assert.NotContains(t, s.Usage, "|", "it would break the table")
+		assert.NotContains(t, s.Usage, "|", "a | would break the table")
 		if s.Value() != "" {
-			assert.NoError(t, s.value.set([]string{s.Value()}), "%s: the default is one that could be said", s.Path)
+			assert.NoError(t, s.value.set([]string{s.Value()}), "%s: the default must be a valid value", s.Path)
 		}
 	}
 }
 
-// The README's tables are those that the settings make. Run this test with -update to write them.
+// The README's tables must match Markdown. Run this test with -update to write them.
 func TestTheREADMEDocumentsEverySetting(t *testing.T) {
 	const path, begin, end = "../README.md", "<!-- settings: written by go test ./config -update -->\n\n", "<!-- end of settings -->"
 	text, err := os.ReadFile(path)
@@ -449,7 +452,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// What settings are refused for together names the place that each value came from: flag, variable, or file and line.
+// A problem of several settings names the source of each value: the flag, the variable, or the file
+// and line.
 func TestProblemsNameWhereValuesCameFrom(t *testing.T) {
 	for _, c := range []struct {
 		file  string
@@ -471,7 +475,8 @@ func TestProblemsNameWhereValuesCameFrom(t *testing.T) {
 	}
 }
 
-// What is found wrong only when the server starts is explained likewise; other errors stay beside it.
+// Errors at the start of the server are explained in the same way. Errors that do not concern
+// settings remain unchanged.
 func TestExplain(t *testing.T) {
 	l, err := load(t, "shards = 2\n", nil)
 	require.NoError(t, err)
@@ -485,7 +490,8 @@ func TestExplain(t *testing.T) {
 	require.NoError(t, l.Explain(nil))
 }
 
-// What the settings of stores, commits and Raft are by default is what these were before they could be set.
+// The settings of stores, commits and Raft have the defaults that applied before they were
+// configurable.
 func TestDefaultsOfStoresCommitsAndRaft(t *testing.T) {
 	l, err := load(t, "", nil)
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown documents every setting as tables, one for each group.
+// Markdown returns the documentation of all settings: one table per group.
 func Markdown() string {
 	var b strings.Builder
 	settings := NewLoader().Settings()

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration.
+// Problem is one problem of a configuration.
 type Problem struct {
-	// At says where: "queued.hcl:3:5", "--shards" or "QUEUED_SHARDS".
+	// At is the place: "queued.hcl:3:5", "--shards" or "QUEUED_SHARDS".
 	At string `json:"at"`
 	// Message names the setting and its value.
 	Message string `json:"message"`
-	// Remedy is what to write instead; it may be empty.
+	// Remedy is a correction, or "".
 	Remedy string `json:"remedy,omitempty"`
 
-	offset int // in the file, from 1; 0 for a problem that is not in it
+	offset int // in the file, from 1; 0 for a problem outside the file
 }
 
-// String is the problem on one line.
+// String returns the problem on one line.
 func (p Problem) String() string {
 	text := p.At + ": " + p.Message
 	if p.Remedy != "" {
@@ -27,13 +27,13 @@ func (p Problem) String() string {
 	return text
 }
 
-// problemsMax bounds how many problems are kept.
+// problemsMax bounds the stored problems.
 const problemsMax = 100
 
-// Problems is everything that is wrong with a configuration, as one error.
+// Problems are all problems of a configuration, as one error.
 type Problems struct {
 	List []Problem
-	// Omitted is how many more there are than the 100 that are kept.
+	// Omitted is the number of problems beyond the 100 in List.
 	Omitted int
 }
 
@@ -47,7 +47,7 @@ func (p *Problems) addAt(offset int, at, message, remedy string) {
 	p.List = append(p.List, Problem{At: at, Message: message, Remedy: remedy, offset: offset})
 }
 
-// Error gives each problem a line of its own.
+// Error returns the problems, one per line.
 func (p *Problems) Error() string {
 	lines := make([]string, 0, len(p.List)+1)
 	for _, problem := range p.List {
@@ -59,7 +59,8 @@ func (p *Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err returns p as an error, nil when there is no problem. Those of the file come first, in its order.
+// err returns p as an error, or nil if there is no problem. Problems of the file come first, in the
+// file's order.
 func (p *Problems) err() error {
 	if len(p.List) == 0 {
 		return nil

@@ -9,17 +9,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// removed are settings of earlier versions, by path, each with what took its place. A configuration that still has one is refused.
+// removed has the settings of earlier versions, by path, with their replacement. A configuration
+// that still has one is refused.
 var removed = map[string]string{
 	"cluster.secret": "the nodes of a cluster show each other certificates: make them with 'queued cluster init', and name the node's folder with --cluster-certs, which is certs in cluster",
 }
 
-// noteRemoved notes that a source has a removed setting.
 func noteRemoved(problems *Problems, offset int, at, path string) {
 	problems.addAt(offset, at, fmt.Sprintf("%s is no longer a setting", pathName(path)), removed[path])
 }
 
-// addRemovedFlags defines a hidden flag for each removed setting.
 func (l *Loader) addRemovedFlags(flags *pflag.FlagSet) {
 	for _, path := range slices.Sorted(maps.Keys(removed)) {
 		s := &Setting{Path: path}
@@ -27,7 +26,7 @@ func (l *Loader) addRemovedFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// removedFlag notes that it was given; Load says so.
+// removedFlag records that it was given. Load reports it.
 type removedFlag struct {
 	loader *Loader
 	path   string
@@ -43,7 +42,8 @@ func (f *removedFlag) Set(string) error {
 func (*removedFlag) Type() string   { return "text" }
 func (*removedFlag) String() string { return "" }
 
-// noteRemoved notes the removed settings that flags and variables give. What a file gives is noted where it is read.
+// noteRemoved adds problems for removed settings in flags and variables. fileReader reports those
+// in the file.
 func (l *Loader) noteRemoved(environment []string, problems *Problems) {
 	for _, path := range slices.Sorted(maps.Keys(removed)) {
 		s := &Setting{Path: path}

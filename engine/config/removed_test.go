@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each source that still has a removed setting is named, with what took its place.
+// Each source with a removed setting is reported, with the replacement.
 func TestARemovedSettingIsRefused(t *testing.T) {
 	file := "cluster {\n node = \"n1\"\n secret = \"s\"\n certs = \"c\"\n}\n"
 	_, err := load(t, file, []string{"QUEUED_CLUSTER_SECRET=s"}, "--cluster-secret", "s")

@@ -2,8 +2,8 @@ package config
 
 import "github.com/agext/levenshtein"
 
-// Nearest returns the candidate that a name is most likely a misspelling of, or "": at most two characters were
-// added, left out or changed, and no more than half of the name's.
+// Nearest returns the candidate that name is most likely a misspelling of, or "". At most two
+// characters may be added, omitted or changed, and at most half as many as the name has.
 func Nearest(name string, candidates []string) string {
 	nearest, least := "", 3
 	for _, c := range candidates {

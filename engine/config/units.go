@@ -15,14 +15,15 @@ const day = 24 * time.Hour
 
 var errDuration = errors.New(`is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`)
 
-// errLong is the error of a duration that is well written.
+// errLong is the error of a well-formed duration that is too long.
 var errLong = fmt.Errorf("is too long: write at most %q", strconv.FormatInt(int64(math.MaxInt64/day), 10)+"d")
 
-// whole matches durations in whole numbers, however long.
+// whole matches durations in whole numbers, of any length.
 var whole = regexp.MustCompile(`^(\d+(ms|s|m|h))+$`)
 
-// ParseDuration reads a duration of whole milliseconds: as time.ParseDuration does, and whole days as in "7d".
-// It accepts neither a number without a unit nor a negative one.
+// ParseDuration parses a duration of whole milliseconds. It accepts the format of
+// time.ParseDuration, and whole days such as "7d". It refuses negative durations and numbers
+// without a unit.
 func ParseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 64)
@@ -52,7 +53,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration writes a duration as ParseDuration reads it: "30s", "1h30m", "7d".
+// FormatDuration formats a duration for ParseDuration: "30s", "1h30m", "7d".
 func FormatDuration(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
@@ -67,7 +68,7 @@ func FormatDuration(d time.Duration) string {
 	return s
 }
 
-// sizeUnits are the units of sizes, the longest names first: "B" ends all of them.
+// sizeUnits are the units of sizes. "B" is last, because all other names end with it.
 var sizeUnits = []struct {
 	name  string
 	bytes uint64
@@ -79,7 +80,7 @@ var sizeUnits = []struct {
 	{"B", 1},
 }
 
-// ParseSize reads a number of bytes: "64KiB", "1MiB", "512B" or "512".
+// ParseSize parses a number of bytes: "64KiB", "1MiB", "512B" or "512".
 func ParseSize(text string) (uint64, error) {
 	number, factor := text, uint64(1)
 	for _, u := range sizeUnits {
@@ -98,7 +99,8 @@ func ParseSize(text string) (uint64, error) {
 	return n * factor, nil
 }
 
-// FormatSize writes a number of bytes as ParseSize reads it, in the largest unit that leaves it whole.
+// FormatSize formats a number of bytes for ParseSize, in the largest unit that gives a whole
+// number.
 func FormatSize(bytes uint64) string {
 	for _, u := range sizeUnits {
 		if bytes >= u.bytes && bytes%u.bytes == 0 {
@@ -108,7 +110,8 @@ func FormatSize(bytes uint64) string {
 	return "0B"
 }
 
-// parseMemory is ParseSize that also accepts decimal units, such as "200MB" and "2GB".
+// parseMemory parses a size. Unlike ParseSize, it also accepts decimal units, such as "200MB" and
+// "2GB".
 func parseMemory(text string) (uint64, error) {
 	for unit, factor := range map[string]uint64{"MB": 1e6, "GB": 1e9} {
 		number, ok := strings.CutSuffix(text, unit)

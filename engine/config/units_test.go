@@ -44,7 +44,7 @@ func TestParseSize(t *testing.T) {
 	}
 }
 
-// What is written is read as the same.
+// Formatted values are parsed as the same values.
 func TestFormatsAreReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(0, math.MaxInt64/int64(time.Millisecond)).Draw(t, "ms")

@@ -14,10 +14,9 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// kind is what sort of value a setting has.
 type kind string
 
-// The kinds, by the names that help and messages give them.
+// Kinds. Help and messages show these names.
 const (
 	kindText     kind = "text"
 	kindList     kind = "list"
@@ -34,15 +33,14 @@ const (
 // value gets and sets a field of the configuration as text.
 type value struct {
 	kind kind
-	// set sets the field. Only a list or a map accepts several texts. The error completes a sentence that begins with the
-	// setting's name and the text.
+	// set sets the field. Only lists and maps accept several texts. The error continues a sentence
+	// that begins with the setting's name and the text.
 	set func(texts []string) error
 	get func() string
-	// choices are the texts of a choice.
+	// choices are the accepted texts of a choice.
 	choices []string
 }
 
-// one adapts a setter of a single text.
 func one(set func(text string) error) func([]string) error {
 	return func(texts []string) error {
 		if len(texts) != 1 {
@@ -66,7 +64,7 @@ func text(at *string) value {
 	}
 }
 
-// list is one or more texts; commas separate several items in a text.
+// list accepts one or more texts. Commas separate several items in a text.
 func list(at *[]string) value {
 	return value{
 		kind: kindList,
@@ -90,7 +88,7 @@ func list(at *[]string) value {
 	}
 }
 
-// optional makes a list or map that may be empty: one empty text calls none.
+// optional makes a list or map that may be empty: an empty text calls none.
 func optional(v value, none func()) value {
 	set := v.set
 	v.set = func(texts []string) error {
@@ -103,7 +101,7 @@ func optional(v value, none func()) value {
 	return v
 }
 
-// pairs is a map: pairs NAME=VALUE, separated by commas.
+// pairs is a map of NAME=VALUE pairs, separated by commas.
 func pairs(at *map[string]string) value {
 	return optional(value{
 		kind: kindMap,
@@ -131,7 +129,7 @@ func pairs(at *map[string]string) value {
 // Pair is one item of a map.
 type Pair struct{ Name, Value string }
 
-// ParsePairs parses pairs NAME=VALUE, separated by commas. It refuses a repeated name.
+// ParsePairs parses NAME=VALUE pairs, separated by commas. It refuses a repeated name.
 func ParsePairs(text string) ([]Pair, error) {
 	var all []Pair
 	for item := range strings.SplitSeq(text, ",") {
@@ -148,7 +146,7 @@ func ParsePairs(text string) ([]Pair, error) {
 	return all, nil
 }
 
-// choice is one of a few texts, each of which stands for the value at its index.
+// choice accepts one of texts. Each text stands for the value at the same index.
 func choice[T comparable](at *T, texts []string, values []T) value {
 	return value{
 		kind:    kindChoice,
@@ -207,7 +205,6 @@ func unless(at *bool) value {
 	return v
 }
 
-// within returns an error if a value is out of its range.
 func within[T cmp.Ordered](v, least, most T, format func(T) string) error {
 	if v < least || v > most {
 		return fmt.Errorf("is not from %s to %s", format(least), format(most))
@@ -255,7 +252,7 @@ func duration(at *time.Duration, least, most time.Duration) value {
 	}
 }
 
-// durationMs is a duration that is kept as a number of milliseconds.
+// durationMs is a duration that is stored as a number of milliseconds.
 func durationMs(at *uint64, least, most time.Duration) value {
 	d := time.Duration(*at) * time.Millisecond
 	v := duration(&d, least, most)
@@ -271,7 +268,7 @@ func durationMs(at *uint64, least, most time.Duration) value {
 	return v
 }
 
-// mark is the value of a bound on free space: a size, a percentage of the file system, or the default.
+// mark is a mark of free space: a size, a percentage of the file system, or the default.
 func mark(at *storage.SpaceMark) value {
 	return value{
 		kind: kindSpace,
@@ -324,7 +321,8 @@ func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
 	}
 }
 
-// auto is a value whose zero is the default, which follows from other settings and is written auto.
+// auto makes a value whose zero value is the default. The default follows from other settings, and
+// its text is auto.
 func auto[T comparable](at *T, v value) value {
 	const word = "auto"
 	var zero T
@@ -348,7 +346,6 @@ func auto[T comparable](at *T, v value) value {
 	return v
 }
 
-// memorySize is the value of a memory bound: a size, or a percentage of the host's memory.
 func memorySize(at *memory.Size) value {
 	return value{
 		kind: kindMemory,

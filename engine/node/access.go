@@ -12,9 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// openAccess loads who may call, and sees to it that an operator can.
 func (n *Node) openAccess(c Config, store access.Store) error {
-	ctx := context.Background() // the store is this process's own: it answers, or fails
+	ctx := context.Background() // the store is in this process: it answers or fails
 	if err := n.registry.Load(ctx, store); err != nil {
 		return err
 	}
@@ -36,26 +35,26 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 	if err := n.keepAdminToken(n.cluster == nil); err != nil {
 		return err
 	}
-	if n.cluster != nil { // who leads makes it
+	if n.cluster != nil { // the leader creates it
 		n.cluster.EnsureAdminToken(c.NewAdminToken)
 		return nil
 	}
 	if !n.registry.Empty() && !c.NewAdminToken {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			n.log.Info("the admin token's file is not there: start once with a new admin token if there is no other operator's token", "path", path)
+			n.log.Info("the admin token's file is missing: start once with a new admin token if there is no other operator's token", "path", path)
 		}
 		return nil
 	}
 	return n.makeAdminToken(ctx)
 }
 
-// systemRecords is where shard 0 keeps the node's own records.
+// systemRecords stores the node's own records in shard 0.
 type systemRecords interface {
 	System() ([]storage.SystemRecord, error)
 	PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error
 }
 
-// accessStore keeps the registry's records there.
+// accessStore stores the registry's records as system records.
 type accessStore struct{ records systemRecords }
 
 // Load implements access.Store.

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// restCalls asks one listener with one access token.
+// restCalls calls one listener with one access token.
 type restCalls struct {
 	*testing.T
 
@@ -40,7 +40,8 @@ func (r *restCalls) send(method, path, body string) (int, string) {
 	return out.StatusCode, string(text)
 }
 
-// paths lists what the listener's own description says it answers, with an id where a path has one.
+// paths returns the paths in the listener's OpenAPI description, with an ID for each path
+// parameter.
 func (r *restCalls) paths() (calls [][2]string) {
 	r.Helper()
 	code, text := r.send(http.MethodGet, "/openapi.json", "")
@@ -59,7 +60,7 @@ func (r *restCalls) paths() (calls [][2]string) {
 	return calls
 }
 
-// for1 asks for another tenant than t0.
+// for1 makes a call for a tenant other than t0.
 func (r *restCalls) for1(method, path string) (int, string) {
 	r.Helper()
 	if method == http.MethodGet {
@@ -68,7 +69,7 @@ func (r *restCalls) for1(method, path string) (int, string) {
 	return r.send(method, path, `{"tenant":"t1"}`)
 }
 
-// TestEachRESTCallNeedsATokenAndItsScope asks all paths of both listeners.
+// Each path of both listeners requires a token and its scope.
 func TestEachRESTCallNeedsATokenAndItsScope(t *testing.T) {
 	n, _ := openAuth(t, t.TempDir(), func(c *Config) { c.HTTP = "127.0.0.1:0" })
 	secret := func(scopes access.Scopes) string {
@@ -76,14 +77,14 @@ func TestEachRESTCallNeedsATokenAndItsScope(t *testing.T) {
 		require.NoError(t, err)
 		return secret
 	}
-	nameNoTenant := map[string]bool{ // of their own: an operator's, and those by a token's id
+	nameNoTenant := map[string]bool{ // calls without a tenant: operator calls and calls by token ID
 		"/v1/tenants": true, "/v1/tenants:configure": true, "/v1/backup": true, "/v1/status": true, "/v1/tokens:rotate": true, "/v1/tokens:revoke": true,
 		"/v1/cluster": true, "/v1/cluster:add": true, "/v1/cluster:remove": true, "/v1/cluster:promote": true, "/v1/cluster:demote": true,
 		"/v1/cluster:transfer": true, "/v1/cluster:snapshot": true, "/v1/routes": true,
 	}
 	for _, listener := range []struct {
 		address string
-		scopes  access.Scopes // that its calls never need
+		scopes  access.Scopes // scopes that its calls never need
 	}{
 		{n.HTTP(), access.Admin},
 		{n.Admin(), access.Produce | access.Work},
@@ -104,7 +105,7 @@ func TestEachRESTCallNeedsATokenAndItsScope(t *testing.T) {
 				body = ""
 			}
 			code, text := r.send(method, path, body)
-			if path == "/v1/routes" { // where to go is for every client to know
+			if path == "/v1/routes" { // every client may ask for routes
 				assert.Equal(t, http.StatusOK, code, text)
 			} else {
 				assert.Equal(t, http.StatusForbidden, code, "%s %s: %s", method, path, text)

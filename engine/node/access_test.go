@@ -25,7 +25,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// openAuth opens a node that asks for tokens; stop may be called before the test's end.
+// openAuth opens a node with authentication. stop may be called before the end of the test.
 func openAuth(t *testing.T, dir string, change func(*Config)) (n *Node, stop func()) {
 	t.Helper()
 	c := Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true}
@@ -48,7 +48,7 @@ func openAuth(t *testing.T, dir string, change func(*Config)) (n *Node, stop fun
 	return n, stop
 }
 
-// secretOf reads a node's token file, which must be one line that only its owner may read.
+// secretOf reads a node's token file. It must be one line, readable only by its owner.
 func secretOf(t *testing.T, n *Node) string {
 	t.Helper()
 	require.True(t, filepath.IsAbs(n.TokenFile()))
@@ -85,7 +85,7 @@ func TestTheFirstStartMakesAnOperatorsToken(t *testing.T) {
 	assert.Equal(t, access.AllScopes, i.Scopes)
 	stop()
 
-	// Later starts leave it, also when its file was taken away.
+	// Later starts do not replace the token, even if its file was removed.
 	n, stop = openAuth(t, dir, nil)
 	assert.Equal(t, first, secretOf(t, n))
 	assert.True(t, works(t, n, first))
@@ -96,7 +96,8 @@ func TestTheFirstStartMakesAnOperatorsToken(t *testing.T) {
 	assert.True(t, works(t, n, first))
 	stop()
 
-	// A new one takes its place when that is asked for, and others stay. What is left of a write that was cut does not matter.
+	// A requested new token replaces it, and other tokens remain. A partial file of an interrupted
+	// write has no effect.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "admin.token.next.tmp"), []byte("half"), 0o644))
 	n, stop = openAuth(t, dir, func(c *Config) { c.NewAdminToken = true })
 	second := secretOf(t, n)
@@ -110,7 +111,8 @@ func TestTheFirstStartMakesAnOperatorsToken(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "admin.token.next.tmp"))
 }
 
-// TestAFirstStartThatFailedIsTriedAgain makes the token's file impossible to write.
+// The first start fails because the token's file cannot be written. The next start creates the
+// token.
 func TestAFirstStartThatFailedIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "admin.token", "x")
@@ -131,10 +133,10 @@ func TestWithoutAuthThereIsNoTokenFile(t *testing.T) {
 	require.NoError(t, enqueueAt(t, n.Addresses()[0]))
 	stop()
 	n, _ = openAuth(t, dir, nil)
-	assert.True(t, works(t, n, secretOf(t, n)), "the first start that asks for tokens makes one")
+	assert.True(t, works(t, n, secretOf(t, n)), "the first start with authentication creates a token")
 }
 
-// TestTheRegistrySurvivesARestart is about the store under it: what is put, replaced and deleted.
+// The registry's store keeps added, replaced and deleted records across a restart.
 func TestTheRegistrySurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	ctx, by := context.Background(), access.Everybody()
@@ -156,10 +158,10 @@ func TestTheRegistrySurvivesARestart(t *testing.T) {
 	assert.True(t, works(t, n, rotated))
 	tenants, err := n.registry.Tenants(by)
 	require.NoError(t, err)
-	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2, Bytes: storedBytes}}, tenants, "tasks are counted through the registry's account")
+	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2, Bytes: storedBytes}}, tenants, "the registry's account counts the tasks")
 }
 
-// storedBytes is what two tasks of works are charged, with their queue.
+// storedBytes is the charge of two tasks of works and their queue.
 var storedBytes = uint64(queue.QueueBytes(call.DefaultTenant, "q") + 2*queue.TaskBytes(0))
 
 func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
@@ -174,7 +176,7 @@ func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
 	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Tasks: 2, Bytes: storedBytes}}, tenants)
 }
 
-// askAdmin sends a request with a token's secret to the admin listener.
+// askAdmin sends a request with a token to the admin listener.
 func askAdmin(t *testing.T, n *Node, method, path, secret string) (int, string) {
 	t.Helper()
 	in, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.Admin()+path, nil)
@@ -193,7 +195,7 @@ func askAdmin(t *testing.T, n *Node, method, path, secret string) (int, string) 
 	return out.StatusCode, string(body)
 }
 
-// /metrics asks for an operator's token when the configuration says so, and probes never ask for one.
+// /metrics requires an operator's token if configured; probes never do.
 func TestMetricsCanNeedAToken(t *testing.T) {
 	n, _ := openAuth(t, t.TempDir(), func(c *Config) { c.Metrics.Auth = true })
 	secret := func(tenant string, scopes access.Scopes) string {
@@ -222,15 +224,17 @@ func TestMetricsCanNeedAToken(t *testing.T) {
 	}
 }
 
-// A token for /metrics is refused as a setting where no tokens are checked: everybody could read the figures.
+// The setting metrics.auth is refused if authentication is off, because everyone could read the
+// metrics.
 func TestMetricsAuthNeedsAuth(t *testing.T) {
 	c := Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Metrics: Metrics{Auth: true}}
-	require.ErrorContains(t, c.Check(), "metrics.auth is true, and authentication is off")
+	require.ErrorContains(t, c.Check(), "metrics.auth is true, but authentication is off")
 	c.Auth = true
 	require.NoError(t, c.Check())
 }
 
-// A scrape names tenants and their queues only when the configuration says so. Two tenants may have queues of one name.
+// A scrape names tenants and queues only if configured. Two tenants may have queues with the same
+// name.
 func TestMetricsNameTenantsOnlyWhenAsked(t *testing.T) {
 	dir := t.TempDir()
 	n, stop := openAuth(t, dir, nil)
@@ -338,7 +342,7 @@ func TestOnlyGuardedListenersGoBeyondLoopback(t *testing.T) {
 	require.ErrorContains(t, err, "@")
 }
 
-// TestASocketIsNeverOpenToOthers looks at the socket as it is made, with a umask that forbids nothing.
+// The socket must never be open to others, even with a umask of 0.
 func TestASocketIsNeverOpenToOthers(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
@@ -348,5 +352,5 @@ func TestASocketIsNeverOpenToOthers(t *testing.T) {
 	defer l.Close() //nolint:errcheck // the test's own
 	info, err := os.Stat(path)
 	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(socketMode), info.Mode().Perm(), "there was no chmod yet")
+	assert.Equal(t, os.FileMode(socketMode), info.Mode().Perm(), "before any chmod")
 }

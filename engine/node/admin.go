@@ -16,8 +16,9 @@ import (
 	"github.com/pronybench/prony/engine/rpc/admin"
 )
 
-// newAdmin makes the admin listener's server: probes, metrics, profiles, audit, settings, and the admin service over gRPC and
-// REST. It is apart from the clients' listeners because profiles show what the server does, and cost CPU time.
+// newAdmin creates the server of the admin listener: probes, metrics, profiles, audit, settings,
+// and the admin service over gRPC and REST. It is separate from the clients' listeners, because
+// profiles reveal internals and cost CPU time.
 func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	if n.adminAt == nil {
 		return nil
@@ -71,7 +72,6 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	return nil
 }
 
-// grpcOrHTTP lets gRPC calls and all others come through one listener.
 func grpcOrHTTP(calls, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isGRPC(r) {
@@ -88,12 +88,14 @@ func (n *Node) readyz(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	writeLine(w, "ok")
-	if why := n.space.Why(); why != "" { // it reads, and below the low mark only it also works off what it holds
+	// The node can still read; below only the low mark, it can also complete tasks.
+	if why := n.space.Why(); why != "" {
 		writeLine(w, why)
 	}
 }
 
-// notReadyWhy says why the node is not ready, or "": it failed, it stops, or a shard is stalled.
+// notReadyWhy returns why the node is not ready, or "": it failed, is stopping, or a shard is
+// stalled.
 func (n *Node) notReadyWhy() string {
 	if why := n.notReady.Load(); why != nil {
 		return *why
@@ -103,17 +105,17 @@ func (n *Node) notReadyWhy() string {
 			return why
 		}
 		if n.tokenFile != "" && n.registry.Empty() {
-			return "the access tokens are not here yet"
+			return "this node has not received the access tokens yet"
 		}
 	}
 	if i, d := n.shards.UnderWay(); d > n.stallMax {
-		return fmt.Sprintf("shard %d is stalled: a commit has been under way for %v", i, d.Round(time.Millisecond))
+		return fmt.Sprintf("shard %d is stalled: a commit has been running for %v", i, d.Round(time.Millisecond))
 	}
 	return ""
 }
 
 func writeLine(w http.ResponseWriter, line string) {
-	// An error means that the client's connection is gone.
+	// An error means that the client has disconnected.
 	_, _ = fmt.Fprintln(w, line)
 }
 
@@ -122,10 +124,11 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// profileRates sets the runtime's rates, so that a mutex or block profile covers a chosen time only.
+// profileRates sets the runtime's profiling rates, so that a mutex or block profile covers a chosen
+// period.
 type profileRates struct {
 	mu    sync.Mutex
-	block int // the runtime does not tell
+	block int // the runtime has no getter for it
 }
 
 func (p *profileRates) put(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +142,7 @@ func (p *profileRates) put(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	runtime.SetMutexProfileFraction(mutex) // a negative one changes nothing
+	runtime.SetMutexProfileFraction(mutex) // a negative value changes nothing
 	runtime.SetBlockProfileRate(p.block)
 	writeJSON(w, map[string]int{"mutex": runtime.SetMutexProfileFraction(-1), "block": p.block})
 }
@@ -151,7 +154,7 @@ func rate(r *http.Request, name string, absent int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return absent, fmt.Errorf("%s=%q is not a whole number from 0: pass 0 to turn the profile off", name, text)
+		return absent, fmt.Errorf("%s=%q is not a whole number of at least 0: pass 0 to turn the profile off", name, text)
 	}
 	return n, nil
 }
@@ -166,8 +169,8 @@ type auditedQueue struct {
 	Delayed   uint64 `json:"delayed"`
 	Dead      uint64 `json:"dead"`
 	Stored    uint64 `json:"stored"`
-	// Found are the tasks by state as their own records say, as of the same moment: it differs from the counters above only
-	// if those are wrong.
+	// Found has the tasks by state, counted from their own records at the same moment. It differs
+	// from the counters above only if those are wrong.
 	Found auditedStates `json:"found"`
 }
 
@@ -178,7 +181,7 @@ type auditedStates struct {
 	Dead    uint64 `json:"dead"`
 }
 
-// audit counts what is really stored beside what the queues' own counters say.
+// audit returns the queues' counters together with counts of the stored tasks.
 func (n *Node) audit(w http.ResponseWriter, _ *http.Request) {
 	n.storesInUse.RLock()
 	defer n.storesInUse.RUnlock()

@@ -64,7 +64,8 @@ func (a *adminTest) ask(method, path string) (status int, body string) {
 	return out.StatusCode, string(text)
 }
 
-// someTasks leaves, in queue q of tenant t0: 2 ready, 1 leased, 1 delayed, 1 dead, and 1 completed.
+// someTasks creates these tasks in queue q of tenant t0: 2 ready, 1 leased, 1 delayed, 1 dead, and
+// 1 completed.
 func (a *adminTest) someTasks() {
 	a.Helper()
 	const tenant = "t0"
@@ -105,7 +106,7 @@ func TestProbesOfARunningNode(t *testing.T) {
 func TestAFailedNodeIsNotReadyWhoeverAsksHoweverOften(t *testing.T) {
 	a := newAdminTest(t)
 	a.node.fail(errors.New("the disk is gone"))
-	a.node.fail(errors.New("and something else"))
+	a.node.fail(errors.New("another error"))
 	unready := func() {
 		status, body := a.ask(http.MethodGet, "/readyz")
 		assert.Equal(t, http.StatusServiceUnavailable, status)
@@ -124,7 +125,7 @@ func TestAFailedNodeIsNotReadyWhoeverAsksHoweverOften(t *testing.T) {
 
 func TestAStoppingNodeIsNotReady(t *testing.T) {
 	a := newAdminTest(t)
-	// A reflection stream has no end of its own: it holds the shutdown up until the test ends it.
+	// A reflection stream never ends: it delays the shutdown until the test cancels it.
 	hold, release := context.WithCancel(a.ctx)
 	defer release()
 	stream, err := reflectionpb.NewServerReflectionClient(a.conn).ServerReflectionInfo(hold)
@@ -168,7 +169,7 @@ func TestAuditCountsWhatIsStored(t *testing.T) {
 	assert.JSONEq(t, `{"queues":[{"tenant":"t0","queue":"q","enqueued":6,"completed":1,"ready":2,"leased":1,"delayed":1,"dead":1,"stored":5,
 		"found":{"ready":2,"leased":1,"delayed":1,"dead":1}}]}`, body)
 	require.NoError(t, a.node.Shutdown(a.ctx))
-	// What is asked of a closed store is refused, not a crash.
+	// A request to a closed store is refused and does not crash the server.
 	w := &recorder{header: http.Header{}}
 	a.node.audit(w, nil)
 	assert.Equal(t, http.StatusServiceUnavailable, w.status)
@@ -249,7 +250,7 @@ func TestRates(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"mutex": 7, "block": 10_000}, put("?mutex=7&block=10000"))
 	assert.Equal(t, 7, runtime.SetMutexProfileFraction(-1))
-	assert.Equal(t, map[string]int{"mutex": 9, "block": 10_000}, put("?mutex=9"), "what is omitted stays")
+	assert.Equal(t, map[string]int{"mutex": 9, "block": 10_000}, put("?mutex=9"), "an omitted rate stays")
 	assert.Equal(t, map[string]int{"mutex": 9, "block": 0}, put("?block=0"))
 	assert.Equal(t, map[string]int{"mutex": 9, "block": 0}, put(""))
 	for _, query := range []string{"?mutex=-1", "?block=x", "?mutex=1.5", "?mutex=3&block=-1", "?block=99999999999999999999"} {
@@ -257,7 +258,7 @@ func TestRates(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, status, query)
 		assert.Contains(t, body, "whole number")
 	}
-	assert.Equal(t, map[string]int{"mutex": 9, "block": 0}, put(""), "a refused call sets nothing")
+	assert.Equal(t, map[string]int{"mutex": 9, "block": 0}, put(""), "a refused call changes no rate")
 	assert.Equal(t, map[string]int{"mutex": 0, "block": 0}, put("?mutex=0"))
 	status, _ := a.ask(http.MethodGet, "/debug/rates")
 	assert.Equal(t, http.StatusMethodNotAllowed, status)

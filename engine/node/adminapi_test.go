@@ -26,7 +26,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// fakeAdmin knows one queue.
+// fakeAdmin is an admin service with one queue.
 type fakeAdmin struct {
 	adminpb.UnimplementedAdminServiceServer
 }
@@ -42,7 +42,7 @@ func (fakeAdmin) PauseQueue(context.Context, *adminpb.PauseQueueRequest) (*admin
 	return &adminpb.PauseQueueResponse{}, nil
 }
 
-// serveAdmin serves an admin listener with nothing behind it but a service.
+// serveAdmin serves an admin listener with only a service.
 func serveAdmin(t *testing.T, service adminpb.AdminServiceServer) *Node {
 	t.Helper()
 	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: metrics.New(1), auth: call.NoAuth(), bounds: call.NewBounds(memory.SharesOf(0, 1, false), nil)}
@@ -58,7 +58,7 @@ func serveAdmin(t *testing.T, service adminpb.AdminServiceServer) *Node {
 	return n
 }
 
-// TestTheAdminServiceIsThereOverGRPCAndREST calls both through one port.
+// gRPC and REST share one port.
 func TestTheAdminServiceIsThereOverGRPCAndREST(t *testing.T) {
 	n := serveAdmin(t, fakeAdmin{})
 	conn, err := grpc.NewClient("passthrough:///"+n.Admin(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -73,7 +73,7 @@ func TestTheAdminServiceIsThereOverGRPCAndREST(t *testing.T) {
 	_, err = c.GetQueue(ctx, &adminpb.GetQueueRequest{Queue: "other"})
 	assert.Equal(t, codes.NotFound, status.Code(err))
 	_, err = c.GetQueue(ctx, &adminpb.GetQueueRequest{Queue: string(bytes.Repeat([]byte("x"), 17<<20))})
-	assert.Equal(t, codes.ResourceExhausted, status.Code(err), "a message is bounded")
+	assert.Equal(t, codes.ResourceExhausted, status.Code(err), "the size of a message is bounded")
 	_, err = healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	require.NoError(t, err)
 
@@ -114,7 +114,8 @@ func TestHealthOfTheAdminServiceIsToldWhereItIsServed(t *testing.T) {
 	}
 }
 
-// REST over HTTP/2 without TLS comes through the same listener, and gRPC over HTTP/1.1 is not one.
+// The same listener serves REST over HTTP/2 without TLS. It does not treat requests over HTTP/1.1
+// as gRPC.
 func TestTheAdminListenerTellsGRPCFromOthers(t *testing.T) {
 	n := serveAdmin(t, fakeAdmin{})
 	post := func(transport *http.Transport, media string) (protoMajor, status int, body string) {

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-// gRPC on the admin listener is behind an HTTP server, which keeps all that comes of a body until a handler asks for it.
+// The HTTP server in front of gRPC on the admin listener buffers a body until a handler reads it.
 func TestAdminCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
 	n, _ := openAuth(t, t.TempDir(), nil)
 	conn, err := grpc.NewClient(n.Admin(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -33,7 +33,7 @@ func TestAdminCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) 
 	assert.Contains(t, err.Error(), "no access token")
 }
 
-// zeros is a body of that many zeros.
+// zeros is a body of zeros.
 type zeros struct{ left int }
 
 func (z *zeros) Read(b []byte) (int, error) {
@@ -46,7 +46,7 @@ func (z *zeros) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// The server's health is asked for without a token: a message of 15 MiB is not one that asks for it.
+// Health checks need no token. A health message of 15 MiB must be refused.
 func TestBodiesOfAdminCallsAreBounded(t *testing.T) {
 	n, _ := openAuth(t, t.TempDir(), nil)
 	transport := &http.Transport{Protocols: new(http.Protocols)}

@@ -15,22 +15,25 @@ import (
 )
 
 const (
-	// adminTokenFile, in the data folder, has the secret of the operator's token that the first start makes.
+	// adminTokenFile, in the data folder, has the secret of the operator's token that the first
+	// start creates.
 	adminTokenFile = "admin.token"
-	// nextSuffix ends the name of the file with a secret whose token the registry may not have yet.
+	// nextSuffix is the suffix of the file with a secret whose token may not be in the registry
+	// yet.
 	nextSuffix = ".next"
-	// secretBytesMax is more than a secret has.
+	// secretBytesMax is longer than any secret.
 	secretBytesMax = 1 << 10
 )
 
-// TokenFile returns the path of the file with the secret of an operator's token, or "" when no tokens are asked for.
-// Whoever keeps the secret elsewhere may remove the file.
+// TokenFile returns the path of the file with the secret of an operator's token, or "" without
+// authentication. An operator who has stored the secret elsewhere may remove the file.
 func (n *Node) TokenFile() string { return n.tokenFile }
 
-// makeAdminToken makes an operator's token and writes its secret to the token file.
+// makeAdminToken creates an operator's token and writes its secret to the token file.
 //
-// It writes the secret to a separate file first, and renames that file once the token is stored. So the token file never has the secret of a
-// token that does not exist. If the process dies before the rename, or loses the lead with an unknown outcome, keepAdminToken decides later.
+// It writes the secret to a separate file first, and renames that file once the token is stored. So
+// the token file never has the secret of a token that does not exist. If the process dies before
+// the rename, or loses leadership with an unknown outcome, keepAdminToken decides later.
 func (n *Node) makeAdminToken(ctx context.Context) error {
 	next := n.tokenFile + nextSuffix
 	kept := false
@@ -43,7 +46,7 @@ func (n *Node) makeAdminToken(ctx context.Context) error {
 	})
 	if err == nil {
 		err = n.keepAdminToken(false)
-	} else if kept && errors.Is(err, shard.ErrNotLeader) { // nothing was stored
+	} else if kept && errors.Is(err, shard.ErrNotLeader) { // the token was not stored
 		err = errors.Join(err, os.Remove(next))
 	}
 	if err != nil {
@@ -52,8 +55,9 @@ func (n *Node) makeAdminToken(ctx context.Context) error {
 	return nil
 }
 
-// keepAdminToken renames the file with a secret that makeAdminToken left, if the registry has the secret's token. If the registry lacks the
-// token and is complete, keepAdminToken removes the file.
+// keepAdminToken handles the file with a secret that makeAdminToken left. It renames the file if
+// the registry has the secret's token. It removes the file if the registry lacks the token and is
+// complete.
 func (n *Node) keepAdminToken(complete bool) error {
 	if n.tokenFile == "" {
 		return nil
@@ -66,7 +70,7 @@ func (n *Node) keepAdminToken(complete bool) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the secret of the admin token that was being made: %w", err)
+		return fmt.Errorf("read the secret of the unfinished admin token: %w", err)
 	}
 	if _, err := n.registry.Authenticate(strings.TrimSpace(string(secret)), time.Now()); err == nil {
 		return n.takeNextLocked()
@@ -77,7 +81,8 @@ func (n *Node) keepAdminToken(complete bool) error {
 	return nil
 }
 
-// takeNextLocked makes the file with the new secret the token file.
+// takeNextLocked renames the file with the new secret to the token file. The caller holds
+// tokenFiles.
 func (n *Node) takeNextLocked() error {
 	if err := os.Rename(n.tokenFile+nextSuffix, n.tokenFile); err != nil {
 		return err

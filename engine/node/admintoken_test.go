@@ -17,11 +17,11 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// tokenStore keeps access records, or fails to.
+// tokenStore stores access records, or fails.
 type tokenStore struct {
 	records map[string][]byte
 	fails   error
-	late    []access.Record // what a change stored, although it failed
+	late    []access.Record // records that a failed change stored nevertheless
 }
 
 func (s *tokenStore) Load(context.Context) (out []access.Record, err error) {
@@ -54,7 +54,8 @@ func tokenNode(t *testing.T) (*Node, *tokenStore) {
 	return n, s
 }
 
-// requireTokenFile checks that the folder has only the token file, with a secret that the registry accepts, or no file at all.
+// requireTokenFile checks that the folder has only the token file, with a secret that the registry
+// accepts, or no file.
 func (n *Node) requireTokenFile(t *testing.T, is bool) {
 	t.Helper()
 	files, err := os.ReadDir(filepath.Dir(n.tokenFile))
@@ -70,7 +71,8 @@ func (n *Node) requireTokenFile(t *testing.T, is bool) {
 	require.NoError(t, err)
 }
 
-// The token file never has the secret of a token that is not stored: neither after the lead is lost, nor while the outcome is unknown.
+// The token file never has the secret of an unstored token: neither after leadership is lost, nor
+// while the outcome is unknown.
 func TestAFailedAdminTokenLeavesNoSecret(t *testing.T) {
 	for name, first := range map[string]bool{"the first": true, "another one": false} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +90,7 @@ func TestAFailedAdminTokenLeavesNoSecret(t *testing.T) {
 			assert.Equal(t, first, os.IsNotExist(err))
 			s.fails = nil
 			require.NoError(t, n.registry.Follow(t.Context()))
-			require.NoError(t, n.keepAdminToken(false), "it may still be stored")
+			require.NoError(t, n.keepAdminToken(false), "the token may still be stored")
 			require.NoError(t, n.keepAdminToken(true))
 			n.requireTokenFile(t, !first)
 
@@ -98,7 +100,8 @@ func TestAFailedAdminTokenLeavesNoSecret(t *testing.T) {
 	}
 }
 
-// If the token was stored in spite of the unknown outcome, the token file gets its secret, whichever node leads by then.
+// If the token was stored despite the unknown outcome, the token file gets its secret, whichever
+// node leads then.
 func TestAnAdminTokenThatIsStoredLateIsKept(t *testing.T) {
 	n, s := tokenNode(t)
 	s.fails = shard.ErrUnknownOutcome
@@ -113,7 +116,7 @@ func TestAnAdminTokenThatIsStoredLateIsKept(t *testing.T) {
 	n.requireTokenFile(t, true)
 }
 
-// A start forgets the secret of a token that an earlier process did not store.
+// A start removes the secret of a token that a previous process did not store.
 func TestAStartForgetsASecretWithoutAToken(t *testing.T) {
 	dir := t.TempDir()
 	first, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true})

@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// badInput is one bad request, and how a golden file names it.
+// badInput is one bad request and its title in the golden file.
 type badInput struct {
 	title   string
 	request string // as the golden file shows it
@@ -40,10 +40,10 @@ type badInputs struct {
 	*restNode
 
 	conn *grpc.ClientConn
-	id   string // of a leased task
+	id   string // the ID of a leased task
 }
 
-// overREST is a bad request over REST. Its path and its body name the leased task as ID.
+// overREST returns a bad REST request. ID in its path and body stands for the leased task's ID.
 func overREST(title, method, path, body string, headers ...string) badInput {
 	shown := strings.TrimSpace(method + " " + path + " " + brief(body))
 	for i := 0; i < len(headers); i += 2 {
@@ -64,7 +64,7 @@ func post(title, path, body string, headers ...string) badInput {
 
 func get(title, path string) badInput { return overREST(title, http.MethodGet, path, "") }
 
-// ask returns the status, the headers that tell a client what to do, and the body.
+// ask returns the status, the headers for clients, and the body.
 func (b *badInputs) ask(method, url, body string, headers []string) string {
 	in, err := http.NewRequestWithContext(b.ctx, method, strings.ReplaceAll(url, "ID", b.id), strings.NewReader(strings.ReplaceAll(body, "ID", b.id)))
 	require.NoError(b, err)
@@ -87,10 +87,10 @@ func (b *badInputs) ask(method, url, body string, headers []string) string {
 	return answer + "\n" + strings.ReplaceAll(compact.String(), b.id, "ID")
 }
 
-// encoded is a message as bytes, which need not be well formed.
+// encoded is a message as bytes. It may be malformed.
 type encoded []byte
 
-// rawCodec sends encoded messages as they are.
+// rawCodec sends encoded messages unchanged.
 type rawCodec struct{}
 
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -104,7 +104,7 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 
 func (rawCodec) Name() string { return "proto" }
 
-// invoke is a bad call over gRPC. An answer that is not refused is shown as JSON.
+// invoke returns a bad gRPC call. If it succeeds, its answer is shown as JSON.
 func invoke(title, rpc, shown string, message encoded, answer proto.Message) badInput {
 	return badInput{title, "gRPC " + rpc + " " + shown, func(b *badInputs) string {
 		var out encoded
@@ -116,7 +116,7 @@ func invoke(title, rpc, shown string, message encoded, answer proto.Message) bad
 	}}
 }
 
-// unary is a bad call whose message is well formed.
+// unary returns a bad call with a well-formed message.
 func unary(title, rpc string, m, answer proto.Message) badInput {
 	message, err := proto.Marshal(m)
 	if err != nil {
@@ -125,7 +125,7 @@ func unary(title, rpc string, m, answer proto.Message) badInput {
 	return invoke(title, rpc, fmt.Sprintf("{%s}", strings.Join(strings.Fields(fmt.Sprint(m)), " ")), message, answer)
 }
 
-// stream sends one message on a stream.
+// stream returns a call that sends one message on a stream.
 func stream(title, rpc, shown string, message encoded) badInput {
 	return badInput{title, "gRPC " + rpc + " " + shown, func(b *badInputs) string {
 		ctx, cancel := context.WithCancel(b.ctx)
@@ -140,7 +140,7 @@ func stream(title, rpc, shown string, message encoded) badInput {
 	}}
 }
 
-// refusal shows a status with its details.
+// refusal formats a status with its details.
 func refusal(err error) string {
 	s := status.Convert(err)
 	text := s.Code().String() + ": " + s.Message()
@@ -158,7 +158,7 @@ func jsonOf(t require.TestingT, m proto.Message) string {
 	return compact.String()
 }
 
-// brief cuts a long text.
+// brief shortens a long text.
 func brief(text string) string {
 	if len(text) > 300 {
 		return fmt.Sprintf("%s... (%d bytes)", text[:60], len(text))
@@ -166,7 +166,7 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text, `\xff`)
 }
 
-// field encodes a field of a message with a length.
+// field encodes a length-delimited field.
 func field(number protowire.Number, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), value)
 }
@@ -176,7 +176,7 @@ const (
 	claimRPC   = queuepb.QueueService_Claim_FullMethodName
 )
 
-// badRequests are what people send by mistake.
+// badRequests are typical mistakes of users.
 func badRequests() []badInput {
 	task := func(fields string) string { return `{"tasks":[{"queue":"q",` + fields + `}]}` }
 	enqueue := func(title, body string) badInput { return post(title, "/v1/tasks:enqueue", body) }
@@ -302,8 +302,8 @@ func badRequests() []badInput {
 	}
 }
 
-// TestAnswersToBadInput compares the answers to bad requests with testdata/bad_input.golden. Read a difference as a newcomer would who
-// sent the request: the answer must name the field, the value and the remedy.
+// The test compares the answers to bad requests with testdata/bad_input.golden. Review a difference
+// from the point of view of a new user: the answer must name the field, the value and the remedy.
 func TestAnswersToBadInput(t *testing.T) {
 	r := newRESTNode(t)
 	conn, err := grpc.NewClient("passthrough:///"+r.node.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// certificatesEvery is how often watchCertificates looks at the certificates.
+// certificatesEvery is the interval between checks of the certificates.
 const certificatesEvery = 500 * time.Millisecond
 
-// watchCertificates logs certificates that are not valid, also without connections, until ctx ends. It reads files: a file system that
-// hangs stops this goroutine and nothing else.
+// watchCertificates logs invalid certificates, even without connections, until ctx ends. It reads
+// files in a separate goroutine, so a hanging file system blocks nothing else.
 func (n *Node) watchCertificates(ctx context.Context) {
 	if n.tls == nil && n.cluster == nil {
 		return

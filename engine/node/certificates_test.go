@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// A running node logs that a certificate was replaced by an expired one, even if there are no connections.
+// A running node logs that a certificate was replaced by an expired one, even without connections.
 func TestExpiredCertificatesOfARunningNodeAreLogged(t *testing.T) {
 	dir, past := t.TempDir(), time.Now().AddDate(-6, 0, 0)
 	ca, err := certs.NewCA(past)

@@ -13,11 +13,12 @@ import (
 // clockEvery is how often watchClock reads the clock.
 const clockEvery = 500 * time.Millisecond
 
-// slewedMin is how far the wall clock must differ from the engine's for the shards' sleeps to be worth correcting.
+// slewedMin is the minimum offset of the wall clock from the engine's clock for which correcting
+// the shards' sleeps is worthwhile.
 const slewedMin = time.Millisecond
 
-// watchClock slews the clock also between its readings, notifies the shards while the clock is slewed, and keeps the gRPC health up to
-// date, until ctx ends.
+// watchClock keeps slewing the clock when nothing else reads it, notifies the shards while the
+// clock is slewed, and updates the gRPC health status, until ctx ends.
 func (n *Node) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -35,8 +36,8 @@ func (n *Node) watchClock(ctx context.Context) {
 	}
 }
 
-// showHealth sets the status of the gRPC health service: the node serves unless its clock does not allow it to lead. A stopping node
-// keeps its status.
+// showHealth sets the status of the gRPC health service: NOT_SERVING if the clock does not allow
+// the node to lead, else SERVING. A stopping node keeps its status.
 func (n *Node) showHealth() {
 	status := healthpb.HealthCheckResponse_SERVING
 	if n.cluster != nil && !n.cluster.MayLead() {

@@ -25,10 +25,10 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// skewMax is the bound in these tests.
+// skewMax is the skew bound in these tests.
 const skewMax = 500 * time.Millisecond
 
-// wallClock is a host's wall clock, which the test sets.
+// wallClock is a host's wall clock, controlled by the test.
 type wallClock struct {
 	ahead    atomic.Int64 // nanoseconds
 	driftPPM atomic.Int64
@@ -50,19 +50,19 @@ type timed struct {
 	ids   []string
 	walls map[string]*wallClock
 	dirs  map[string]string
-	nodes map[string]*Node // those that run
+	nodes map[string]*Node // the running nodes
 	conns map[string]*grpc.ClientConn
 
-	configure func(id string, c *Config) // before each start; may be nil
+	configure func(id string, c *Config) // called before each start; may be nil
 }
 
-// newTimed starts nodes n1, n2 and so on. ahead is by how much their wall clocks are ahead.
+// newTimed starts nodes n1, n2 and so on. ahead are the offsets of their wall clocks.
 func newTimed(t *testing.T, ahead ...time.Duration) *timed {
 	t.Helper()
 	return newConfigured(t, nil, ahead...)
 }
 
-// newConfigured is newTimed with nodes that are configured otherwise.
+// newConfigured implements newTimed with a change of the configuration.
 func newConfigured(t *testing.T, configure func(id string, c *Config), ahead ...time.Duration) *timed {
 	t.Helper()
 	c := &timed{
@@ -74,7 +74,7 @@ func newConfigured(t *testing.T, configure func(id string, c *Config), ahead ...
 		c.ids, c.dirs[id], c.walls[id] = append(c.ids, id), t.TempDir(), &wallClock{began: time.Now()}
 		c.walls[id].set(d)
 	}
-	t.Cleanup(func() { // before the folders go
+	t.Cleanup(func() { // before the folders are removed
 		c.net.Heal()
 		for _, id := range c.ids {
 			c.stop(id)
@@ -133,10 +133,10 @@ func (c *timed) eventually(ok func() bool, what string, args ...any) {
 	require.Eventually(c, ok, adminPatience, 5*time.Millisecond, append([]any{what}, args...)...)
 }
 
-// leads tells whether a node grants leases.
+// leads reports whether a node grants leases.
 func (c *timed) leads(id string) bool { return c.nodes[id] != nil && len(c.nodes[id].shards.Led()) > 0 }
 
-// leader waits until one of some nodes leads, or of all.
+// leader waits until one of the named nodes leads, or any node if none is named.
 func (c *timed) leader(of ...string) (leads string) {
 	c.Helper()
 	if len(of) == 0 {
@@ -150,16 +150,16 @@ func (c *timed) leader(of ...string) (leads string) {
 			}
 		}
 		return false
-	}, "none of %v leads", of)
+	}, "no node of %v leads", of)
 	return leads
 }
 
-// refuses waits until a node says that its clock does not let it lead, and why.
+// refuses waits until a node reports that its clock does not allow it to lead, and why.
 func (c *timed) refuses(id, why string) {
 	c.Helper()
 	c.eventually(func() bool {
 		return !c.nodes[id].cluster.MayLead() && regexp.MustCompile(why).MatchString(c.nodes[id].notReadyWhy())
-	}, "%s does not say: %s", id, why)
+	}, "%s does not report: %s", id, why)
 }
 
 func (c *timed) health(id string) healthpb.HealthCheckResponse_ServingStatus {
@@ -172,7 +172,7 @@ func (c *timed) health(id string) healthpb.HealthCheckResponse_ServingStatus {
 	return out.GetStatus()
 }
 
-// others returns the nodes but some.
+// others returns all other nodes.
 func (c *timed) others(than ...string) (ids []string) {
 	for _, id := range c.ids {
 		if !slices.Contains(than, id) {
@@ -197,14 +197,14 @@ func (c *timed) transfer(to string) {
 			}
 		}
 		return c.leads(to)
-	}, "%s does not come to lead", to)
+	}, "%s does not become the leader", to)
 }
 
-// grants records the leases of one task by the monotonic clock of the test.
+// grants records the leases of one task according to the test's monotonic clock.
 type grants struct {
 	c     *timed
 	lease time.Duration
-	last  time.Time // the latest lease was not granted before
+	last  time.Time // lower bound of the time when the latest lease was granted
 	count int
 }
 
@@ -220,8 +220,9 @@ func newGrants(c *timed, lease time.Duration) *grants {
 	return &grants{c: c, lease: lease}
 }
 
-// try claims the task at a node without waiting, and returns whether it was leased. A lease that begins before the one before has lasted
-// is an error: a clock passes at most 2 % more than the time that passes.
+// try claims the task at a node without waiting, and returns whether it was leased. It fails the
+// test if a lease begins before the previous one has ended. A clock runs at most 2 % faster than
+// real time.
 func (g *grants) try(id string) bool {
 	g.c.Helper()
 	if g.c.nodes[id] == nil {
@@ -236,7 +237,7 @@ func (g *grants) try(id string) bool {
 		return false
 	}
 	if g.count++; g.count > 1 {
-		least := g.lease - g.lease/51 - 2*time.Millisecond // what milliseconds cut off
+		least := g.lease - g.lease/51 - 2*time.Millisecond // less the rounding to milliseconds
 		assert.GreaterOrEqual(g.c, got.Sub(g.last), least, "the lease was granted again by %s before it ended", id)
 	}
 	g.last = asked
@@ -257,11 +258,12 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	g := newGrants(c, 3*time.Second)
 	g.next(leader)
 	c.refuses("n3", `its clock is (9\.\d+|10(\.\d+)?)s ahead of the median of 3 voters, and may differ by 500ms`)
-	c.eventually(func() bool { return c.health("n3") == healthpb.HealthCheckResponse_NOT_SERVING }, "the health does not say so")
-	leader = c.leader() // on a busy host the other node may have come to lead
-	c.eventually(func() bool { return c.health(leader) == healthpb.HealthCheckResponse_SERVING }, "the leader does not say that it serves")
+	c.eventually(func() bool { return c.health("n3") == healthpb.HealthCheckResponse_NOT_SERVING }, "the health service does not report it")
+	leader = c.leader() // on a busy host, the other node may have become the leader
+	c.eventually(func() bool { return c.health(leader) == healthpb.HealthCheckResponse_SERVING }, "the leader does not report SERVING")
 
-	// The node does not stand for election, even if requested, and the others do not hand over to it.
+	// The node does not stand for election, even if requested, and the others do not hand
+	// leadership over to it.
 	err := c.nodes[leader].cluster.Change(t.Context(), route.ClusterChange{Kind: route.TransferLeadership, Node: "n3", Shard: route.AllShards})
 	require.ErrorContains(t, err, `the clock of "n3" differs by more than 500ms`)
 	_ = c.nodes[leader].cluster.Replicas()[0].Transfer("n3")
@@ -270,7 +272,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	leader = c.leader("n1", "n2")
 	assert.False(t, c.leads("n3"))
 
-	// Each node reports the clocks' differences.
+	// Each node reports the skews of the clocks.
 	c.eventually(func() bool {
 		s, err := c.nodes[leader].cluster.Status(t.Context())
 		require.NoError(t, err)
@@ -280,14 +282,15 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 		}
 		return wrong.ClockProblem != "" && wrong.Clock != nil && (wrong.Clock.Ahead-10*time.Second).Abs() < 200*time.Millisecond+wrong.Clock.Error &&
 			own.ClockProblem == "" && own.Clock != nil && *own.Clock == route.ClockSkew{}
-	}, "the status does not say so")
+	}, "the status does not report the skews")
 	metrics := scrape(t, c.nodes[leader])
 	assert.Contains(t, metrics, `prony_clock_skew_seconds{node="n3"}`)
 	assert.Equal(t, "1", metrics["prony_clock_may_lead"])
 	assert.Equal(t, "0", scrape(t, c.nodes["n3"])["prony_clock_may_lead"])
 	g.next(leader)
 
-	// The other two voters cannot tell whose clock is right. Neither leads, and both report that.
+	// The two remaining voters cannot decide whose clock is right. Neither leads, and both report
+	// that.
 	left := c.others(leader, "n3")[0]
 	c.stop(leader)
 	c.refuses("n3", "ahead of that of "+left+", the only other voter that answers")
@@ -295,12 +298,13 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	c.eventually(func() bool { return c.nodes[left].cluster.Leader(0) == "" && c.nodes["n3"].cluster.Leader(0) == "" }, "a node still leads")
 	assert.False(t, c.leads(left))
 
-	// After a restart, the node takes the host's clock at once.
+	// After a restart, the node uses the host's clock immediately.
 	c.walls["n3"].set(0)
 	c.stop("n3")
 	c.start("n3")
 	g.next(c.leader("n3", left))
-	c.eventually(func() bool { return c.nodes[left].cluster.MayLead() }, "%s still refuses", left) // it may not have asked n3 again yet
+	// It may not have queried n3 again yet.
+	c.eventually(func() bool { return c.nodes[left].cluster.MayLead() }, "%s still refuses", left)
 }
 
 func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
@@ -316,7 +320,8 @@ func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
 	g.next(leader)
 }
 
-// Leases do not overlap even if each hand-over goes from the slowest clock that may lead to the fastest, or back.
+// Leases do not overlap even if each hand-over goes from the slowest permitted clock to the
+// fastest, or back.
 func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
 	t.Parallel()
 	c := newTimed(t, -450*time.Millisecond, 0, 450*time.Millisecond)
@@ -330,7 +335,8 @@ func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
 	}
 }
 
-// A restarted node takes its host's clock at once, even if that is wrong. While a lease holds, the test requests that this node lead.
+// A restarted node uses its host's clock immediately, even if that clock is wrong. While a lease is
+// active, the test requests that this node lead.
 func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 	longtest.Only(t)
 	c := newTimed(t, 0, 0, 0)
@@ -350,7 +356,8 @@ func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 	assert.False(t, c.leads("n3"))
 }
 
-// Of five voters one is off, and stands down; then a second one, on the same side, and the three that are right go on.
+// One of five voters has a wrong clock and stops leading. Then a second one, with an offset in the
+// same direction, does too. The three others continue.
 func TestTheClocksOfThreeOfFiveDecide(t *testing.T) {
 	longtest.Only(t)
 	c := newTimed(t, 0, 0, 0, 0, 10*time.Second)
@@ -378,7 +385,7 @@ func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 	c.refuses("n1", "behind that of n2, the only other voter that answers")
 	c.refuses("n2", "ahead of that of n1, the only other voter that answers")
 	terms := c.nodes["n1"].cluster.Replicas()[0].Term() + c.nodes["n2"].cluster.Replicas()[0].Term()
-	for range 3 { // elections that are not held
+	for range 3 { // elections that must not take place
 		<-time.After(cluster.DefaultElectionTimeout)
 		assert.False(t, c.leads("n1") || c.leads("n2"))
 	}
@@ -389,7 +396,7 @@ func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 	c.leader()
 }
 
-// A node that is the only voter leads whatever its clock says.
+// The only voter leads whatever its clock shows.
 func TestANodeAloneLeadsByAnyClock(t *testing.T) {
 	t.Parallel()
 	c := newTimed(t, time.Hour)

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/rest"
 )
 
-// ask sends an HTTP request, and returns the status, the leader that the answer names, and the body.
+// ask sends an HTTP request. It returns the status, the leader named by the answer, and the body.
 func (c *timed) ask(method, url, body string) (code int, leader, text string) {
 	c.Helper()
 	defer http.DefaultClient.CloseIdleConnections()
@@ -32,7 +32,7 @@ func (c *timed) ask(method, url, body string) (code int, leader, text string) {
 	return out.StatusCode, out.Header.Get(rest.LeaderHeader), string(b)
 }
 
-// forwarded returns how many REST calls a node counts that other nodes executed.
+// forwarded returns the node's count of REST calls that other nodes executed.
 func (c *timed) forwarded(id string) int {
 	c.Helper()
 	_, _, text := c.ask(http.MethodGet, c.nodes[id].Admin()+"/metrics", "")
@@ -43,11 +43,12 @@ func (c *timed) forwarded(id string) int {
 	return n
 }
 
-// A node that leads no shard names the leader in its answers, also after a change of leader.
+// A node without leadership names the leader in its answers, also after a change of the leader.
 func TestRESTAnswersNameTheLeader(t *testing.T) {
 	c := newConfigured(t, func(_ string, c *Config) {
 		c.HTTP = "127.0.0.1:0"
-		c.Cluster.ElectionTimeout = 3 * time.Second // on an overloaded host, heartbeats are late for longer than the default
+		// On an overloaded host, heartbeats may be late for longer than the default.
+		c.Cluster.ElectionTimeout = 3 * time.Second
 	}, 0, 0, 0)
 	calls, led := map[string]int{}, []string{}
 	for round := range 2 {
@@ -80,11 +81,12 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 	for _, id := range c.others(led...) {
 		assert.Equal(t, calls[id], c.forwarded(id), "the accepted calls")
 	}
-	assert.Less(t, c.forwarded(led[0]), calls[led[0]], "not those while it led")
+	assert.Less(t, c.forwarded(led[0]), calls[led[0]], "calls during its leadership are not forwarded")
 }
 
-// Each node answers a question for the routes once it knows of the new leader, and the new leader once it serves the shard. No answer
-// comes because a wait was over: a wait is longer than the test.
+// Each node answers a waiting request for the routes once it knows the new leader, and the new
+// leader does once it serves the shard. The answers must not come from expired waits: the wait is
+// longer than the test.
 func TestEachNodeSaysAtOnceWhoLeads(t *testing.T) {
 	c := newTimed(t, 0, 0, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), adminPatience)

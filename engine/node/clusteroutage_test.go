@@ -16,11 +16,12 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// outageText is what the last of three nodes says, whatever it is asked.
+// outageText is the answer of the last of three nodes to every request.
 var outageText = regexp.MustCompile(`1 of 3 nodes is there \(n1\); missing: n2 since \d{4}-\S+Z \(\d+s\), n3 since \d{4}-\S+Z \(\d+s\)\. ` +
 	`Reads and writes need 2 of 3\. Start the missing nodes\. If they are lost for good, restore a backup\. Never edit the peers`)
 
-// Without a majority, each kind of answer says which nodes are missing, since when, and what to do.
+// Without a majority, every kind of answer names the missing nodes, since when they are missing,
+// and the remedy.
 func TestTheLastNodeSaysWhoIsMissing(t *testing.T) {
 	t.Parallel()
 	c := newConfigured(t, func(_ string, c *Config) { c.HTTP = "127.0.0.1:0" }, 0, 0, 0)
@@ -37,11 +38,11 @@ func TestTheLastNodeSaysWhoIsMissing(t *testing.T) {
 		page = text
 		return code == http.StatusServiceUnavailable && outageText.MatchString(text)
 	}, adminPatience, 5*time.Millisecond) {
-		require.Fail(t, "/readyz does not say who is missing", page)
+		require.Fail(t, "/readyz does not name the missing nodes", page)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), adminPatience)
 	defer cancel()
-	var calls sync.WaitGroup // they look for a leader for a while: all at once
+	var calls sync.WaitGroup // concurrently, because each call looks for a leader for a while
 	for name, call := range map[string]func() error{
 		"enqueue": func() error {
 			_, err := api.Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
@@ -79,6 +80,6 @@ func TestTheLastNodeSaysWhoIsMissing(t *testing.T) {
 	c.eventually(func() bool {
 		code, _, _ := c.ask(http.MethodGet, n.Admin()+"/readyz", "")
 		return code == http.StatusOK
-	}, "two of three nodes serve again")
+	}, "two of three nodes do not serve again")
 	assert.Eventually(t, func() bool { return n.cluster.Outage() == "" }, adminPatience, 10*time.Millisecond)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The cluster's calls over REST, of a node that stands alone: what is wrong with a body is said
+// The cluster calls over REST, at a server without a cluster: errors in the body are reported
 // first.
 func TestClusterCallsOverREST(t *testing.T) {
 	a := newAdminTest(t)

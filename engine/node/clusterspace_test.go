@@ -23,13 +23,13 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// bounded is a cluster of three nodes, each on a disk of 400 MiB with marks at 150 and 75 MiB.
+// bounded is a cluster of three nodes, each with a disk of 400 MiB and marks at 150 and 75 MiB.
 type bounded struct {
 	*timed
 
 	ctx   context.Context
 	disks map[string]*quotafstest.FS
-	acked []string // ids of tasks that were acknowledged
+	acked []string // IDs of acknowledged tasks
 }
 
 func newBounded(t *testing.T, d storage.Durability, shards int) *bounded {
@@ -50,13 +50,13 @@ func newBounded(t *testing.T, d storage.Durability, shards int) *bounded {
 	return b
 }
 
-// until waits for what may take a few rounds of giving space back.
+// until waits for a condition that may need several rounds of reclaiming space.
 func (b *bounded) until(ok func() bool, what string, args ...any) {
 	b.Helper()
 	require.Eventually(b, ok, spacePatience, 5*time.Millisecond, append([]any{what}, args...)...)
 }
 
-// admin makes an admin call at a node.
+// admin makes an admin call to a node.
 func (b *bounded) admin(id string, call func(*client.Admin) error) error {
 	b.Helper()
 	c, err := client.DialAdmin(b.nodes[id].Admin())
@@ -66,7 +66,7 @@ func (b *bounded) admin(id string, call func(*client.Admin) error) error {
 	return errors.Join(call(c), c.Close())
 }
 
-// leaders returns the nodes that lead, by shard.
+// leaders returns the leaders by shard.
 func (b *bounded) leaders() map[int]string {
 	out := map[int]string{}
 	for id, n := range b.nodes {
@@ -79,7 +79,7 @@ func (b *bounded) leaders() map[int]string {
 	return out
 }
 
-// pin leaves so much space on the disks of nodes, and waits until they see it.
+// pin sets the remaining space on the disks of nodes, and waits until they notice.
 func (b *bounded) pin(mebibytes uint64, want disk.SpaceState, ids ...string) {
 	b.Helper()
 	for _, id := range ids {
@@ -94,7 +94,8 @@ func (b *bounded) api(id string) queuepb.QueueServiceClient {
 	return queuepb.NewQueueServiceClient(b.conns[id])
 }
 
-// enqueue stores a task through a node, and returns why not. What was not acknowledged and may be stored is not asked for later.
+// enqueue stores a task through a node, or returns the error. Tasks with an unknown outcome are not
+// checked later.
 func (b *bounded) enqueue(id string, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(b.ctx, most)
 	defer cancel()
@@ -126,8 +127,8 @@ func (b *bounded) refusesGrowth(id string) {
 	}, "%s refuses tasks", id)
 }
 
-// refusesWith waits until a leader refuses tasks because it has only a follower without space, and returns false if it loses its
-// leadership before.
+// refusesWith waits until a leader refuses tasks because its only follower lacks space. It returns
+// false if the leader loses leadership first.
 func (b *bounded) refusesWith(leader, full string) (refuses bool) {
 	b.Helper()
 	b.until(func() bool {
@@ -139,7 +140,7 @@ func (b *bounded) refusesWith(leader, full string) (refuses bool) {
 	return refuses
 }
 
-// holds sees that all that was acknowledged is there, as a node says.
+// holds checks that a node can read all acknowledged tasks.
 func (b *bounded) holds(id string, gone ...string) {
 	b.Helper()
 	for _, task := range b.acked {
@@ -154,8 +155,8 @@ func (b *bounded) holds(id string, gone ...string) {
 	}
 }
 
-// TestANodeWithoutSpaceDoesNotLead takes the space of a node that leads: it hands over and the cluster goes on, also when the
-// node restarts, until it has space again.
+// The disk of a leader fills up. It hands leadership over, and the cluster continues, also across a
+// restart of the node, until the node has space again.
 func TestANodeWithoutSpaceDoesNotLead(t *testing.T) {
 	b := newBounded(t, storage.None, 3)
 	full := b.leaders()[0]
@@ -183,7 +184,7 @@ func TestANodeWithoutSpaceDoesNotLead(t *testing.T) {
 			return err
 		})
 		return err == nil && said
-	}, "the cluster's status says so")
+	}, "the cluster's status reports the full disk")
 
 	b.stop(full)
 	b.start(full)
@@ -197,8 +198,8 @@ func TestANodeWithoutSpaceDoesNotLead(t *testing.T) {
 	b.holds(full)
 }
 
-// TestAFollowerWithoutSpaceAcknowledgesNothing exhausts a follower's disk: the others go on, the follower stores nothing, and
-// with it alone a leader acknowledges nothing and says why. With space again it catches up.
+// A follower's disk is exhausted. The other nodes continue without it. If it is the only follower,
+// the leader acknowledges nothing and reports why. With space again, the follower catches up.
 func TestAFollowerWithoutSpaceAcknowledgesNothing(t *testing.T) {
 	b := newBounded(t, storage.None, 1)
 	leader := b.leaders()[0]
@@ -214,9 +215,10 @@ func TestAFollowerWithoutSpaceAcknowledgesNothing(t *testing.T) {
 	for range 20 {
 		b.accepts(leader)
 	}
-	require.Greater(t, last(leader), last(full)+15, "the follower stores nothing")
+	require.Greater(t, last(leader), last(full)+15, "the follower stores no entries")
 
-	// A leader that loses its leadership on a busy host does not get it back from the full follower alone: the third node returns for that.
+	// A leader that loses leadership on a busy host does not regain it from the full follower
+	// alone: the third node must return for that.
 	b.stop(third)
 	for !b.refusesWith(leader, full) {
 		b.start(third)
@@ -230,14 +232,15 @@ func TestAFollowerWithoutSpaceAcknowledgesNothing(t *testing.T) {
 
 	b.disks[full].Occupy(0)
 	b.accepts(leader)
-	b.until(func() bool { return last(full) == last(leader) }, "it catches up")
+	b.until(func() bool { return last(full) == last(leader) }, "the follower catches up")
 	b.start(third)
 	b.accepts(third)
 	b.holds(full)
 }
 
-// TestAClusterWithoutSpaceRefusesAndResumes takes the space of all nodes: what grows is refused, then every change, with reads
-// going on, also after all of them restarted. With space again service resumes by itself, and nothing is lost.
+// The disks of all nodes fill up. First, growth is refused, then every change, while reads
+// continue, also after a restart of all nodes. With space again, service resumes without
+// intervention, and nothing is lost.
 func TestAClusterWithoutSpaceRefusesAndResumes(t *testing.T) {
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -295,7 +298,7 @@ func TestAClusterWithoutSpaceRefusesAndResumes(t *testing.T) {
 	}
 }
 
-// TestAClusterThatIsFilledRefuses fills the disks of all nodes through the API, and purges.
+// The disks of all nodes are filled through the API, and then purged.
 func TestAClusterThatIsFilledRefuses(t *testing.T) {
 	longtest.Only(t)
 	b := newBounded(t, storage.None, 1)
@@ -304,7 +307,7 @@ func TestAClusterThatIsFilledRefuses(t *testing.T) {
 	b.until(func() bool {
 		for {
 			out, err := b.api("n1").Enqueue(b.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", Payload: payload(stored)}}})
-			if err != nil { // also while no node leads
+			if err != nil { // also returned while no node leads
 				return stored > 0 && status.Code(err) == codes.ResourceExhausted
 			}
 			if e := out.GetResults()[0].GetError(); e != nil {
@@ -315,7 +318,7 @@ func TestAClusterThatIsFilledRefuses(t *testing.T) {
 				return false
 			}
 		}
-	}, "it refuses")
+	}, "the cluster refuses tasks")
 	t.Logf("%d tasks of 256 KiB", stored)
 	for id, disk := range b.disks {
 		require.Zero(t, disk.Refused(), "no write of %s found the disk full", id)
@@ -325,6 +328,6 @@ func TestAClusterThatIsFilledRefuses(t *testing.T) {
 			_, err := c.PurgeQueue(b.ctx, &adminpb.PurgeQueueRequest{Queue: "q"})
 			return err
 		}) == nil
-	}, "it purges")
-	b.accepts("n1") // when what was purged is given back, and the logs are cut
+	}, "the queue is purged")
+	b.accepts("n1") // once the purged space is reclaimed and the logs are cut
 }

@@ -19,71 +19,80 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Config says how a node runs.
+// Config configures a node.
 type Config struct {
 	DataDir string
-	// Listen is where clients connect: "host:port" or "unix:/path"; port 0 lets the system choose.
+	// Listen lists addresses for gRPC clients: "host:port" or "unix:/path". With port 0, the system
+	// chooses the port.
 	Listen []string
-	// Listeners are served beside those of Listen, as they are: without TLS of the node's. Open takes them over, and
-	// they are closed with the node, or when it fails.
+	// Listeners are served in addition to those of Listen, without the node's TLS. Open takes
+	// ownership: it closes them when it fails, and Shutdown closes them otherwise.
 	Listeners []net.Listener
-	// HTTP is the address of the REST listener, "host:port"; without it there is no such listener.
+	// HTTP is the host:port of the REST listener; "" disables it.
 	HTTP string
-	// Admin is the address of the admin listener, "host:port"; without it there is no such listener.
+	// Admin is the host:port of the admin listener; "" disables it.
 	Admin string
-	// AllowedHosts are further host names, without ports, that the Host header of a request to HTTP or Admin may have, and whose pages may
-	// send requests. "*" accepts every Host.
+	// AllowedHosts are additional host names, without ports, that are accepted in the Host header
+	// of a request to HTTP or Admin. Their pages may send requests. "*" accepts every Host.
 	AllowedHosts []string
-	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps; package busypoll says when that pays.
+	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps. Package busypoll
+	// describes when that is useful.
 	BusyPoll bool
-	// Shards is how many shards the node has, 1 to shard.ShardsMax; 0 means 1. It is settled when the data folder
-	// is first used.
+	// Shards is the number of shards, from 1 to shard.ShardsMax; 0 means 1. The first use of the
+	// data folder fixes it.
 	Shards int
-	// StallMax is how long a commit may be under way before the node is not ready; 0 means 10s.
+	// StallMax is how long a commit may take before the node is not ready; 0 means 10s.
 	StallMax   time.Duration
 	Durability storage.Durability
-	// DiskLow and DiskCritical are marks for the free space of the data folder's file system. Below the low mark the node refuses
-	// what would grow the store, below the critical mark every change.
+	// DiskLow and DiskCritical are marks for the free space of the data folder's file system. Below
+	// the low mark, the node refuses commands that grow the store. Below the critical mark, it
+	// refuses every change.
 	DiskLow, DiskCritical storage.SpaceMark
-	SyncInterval          time.Duration // with storage.Interval
+	SyncInterval          time.Duration // used with storage.Interval
 	Limits                queue.Limits  // the zero value means queue.DefaultLimits
-	Queue                 queue.Config  // its Account is the node's own
-	// KeyFilterBytesMax bounds the filters of idempotency keys of all shards; 0 means storage.DefaultKeyFilterBytes. If it differs
-	// from that, it overrides the share of Memory.
+	Queue                 queue.Config  // Open sets its Account
+	// KeyFilterBytesMax bounds the idempotency-key filters of all shards; 0 means
+	// storage.DefaultKeyFilterBytes. Any other value than that default overrides the share of
+	// Memory.
 	KeyFilterBytesMax int64
 	Log               *slog.Logger
-	// Commit bounds what one commit has. The zero value means the defaults of package shard.
+	// Commit bounds the contents of one commit. The zero value means the defaults of package shard.
 	Commit Commit
-	// Stores are sizes of the stores' parts that override the shares of Memory.
+	// Stores has sizes of parts of the stores. They override the shares of Memory.
 	Stores memory.Sizes
-	// Memory bounds the process's memory. The zero value means no bound, for a server inside another process.
+	// Memory bounds the process's memory. The zero value means no bound, for a server inside
+	// another process.
 	Memory memory.Size
 
-	// Auth requires access tokens of clients. Without it every client is an operator.
+	// Auth requires access tokens of clients. Without it, every client is an operator.
 	Auth bool
-	// NewAdminToken makes another operator's token, with Auth, in place of the one that the server made before, and writes
-	// its secret to the file that TokenFile names. The first start does so by itself.
+	// NewAdminToken creates a new operator's token, with Auth. It replaces the token that the
+	// server created before, and its secret goes to the file returned by TokenFile. The first start
+	// creates a token even without NewAdminToken.
 	NewAdminToken bool
 	TLS           TLS
-	// Insecure lets listeners that other hosts can reach go without TLS or without authentication.
+	// Insecure allows listeners without TLS or authentication that other hosts can reach.
 	Insecure bool
 
-	// Settings are what the server was configured with, as /settings of the admin listener answers in JSON; nil: there is no such page.
+	// Settings is the configuration that /settings of the admin listener returns as JSON. With nil,
+	// that page does not exist.
 	Settings any
 
 	// Metrics configures /metrics of the admin listener.
 	Metrics Metrics
 
-	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
+	// Cluster makes the node a member of a cluster. The zero value configures a node without a
+	// cluster.
 	Cluster cluster.Config
 
-	fs    vfs.FS       // nil: the operating system's
-	clock *clock.Clock // nil: the host's
+	fs    vfs.FS       // nil means the operating system's file system
+	clock *clock.Clock // nil means the host's clock
 }
 
-// Commit bounds what one commit of a shard has.
+// Commit bounds the contents of one commit of a shard.
 type Commit struct {
-	// Alone makes each command a commit of its own, to measure what group commit is worth. Cluster.Alone is that of a cluster.
+	// Alone disables group commit: each command is committed separately. It serves to measure the
+	// benefit of group commit. In a cluster, use Cluster.Alone.
 	Alone bool
 	// TasksMax and BytesMax are shard.Options.CommitTasksMax and CommitBytesMax.
 	TasksMax, BytesMax int
@@ -96,24 +105,26 @@ const (
 	CommitBytesMaxMax = shard.DefaultInboxBytesMax
 )
 
-// Metrics configures who may read /metrics, and what it shows.
+// Metrics configures access to /metrics and its content.
 type Metrics struct {
-	// Auth requires an operator's token with the scope admin, as /audit and /debug/ do. It needs Config.Auth.
+	// Auth requires an operator's token with the scope admin, like /audit and /debug/. It needs
+	// Config.Auth.
 	Auth bool
-	// Tenants shows the figures of each queue, which name tenants and queues. Without it only the sums over all queues are shown.
+	// Tenants shows the figures of each queue, whose labels name tenants and queues. Without it,
+	// only the sums over all queues are shown.
 	Tenants bool
 }
 
-// defaultStallMax is a long time for a commit: a slow disk takes a tenth of a second.
+// defaultStallMax is far longer than a commit on a slow disk, which takes about 0.1 s.
 const defaultStallMax = 10 * time.Second
 
 // unixPrefix marks the address of a Unix socket.
 const unixPrefix = "unix:"
 
-// Check reports every problem of the configuration at once, one on each line. Open does so itself.
+// Check returns all problems of the configuration, one per line. Open calls it too.
 func (c *Config) Check() error { return c.check() }
 
-// check reports every problem of the configuration at once.
+// check implements Check.
 func (c *Config) check() error {
 	var errs []error
 	problem := func(path, remedy, format string, args ...any) {
@@ -130,7 +141,8 @@ func (c *Config) check() error {
 			if path == "" {
 				problem("listen", "write unix:/path", "listen address %q has no path", address)
 			}
-			if strings.HasPrefix(path, "@") { // the system would make an abstract socket, which has no mode to guard it
+			// The system would create an abstract socket, which no file mode protects.
+			if strings.HasPrefix(path, "@") {
 				problem("listen", "write unix:/path", "listen address %q begins its path with @", address)
 			}
 			continue
@@ -147,16 +159,16 @@ func (c *Config) check() error {
 	errs = append(errs, c.TLS.check())
 	errs = append(errs, c.Cluster.Check()...)
 	if c.NewAdminToken && !c.Auth {
-		problem("new_admin_token", "turn it on with --auth on, or leave out --new-admin-token", "a new admin token is asked for, and authentication is off")
+		problem("new_admin_token", "turn it on with --auth on, or leave out --new-admin-token", "a new admin token is requested, but authentication is off")
 	}
 	if c.Metrics.Auth && !c.Auth {
-		problem("metrics.auth", "turn authentication on with --auth on, or leave out --metrics-auth", "metrics.auth is true, and authentication is off")
+		problem("metrics.auth", "turn authentication on with --auth on, or leave out --metrics-auth", "metrics.auth is true, but authentication is off")
 	}
 	if c.Shards < 0 || c.Shards > shard.ShardsMax {
 		problem("shards", "", "shards %d is not 1 to %d", c.Shards, shard.ShardsMax)
 	}
 	if c.Commit.Alone && c.Cluster.On() {
-		problem("commit.group", "in a cluster, turn it off with --cluster-coalesce=false", "group commit of a server alone is off, and the server is one of a cluster")
+		problem("commit.group", "in a cluster, turn it off with --cluster-coalesce=false", "group commit of a server without a cluster is off, but the server is in a cluster")
 	}
 	if n := c.Commit.TasksMax; n < 0 || n > CommitTasksMaxMax {
 		problem("commit.tasks_max", "", "tasks of a commit %d are not from 1 to %d", n, CommitTasksMaxMax)
@@ -186,7 +198,8 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// checkReach refuses a listener that other hosts can reach and that lacks TLS or authentication. path is the listener's setting.
+// checkReach refuses a listener without TLS or authentication that other hosts can reach. path is
+// the listener's setting.
 func (c *Config) checkReach(path, address string) error {
 	what := path + " address"
 	_, port, err := net.SplitHostPort(address)
@@ -213,7 +226,6 @@ func (c *Config) checkReach(path, address string) error {
 		"%s %q is not a loopback address, and %s", what, address, strings.Join(missing, " and "))
 }
 
-// isLoopback reports whether only this host can reach an address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)

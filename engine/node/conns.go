@@ -14,32 +14,34 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// Bounds of clients' connections.
+// Bounds of client connections.
 const (
 	// strangerMax is how long a gRPC connection may be open without a call.
 	strangerMax = 30 * time.Second
 	// unreadMax is how long a client may leave pending bytes unread.
 	unreadMax = time.Minute
-	// progressBytesMin is how many bytes the client must read in that time. Answers to pings are fewer.
+	// progressBytesMin is how many bytes the client must read within unreadMax. Answers to pings
+	// are fewer.
 	progressBytesMin = 1 << 10
-	// sweepEvery is how often connections are checked.
+	// sweepEvery is the interval between checks of the connections.
 	sweepEvery = time.Second
-	// heldBytesMin is the least that a connection must hold so that cutting it helps.
+	// heldBytesMin is the minimum that a connection must hold for cutting it to free enough memory.
 	heldBytesMin = 64 << 10
 )
 
-// conns has the connections of clients over all listeners. A connection is a stranger's until the first call with a valid token.
+// conns tracks the client connections of all listeners. A connection is a stranger until its first
+// call with a valid token.
 type conns struct {
 	max, strangersMax, tenantMax int
 	unreadBytesMax               int64
-	outboxes                     *memory.Budget // bytes that wait for clients to read them
+	outboxes                     *memory.Budget // bytes waiting for clients to read them
 	gate                         *memory.Gate
 	log                          *slog.Logger
 
 	mu        sync.Mutex
 	all       map[*conn]struct{} // guarded by mu
-	strangers *list.List         // of *conn, the oldest first; guarded by mu
-	tenants   map[string]int     // how many connections each has; guarded by mu
+	strangers *list.List         // of *conn, oldest first; guarded by mu
+	tenants   map[string]int     // connections per tenant; guarded by mu
 	refused   atomic.Uint64
 }
 
@@ -51,7 +53,8 @@ func newConns(s memory.Shares, files int, log *slog.Logger) *conns {
 	}
 }
 
-// listener wraps a listener to bound its connections. quiet is set if another component closes connections without calls.
+// listener wraps a listener to bound its connections. quiet must be set if another component closes
+// connections without calls.
 func (k *conns) listener(l net.Listener, quiet bool) net.Listener {
 	return &boundedListener{Listener: l, conns: k, quiet: quiet}
 }
@@ -63,8 +66,8 @@ type boundedListener struct {
 	quiet bool
 }
 
-// Accept implements net.Listener. While there are too many connections, it closes the oldest stranger's for a new one, or the new
-// one if no connection is a stranger's.
+// Accept implements net.Listener. While there are too many connections, it closes the oldest
+// stranger in favor of the new connection, or the new connection if there is no stranger.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -77,7 +80,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, or closes it and returns nil.
+// admit registers a connection, or closes it and returns nil.
 func (k *conns) admit(inner net.Conn, quiet bool) *conn {
 	c := &conn{Conn: inner, owner: k, quiet: quiet, since: time.Now()}
 	c.ready.open(inner)
@@ -97,7 +100,7 @@ func (k *conns) admit(inner net.Conn, quiet bool) *conn {
 	if out != nil {
 		k.refused.Add(1)
 		out.closed.Store(true)
-		_ = out.Conn.Close() // without an error to the client: it has not authenticated
+		_ = out.Conn.Close() // without an error to the client, which has not authenticated
 	}
 	if full {
 		k.refused.Add(1)
@@ -107,7 +110,7 @@ func (k *conns) admit(inner net.Conn, quiet bool) *conn {
 	return c
 }
 
-// remove forgets a connection. The caller holds mu.
+// remove removes a connection. The caller holds mu.
 func (k *conns) remove(c *conn) {
 	if _, here := k.all[c]; !here {
 		return
@@ -124,14 +127,14 @@ func (k *conns) remove(c *conn) {
 	}
 }
 
-// count returns how many connections there are, and how many of them are strangers'.
 func (k *conns) count() (all, strangers int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.all), k.strangers.Len()
 }
 
-// sweep closes connections without calls and without readers, until ctx ends.
+// sweep closes connections without calls, and connections whose clients do not read, until ctx
+// ends.
 func (k *conns) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -141,7 +144,7 @@ func (k *conns) sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for _, c := range k.overdue(now) {
-				_ = c.Close() // which notifies the client
+				_ = c.Close() // this notifies the client
 			}
 		}
 	}
@@ -162,7 +165,8 @@ func (k *conns) overdue(now time.Time) (out []*conn) {
 	return out
 }
 
-// cut closes the connection that holds or sent the most. It returns false if no connection holds at least heldBytesMin.
+// cut closes the connection that holds and sent the most bytes. It returns false if no connection
+// has at least heldBytesMin.
 func (k *conns) cut() bool {
 	k.mu.Lock()
 	var most *conn
@@ -184,7 +188,7 @@ func (k *conns) cut() bool {
 	return true
 }
 
-// conn is a client's connection. Its remote address is its rpc.Link.
+// conn is a client connection. Its remote address is a link, which implements call.Link.
 type conn struct {
 	net.Conn
 
@@ -196,16 +200,16 @@ type conn struct {
 	known    atomic.Bool
 	closed   atomic.Bool
 	probed   atomic.Bool
-	tenant   string        // the tenant of its first call; guarded by owner.mu
+	tenant   string        // tenant of its first call; guarded by owner.mu
 	stranger *list.Element // guarded by owner.mu
 
-	came    atomic.Int64 // bytes received and not reported as decoded
+	came    atomic.Int64 // bytes received but not yet reported as decoded
 	holds   atomic.Int64 // bytes that streams keep for the client
-	answers atomic.Int64 // approximate bytes of answers to be written
+	answers atomic.Int64 // approximate bytes of unwritten answers
 	written atomic.Int64
 
-	progress   int64     // of written, when it was last seen to grow; guarded by owner.mu
-	progressAt time.Time // when that was; guarded by owner.mu
+	progress   int64     // value of written when it last grew; guarded by owner.mu
+	progressAt time.Time // time of that growth; guarded by owner.mu
 }
 
 // Read implements net.Conn.
@@ -240,7 +244,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Socket returns the connection below, for package busypoll.
+// Socket returns the underlying connection, for package busypoll.
 func (c *conn) Socket() net.Conn { return c.Conn }
 
 // RemoteAddr implements net.Conn.
@@ -257,7 +261,8 @@ func (c *conn) stalled(now time.Time) bool {
 	return now.Sub(c.progressAt) > unreadMax
 }
 
-// subtract subtracts n from a count but does not go below 0, since the counts are not exact. It returns what it subtracted.
+// subtract subtracts n from a counter, but not below 0, because the counts are not exact. It
+// returns the subtracted amount.
 func subtract(from *atomic.Int64, n int64) int64 {
 	for {
 		was := from.Load()
@@ -268,7 +273,7 @@ func subtract(from *atomic.Int64, n int64) int64 {
 	}
 }
 
-// link is a connection's remote address, and the connection as calls on it know it.
+// link is a connection's remote address. Calls use it to report to the connection.
 type link struct {
 	net.Addr
 
@@ -277,10 +282,10 @@ type link struct {
 
 var _ call.Link = link{}
 
-// Called implements rpc.Link.
+// Called implements call.Link.
 func (l link) Called() { l.c.owner.gate.ReceivedCall() }
 
-// Known implements rpc.Link.
+// Known implements call.Link.
 func (l link) Known(tenant string) error {
 	c, k := l.c, l.c.owner
 	if c.known.Load() {
@@ -304,19 +309,19 @@ func (l link) Known(tenant string) error {
 	return nil
 }
 
-// Probed implements rpc.Link.
+// Probed implements call.Link.
 func (l link) Probed() { l.c.probed.Store(true) }
 
-// Consumed implements rpc.Link.
+// Consumed implements call.Link.
 func (l link) Consumed(bytes int) { subtract(&l.c.came, int64(bytes)) }
 
-// Holds implements rpc.Link.
+// Holds implements call.Link.
 func (l link) Holds(bytes int) {
 	l.c.holds.Add(int64(bytes))
 	l.c.owner.keep(int64(bytes))
 }
 
-// Answers implements rpc.Link.
+// Answers implements call.Link.
 func (l link) Answers(bytes int) {
 	l.c.answers.Add(int64(bytes))
 	l.c.owner.keep(int64(bytes))
@@ -325,18 +330,19 @@ func (l link) Answers(bytes int) {
 	}
 }
 
-// Unread implements rpc.Link.
+// Unread implements call.Link.
 func (l link) Unread() bool {
 	return l.c.closed.Load() || l.c.answers.Load() > l.c.owner.unreadBytesMax || l.c.owner.outboxes.Full()
 }
 
-// keep counts bytes that wait for clients. If their budget is exceeded, it cuts the connection with the most.
+// keep counts bytes that wait for clients. If the budget is exceeded, it cuts the connection with
+// the most bytes.
 func (k *conns) keep(bytes int64) {
 	if bytes <= 0 {
 		k.outboxes.Give(-bytes)
 		return
 	}
 	if !k.outboxes.Force(bytes) && k.cut() {
-		k.log.Warn("what clients have not read is more than the memory allows: cut the connection with the most")
+		k.log.Warn("the memory for unread answers is exceeded: cut the connection with the most bytes")
 	}
 }

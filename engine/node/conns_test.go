@@ -25,7 +25,8 @@ func bound(t *testing.T) boundedPipes {
 	return boundedPipes{t, newConns(memory.Shares{Connections: 16, OutboxBytes: 1 << 20}, 1<<20, slog.New(slog.DiscardHandler))}
 }
 
-// connect returns the server's end of a new connection, nil if it was refused, and the client's.
+// connect returns the server's end of a new connection, or nil if it was refused, and the client's
+// end.
 func (b boundedPipes) connect() (server *conn, client net.Conn) {
 	b.Helper()
 	inner, client := net.Pipe()
@@ -33,7 +34,7 @@ func (b boundedPipes) connect() (server *conn, client net.Conn) {
 	return b.admit(inner, false), client
 }
 
-// open says whether a connection was not closed.
+// open reports whether a connection is still open.
 func open(client net.Conn) bool {
 	_ = client.SetReadDeadline(time.Now())
 	_, err := client.Read(make([]byte, 1))
@@ -41,7 +42,7 @@ func open(client net.Conn) bool {
 	return assert.ErrorAs(nopT{}, err, &timeout) && timeout.Timeout()
 }
 
-// nopT drops what an assertion says.
+// nopT discards the messages of assertions.
 type nopT struct{}
 
 func (nopT) Errorf(string, ...any) {}
@@ -60,9 +61,9 @@ func TestTheOldestStrangerMakesRoom(t *testing.T) {
 	all, strangers := b.count()
 	assert.Equal(t, b.strangersMax, strangers)
 	assert.Equal(t, b.strangersMax+1, all)
-	assert.False(t, open(first), "it was the oldest")
+	assert.False(t, open(first), "the oldest is closed")
 	assert.True(t, open(second))
-	assert.True(t, open(knownClient), "who has shown a token stays")
+	assert.True(t, open(knownClient), "a connection with a token stays")
 }
 
 func TestAServerFullOfTenantsRefusesConnections(t *testing.T) {
@@ -86,10 +87,10 @@ func TestATenantHasHalfOfTheConnections(t *testing.T) {
 	}
 	one, _ := b.connect()
 	require.ErrorIs(t, linkTo(one).Known("t0"), memory.ErrExhausted)
-	require.NoError(t, linkTo(one).Known("t1"), "another tenant's call on it is taken")
+	require.NoError(t, linkTo(one).Known("t1"), "another tenant's call on it is accepted")
 	require.NoError(t, last.Close())
 	two, _ := b.connect()
-	require.NoError(t, linkTo(two).Known("t0"), "one that closed makes room")
+	require.NoError(t, linkTo(two).Known("t0"), "a closed connection makes room")
 }
 
 func TestIdleStrangersAreClosed(t *testing.T) {
@@ -122,7 +123,7 @@ func TestClientsThatDoNotReadAreCut(t *testing.T) {
 	now = now.Add(unreadMax/2 + time.Second)
 	assert.Equal(t, []*conn{c}, b.overdue(now))
 	linkTo(c).Holds(-1_000)
-	assert.Empty(t, b.overdue(now), "nothing waits for it")
+	assert.Empty(t, b.overdue(now), "no bytes wait for the client")
 }
 
 func TestTheConnectionWithTheMostUnreadIsCut(t *testing.T) {
@@ -143,12 +144,12 @@ func TestTheConnectionWithTheMostUnreadIsCut(t *testing.T) {
 	assert.True(t, open(clients[0]) && open(clients[2]))
 
 	require.NoError(t, conns[1].Close())
-	assert.EqualValues(t, 650<<10, b.outboxes.Taken(), "the budget has back what it held")
+	assert.EqualValues(t, 650<<10, b.outboxes.Taken(), "the budget got back the bytes of the closed connection")
 	linkTo(conns[1]).Answers(1_000)
 	for _, c := range []*conn{conns[0], conns[2]} {
 		linkTo(c).Holds(-int(c.holds.Load()))
 	}
-	assert.Zero(t, b.outboxes.Taken(), "all of it is given back")
+	assert.Zero(t, b.outboxes.Taken(), "all bytes are given back")
 }
 
 func TestNothingIsCutThatHoldsLittle(t *testing.T) {

@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// cpuProfileLongest is how long a CPU profile runs at most if it is not stopped. A profile costs about a percent of a busy server.
+// cpuProfileLongest bounds a CPU profile that is not stopped. A profile costs about 1 % of a busy
+// server.
 const cpuProfileLongest = 15 * time.Minute
 
-// cpuProfile records CPU profiles that begin and end on request, so that a profile covers a chosen time exactly. The runtime has
-// one profile for all of a process.
+// cpuProfile records CPU profiles that begin and end on request, so that a profile covers exactly
+// the chosen period. The runtime has one profile per process.
 type cpuProfile struct {
 	mu      sync.Mutex
 	profile *bytes.Buffer // nil when off
-	end     *time.Timer   // that stops it
+	end     *time.Timer   // stops the profile
 }
 
-// start begins a profile. The answer comes once it has begun.
+// start begins a profile. It answers after the profile has begun.
 func (c *cpuProfile) start(w http.ResponseWriter, _ *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +38,7 @@ func (c *cpuProfile) start(w http.ResponseWriter, _ *http.Request) {
 	writeLine(w, "on")
 }
 
-// halt ends the profile and answers with it.
+// halt ends the profile and returns it to the client.
 func (c *cpuProfile) halt(w http.ResponseWriter, _ *http.Request) {
 	profile := c.stop()
 	if profile == nil {
@@ -45,10 +46,10 @@ func (c *cpuProfile) halt(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(profile.Bytes()) // an error means that the client's connection is gone
+	_, _ = w.Write(profile.Bytes()) // an error means that the client has disconnected
 }
 
-// stop ends the profile and returns it, or nil if none is recorded.
+// stop ends the profile and returns it, or nil if none is being recorded.
 func (c *cpuProfile) stop() *bytes.Buffer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

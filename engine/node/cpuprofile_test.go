@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The runtime has one CPU profile for all of a process: these tests are not parallel.
+// The runtime has one CPU profile per process, so these tests are not parallel.
 func TestCPUProfileOfAChosenTime(t *testing.T) {
 	a := newAdminTest(t)
 	status, body := a.ask(http.MethodPost, "/debug/cpu/stop")
-	assert.Equal(t, http.StatusConflict, status, "it is off until it is started")
+	assert.Equal(t, http.StatusConflict, status, "there is no profile before the start")
 	assert.Contains(t, body, "POST /debug/cpu/start")
 	for range 2 {
 		status, body = a.ask(http.MethodPost, "/debug/cpu/start")

@@ -28,11 +28,11 @@ type dashboard struct {
 
 var (
 	metricName = regexp.MustCompile(`\b(?:prony|go|process)_[a-z0-9_]+`)
-	// labelList is where a query or a legend names labels.
+	// labelList matches label names in queries and legends.
 	labelList = regexp.MustCompile(`by \(([^)]*)\)|\{\{(\w+)\}\}`)
 )
 
-// TestTheDashboardAsksForWhatTheServerExports compares each query of the dashboard with a scrape of a node that was used.
+// Each query of the dashboard must match a scrape of a node that has been used.
 func TestTheDashboardAsksForWhatTheServerExports(t *testing.T) {
 	text, err := os.ReadFile("../deploy/grafana/queued.json")
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestTheDashboardAsksForWhatTheServerExports(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"Load", "Depth and age", "Latency", "Commits and storage", "Process"}, rows)
-	// And none of the server's own figures is forgotten.
+	// The dashboard must show all series of the server.
 	for name := range labels {
 		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count"), "_sum")
 		if strings.HasPrefix(name, "prony_") && !strings.HasPrefix(name, "prony_queue_") {
@@ -86,7 +86,7 @@ func TestTheDashboardAsksForWhatTheServerExports(t *testing.T) {
 	}
 }
 
-// usedNode is a node after calls of each kind.
+// usedNode returns a node after calls of each kind.
 func usedNode(t *testing.T) *Node {
 	t.Helper()
 	r := newRESTNode(t)

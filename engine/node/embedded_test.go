@@ -45,9 +45,9 @@ func TestAnEmbeddedServersListenerIsClosedWhenItCantBeOpened(t *testing.T) {
 	_, err := node.Embedded(t.TempDir(), "sometimes", nil)
 	require.ErrorContains(t, err, "sometimes")
 	for name, change := range map[string]func(*node.Config){
-		"what is wrong is in the configuration": func(c *node.Config) { c.StallMax = -1 },
-		"a certificate is missing":              func(c *node.Config) { c.TLS.CertFile, c.TLS.KeyFile = "none", "none" },
-		"the data folder can't be made":         func(c *node.Config) { c.DataDir = filepath.Join("/dev/null", "data") },
+		"an invalid configuration":            func(c *node.Config) { c.StallMax = -1 },
+		"a missing certificate":               func(c *node.Config) { c.TLS.CertFile, c.TLS.KeyFile = "none", "none" },
+		"a data folder that can't be created": func(c *node.Config) { c.DataDir = filepath.Join("/dev/null", "data") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pipe := bufconn.Listen(1 << 10)
@@ -57,7 +57,7 @@ func TestAnEmbeddedServersListenerIsClosedWhenItCantBeOpened(t *testing.T) {
 			_, err = node.Open(c)
 			require.Error(t, err)
 			_, err = pipe.Accept()
-			require.Error(t, err, "it is closed")
+			require.Error(t, err, "the listener is closed")
 		})
 	}
 }

@@ -6,22 +6,24 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// The files that the node reserves for itself.
+// File descriptors that the node reserves.
 const (
-	filesMin         = 96    // the fewest files that a server works with
-	ownFiles         = 64    // logs, locks, listeners, and what is open for a moment
-	storeFiles       = 1_000 // tables of each store: Pebble's default
-	storeFilesMin    = 16
-	storeFilesBeside = 24 // of each store, beside its tables: its logs, manifest, and what flushes and compactions write
+	filesMin      = 96    // the minimum with which a server works
+	ownFiles      = 64    // logs, locks, listeners, and temporarily open files
+	storeFiles    = 1_000 // tables of each store: Pebble's default
+	storeFilesMin = 16
+	// storeFilesBeside is the number of other files of each store: logs, manifest, and output of
+	// flushes and compactions.
+	storeFilesBeside = 24
 )
 
-// fileShares divides the files that the process may have open.
 type fileShares struct {
 	connections int
 	stores      int // tables of each store
 }
 
-// divideFiles divides a number of open files among clients' connections and stores. Connections have at most half.
+// divideFiles divides file descriptors among client connections and stores. The tables of all
+// stores get at most half, unless storeFilesMin per store is more.
 func divideFiles(files, stores int) (fileShares, error) {
 	if files < filesMin+stores*(storeFilesMin+storeFilesBeside) {
 		return fileShares{}, setting.Wrap(fmt.Errorf("the process may have %d files open (RLIMIT_NOFILE)", files),
@@ -32,7 +34,8 @@ func divideFiles(files, stores int) (fileShares, error) {
 	return fileShares{connections: left - tables*stores, stores: tables}, nil
 }
 
-// openFiles divides the files that the process may have open. A node of a cluster has a store for each shard and one for the Raft logs.
+// openFiles divides the process's file descriptors. A node of a cluster has one store per shard and
+// one for the Raft logs.
 func openFiles(shards int) (fileShares, error) {
 	files, err := filesLimit()
 	if err != nil {

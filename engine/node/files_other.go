@@ -2,5 +2,5 @@
 
 package node
 
-// filesLimit returns how many files the process may have open, on systems without a limit.
+// filesLimit returns an assumed number of file descriptors, for systems without a limit.
 func filesLimit() (int, error) { return 1 << 16, nil }

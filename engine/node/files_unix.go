@@ -10,7 +10,8 @@ import (
 // filesLimitMost is more than any server opens.
 const filesLimitMost = 1 << 24
 
-// filesLimit returns how many files the process may have open. The Go runtime has raised the soft limit to the hard limit before.
+// filesLimit returns the maximum number of open files. The Go runtime has already raised the soft
+// limit to the hard limit.
 func filesLimit() (int, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

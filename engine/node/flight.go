@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// flightBytesMax is about how much the flight recorder keeps. It is a hint to the runtime.
+	// flightBytesMax is the approximate size of the recording. The runtime treats it as a hint.
 	flightBytesMax = 16 << 20
-	// flightSecondsMax is how far back a flight recorder may be asked to look.
+	// flightSecondsMax bounds the time that a flight recorder can look back.
 	flightSecondsMax     = 60
 	flightSecondsDefault = 5
-	// flightLongest is how long a recorder runs at most: it costs a few percent of a busy server.
+	// flightLongest bounds a recording that is not stopped: it costs a few percent of a busy
+	// server.
 	flightLongest = 15 * time.Minute
 )
 
-// flight is the node's flight recorder: while it is on it keeps the execution trace of the last seconds, so that what
-// happened before something was noticed can be looked at. It is off until an operator starts it. The runtime has one for
-// all of a process.
+// flight is the node's flight recorder. While it is on, it keeps the execution trace of the last
+// seconds, so that operators can examine what happened before an incident. It is off until an
+// operator starts it. The runtime has one recorder per process.
 type flight struct {
 	mu       sync.Mutex
 	recorder *trace.FlightRecorder // nil when off
-	end      *time.Timer           // that stops it
+	end      *time.Timer           // stops the recorder
 }
 
-// start begins to record, or says what keeps it from that.
+// start starts recording, or reports why it cannot.
 func (f *flight) start(w http.ResponseWriter, r *http.Request) {
 	seconds, err := flightSeconds(r.URL.Query().Get("seconds"))
 	if err != nil {
@@ -63,9 +64,9 @@ func flightSeconds(text string) (int, error) {
 	return n, nil
 }
 
-// snapshot answers with the trace so far, and goes on recording.
+// snapshot returns the trace so far. Recording continues.
 func (f *flight) snapshot(w http.ResponseWriter, _ *http.Request) {
-	f.mu.Lock() // one at a time: the runtime refuses a second
+	f.mu.Lock() // the runtime refuses concurrent snapshots
 	defer f.mu.Unlock()
 	if f.recorder == nil {
 		http.Error(w, "the flight recorder is off: start it with POST /debug/trace/start", http.StatusConflict)
@@ -77,7 +78,7 @@ func (f *flight) snapshot(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(taken.Bytes()) // an error means that the client's connection is gone
+	_, _ = w.Write(taken.Bytes()) // an error means that the client has disconnected
 }
 
 func (f *flight) halt(w http.ResponseWriter, _ *http.Request) {
@@ -85,7 +86,6 @@ func (f *flight) halt(w http.ResponseWriter, _ *http.Request) {
 	writeLine(w, "off")
 }
 
-// stop ends recording. It may be called when nothing is recorded.
 func (f *flight) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 func TestFlightRecorder(t *testing.T) {
 	a := newAdminTest(t)
 	status, body := a.ask(http.MethodGet, "/debug/trace/snapshot")
-	assert.Equal(t, http.StatusConflict, status, "it is off until it is started")
+	assert.Equal(t, http.StatusConflict, status, "the recorder is off before the start")
 	assert.Contains(t, body, "POST /debug/trace/start")
 	for _, seconds := range []string{"0", "61", "-1", "x", "1.5"} {
 		status, body = a.ask(http.MethodPost, "/debug/trace/start?seconds="+seconds)
@@ -20,7 +20,7 @@ func TestFlightRecorder(t *testing.T) {
 		assert.Contains(t, body, "whole number from 1 to 60")
 	}
 	status, _ = a.ask(http.MethodGet, "/debug/trace/start")
-	assert.NotEqual(t, http.StatusOK, status, "what only reads starts nothing")
+	assert.NotEqual(t, http.StatusOK, status, "a GET request must not start it")
 
 	status, body = a.ask(http.MethodPost, "/debug/trace/start?seconds=2")
 	require.Equal(t, http.StatusOK, status, body)
@@ -33,7 +33,7 @@ func TestFlightRecorder(t *testing.T) {
 		status, body = a.ask(http.MethodGet, "/debug/trace/snapshot")
 		require.Equal(t, http.StatusOK, status)
 		assert.True(t, strings.HasPrefix(body, "go 1."), "%.20q", body)
-		assert.Contains(t, body, "shard.(*Shard).decide", "what the server did is in it")
+		assert.Contains(t, body, "shard.(*Shard).decide", "the trace has the server's functions")
 	}
 	for range 2 {
 		status, _ = a.ask(http.MethodPost, "/debug/trace/stop")
@@ -43,7 +43,7 @@ func TestFlightRecorder(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, status)
 }
 
-// The runtime has one recorder for all of a process: a node that ends gives it back.
+// The runtime has one recorder per process: a node must release it when it ends.
 func TestFlightRecorderEndsWithTheNode(t *testing.T) {
 	for range 2 {
 		a := newAdminTest(t)

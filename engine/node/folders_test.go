@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/node/metrics"
 )
 
-// TestFirstStartSyncsTheFoldersItMakes: a loss of power after the first acknowledgement must not take the data folder itself,
-// nor one that is made in it.
+// A power loss after the first acknowledgement must not remove the data folder or a folder created
+// in it.
 func TestFirstStartSyncsTheFoldersItMakes(t *testing.T) {
 	parent := t.TempDir()
 	data := filepath.Join(parent, "of", "queued")

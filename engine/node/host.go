@@ -14,20 +14,20 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// host is the node as its admin service sees it.
+// host implements admin.Host for the node.
 type host struct {
 	*Node
 
 	config    Config
 	startedAt time.Time
-	backup    chan struct{} // has an element while somebody makes a backup
+	backup    chan struct{} // has an element while a backup is being made
 }
 
 func newHost(n *Node, c Config) *host {
 	return &host{Node: n, config: c, startedAt: time.Now(), backup: make(chan struct{}, 1)}
 }
 
-// Status implements rpc.Host.
+// Status implements admin.Host.
 func (h *host) Status() admin.Status {
 	this := build.This()
 	_, now := h.clock.Now()
@@ -37,18 +37,18 @@ func (h *host) Status() admin.Status {
 	}
 }
 
-// removeUnfinished removes what a server that ended while it made a backup left in the data folder.
+// removeUnfinished removes backups that a previous server did not finish from the data folder.
 func (n *Node) removeUnfinished(data string) {
 	removed, err := backup.RemoveUnfinished(data)
 	for _, path := range removed {
 		n.log.Info("removed an unfinished backup of an earlier server", "folder", path)
 	}
 	if err != nil {
-		n.log.Warn("unfinished backups of an earlier server stay", "error", err)
+		n.log.Warn("could not remove unfinished backups of an earlier server", "error", err)
 	}
 }
 
-// Backup implements rpc.Host. A node that stops waits for a shard's copy that is under way.
+// Backup implements admin.Host. A stopping node waits for the copy of a shard in progress.
 func (h *host) Backup(ctx context.Context, name string) (path string, bytes int64, err error) {
 	select {
 	case h.backup <- struct{}{}:

@@ -33,7 +33,7 @@ func (a *adminTest) post(path, body string) (status int, out map[string]any) {
 	return answer.StatusCode, out
 }
 
-// A node's own admin service is there over REST.
+// A node's own admin service is available over REST.
 func TestANodeIsAdministered(t *testing.T) {
 	a := newAdminTest(t)
 	a.someTasks()
@@ -63,14 +63,14 @@ func TestANodeIsAdministered(t *testing.T) {
 	assert.Contains(t, strings.ReplaceAll(body, " ", ""), `"ready":true`)
 }
 
-// A node that can't go on says so, and a closed one makes no backup.
+// A failed node reports it, and a closed node makes no backup.
 func TestTheHostOfAStoppedNode(t *testing.T) {
 	a := newAdminTest(t)
 	h := newHost(a.node, Config{DataDir: t.TempDir(), Durability: storage.None})
 	assert.Empty(t, h.Status().NotReady)
 	a.node.fail(assert.AnError)
 	assert.Contains(t, h.Status().NotReady, assert.AnError.Error())
-	h.backup <- struct{}{} // somebody makes one
+	h.backup <- struct{}{} // another backup is in progress
 	over, cancel := context.WithCancel(a.ctx)
 	cancel()
 	_, _, err := h.Backup(over, "late")
@@ -82,7 +82,7 @@ func TestTheHostOfAStoppedNode(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(h.config.DataDir, backup.Folder, "late"))
 }
 
-// A start removes the unfinished backup of an earlier server.
+// A start removes the unfinished backup of a previous server.
 func TestAnUnfinishedBackupIsRemovedAtTheStart(t *testing.T) {
 	data := t.TempDir()
 	unfinished := filepath.Join(data, backup.Folder, "b.partial", storage.ShardsFolder, "0000")

@@ -17,27 +17,29 @@ import (
 	"github.com/pronybench/prony/engine/rest"
 )
 
-// A browser sends requests to this server on behalf of any page that its user visits, even if the server listens on loopback only. The Origin
-// header identifies a page of another site, and Sec-Fetch-Site does so for requests without Origin. If an attacker's name resolves to this
-// server's address (DNS rebinding), the browser takes the page and the server for one site; the Host header then has the attacker's name.
+// A browser sends requests to this server on behalf of any page that its user visits, even if the
+// server listens only on loopback. The Origin header identifies a page of another site; for
+// requests without Origin, Sec-Fetch-Site does. If an attacker's host name resolves to this
+// server's address (DNS rebinding), the browser treats the page and the server as the same site.
+// The Host header then has the attacker's host name.
 
 // everyHost in Config.AllowedHosts accepts every Host.
 const everyHost = "*"
 
-// hostLenMax is the length of the longest name of a host.
+// hostLenMax is the maximum length of a host name.
 const hostLenMax = 253
 
-// hosts decides from a request's headers whether a listener accepts the request.
 type hosts struct {
 	every   bool // accept any Host
 	own     []string
 	allowed []string
 	tls     *certificates // nil without TLS
-	flag    string        // how the operator allows more
+	flag    string        // the flag with which the operator allows more hosts
 }
 
-// hostsOf returns the hosts of a listener. With authentication, a listener beyond loopback accepts every Host unless the configuration lists
-// names: clients use names that the server does not know, and a page of another site has no access token.
+// hostsOf returns the hosts of a listener. With authentication, a listener beyond loopback accepts
+// every Host unless AllowedHosts lists names: clients use names that the server does not know, and
+// a page of another site has no access token.
 func (n *Node) hostsOf(c Config, l net.Listener) *hosts {
 	at, isTCP := l.Addr().(*net.TCPAddr)
 	beyond := isTCP && !at.IP.IsLoopback()
@@ -59,7 +61,8 @@ func (n *Node) hostsOf(c Config, l net.Listener) *hosts {
 	return h
 }
 
-// guard refuses requests that a page of another site may have sent. It passes gRPC calls without Origin: pages cannot send them.
+// guard refuses requests that a page of another site may have sent. It accepts gRPC calls without
+// Origin, because pages cannot send them.
 func (h *hosts) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isGRPC(r) || r.Header.Get("Origin") != "" {
@@ -75,7 +78,7 @@ func (h *hosts) guard(next http.Handler) http.Handler {
 // check returns why a request is refused, or nil.
 func (h *hosts) check(r *http.Request) error {
 	if r.Host != "" && !h.accepts(hostName(r.Host)) { // a browser always sends a Host
-		return h.refusal("Host", r.Host, "is no name of this server", hostName(r.Host))
+		return h.refusal("Host", r.Host, "is not a name of this server", hostName(r.Host))
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		at, err := url.Parse(origin)
@@ -92,15 +95,16 @@ func (h *hosts) check(r *http.Request) error {
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case site == "" || site == "none" || site == "same-origin":
-	case r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document": // a user follows a link
+	// The user followed a link.
+	case r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document":
 	default:
 		return status.Errorf(codes.PermissionDenied, "the header Sec-Fetch-Site is %.*q, which means a page of another site: open the address in the browser instead", hostLenMax, site)
 	}
 	return nil
 }
 
-// accepts reports whether a Host header may have a name. It accepts every IP address, because DNS rebinding needs a name, and a request may
-// come through a port that another host forwards.
+// accepts reports whether a Host header may have this name. It accepts every IP address, because
+// DNS rebinding needs a name, and a request may come through a forwarded port of another host.
 func (h *hosts) accepts(name string) bool {
 	if h.every || name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
@@ -111,7 +115,8 @@ func (h *hosts) accepts(name string) bool {
 	return slices.Contains(h.own, name) || slices.Contains(h.allowed, name) || h.tls != nil && h.tls.named(name)
 }
 
-// refusal names the header, its value and the remedy. name is what could be allowed, if it is the name of a host.
+// refusal returns an error with the header, its value and the remedy. name is the host to allow, if
+// it is a valid host name.
 func (h *hosts) refusal(header, value, problem, name string) error {
 	remedy := fmt.Sprintf("start the server with %s and the name", h.flag)
 	if checkHost(name) == nil {
@@ -134,10 +139,9 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// allowedHostsPath is the setting of Config.AllowedHosts.
+// allowedHostsPath is the setting that configures Config.AllowedHosts.
 const allowedHostsPath = "allowed_hosts"
 
-// checkAllowedHosts reports what is no name of a host.
 func (c *Config) checkAllowedHosts() (errs []error) {
 	for _, name := range c.AllowedHosts {
 		if name != everyHost {
@@ -156,12 +160,11 @@ func checkHost(name string) error {
 	}
 	if name == "" || len(name) > hostLenMax || strings.ContainsFunc(name, other) {
 		return setting.Errorf(allowedHostsPath, "write a name without scheme and port, as in queue.example.com, or * for every name",
-			"the allowed host %.*q is no name of a host", hostLenMax, name)
+			"the allowed host %.*q is not a host name", hostLenMax, name)
 	}
 	return nil
 }
 
-// isGRPC reports whether a request is a gRPC call.
 func isGRPC(r *http.Request) bool {
 	return r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }

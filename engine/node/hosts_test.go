@@ -24,7 +24,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// sent sends a request with the given headers, Host among them, and returns the answer.
+// sent sends a request with the given headers, including Host, and returns the answer.
 func sent(t *testing.T, transport *http.Transport, method, url, body string, headers map[string]string) (int, string) {
 	t.Helper()
 	in, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -35,7 +35,7 @@ func sent(t *testing.T, transport *http.Transport, method, url, body string, hea
 	for name, value := range headers {
 		in.Header.Set(name, value)
 	}
-	in.Host = headers["Host"] // "": that of the URL
+	in.Host = headers["Host"] // "": the host of the URL
 	transport.DisableKeepAlives = true
 	out, err := transport.RoundTrip(in)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func openFor(t *testing.T, change func(*Config)) *Node {
 	return n
 }
 
-// No path of a listener on loopback answers the page of another site, with and without access tokens.
+// No path of a listener on loopback answers a page of another site, with and without access tokens.
 func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	for name, auth := range map[string]bool{"open": false, "with tokens": true} {
 		t.Run(name, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestWhichHostsAreAccepted(t *testing.T) {
 	for _, c := range []struct {
 		config  Config
 		at      net.Addr
-		headers string // NAME VALUE, with commas
-		refused string // the header; "" if it is accepted
+		headers string // NAME VALUE, separated by commas
+		refused string // the header that is refused, or ""
 	}{
 		{open, loopback, "Host localhost:7071", ""},
 		{open, loopback, "Host LocalHost.", ""},
@@ -193,7 +193,7 @@ func TestWhichHostsAreAccepted(t *testing.T) {
 func TestARefusalNamesTheRemedy(t *testing.T) {
 	h := (&Node{}).hostsOf(Config{}, listenerAt{at: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}})
 	for headers, want := range map[[2]string]string{
-		{"evil.example:80", ""}:                    `the header Host is "evil.example:80", which is no name of this server: use localhost, an IP address or a name of the server, or start the server with --allowed-hosts evil.example`,
+		{"evil.example:80", ""}:                    `the header Host is "evil.example:80", which is not a name of this server: use localhost, an IP address or a name of the server, or start the server with --allowed-hosts evil.example`,
 		{"localhost", "https://queue.example:443"}: `the header Origin is "https://queue.example:443", which is another site's: to allow its pages, start the server with --allowed-hosts queue.example`,
 		{"localhost", "null"}:                      `the header Origin is "null", which is another site's: to allow its pages, start the server with --allowed-hosts and the name`,
 	} {
@@ -223,7 +223,7 @@ func TestNamesOfTheCertificateAreAccepted(t *testing.T) {
 	}
 }
 
-// Pages cannot send gRPC calls, so the server accepts every name of a client, but no Origin.
+// Pages cannot send gRPC calls, so the server accepts every Host of a gRPC client, but no Origin.
 func TestGRPCIsServedUnderEveryName(t *testing.T) {
 	n := openFor(t, func(*Config) {})
 	admin, err := client.DialAdmin(n.Admin(), grpc.WithAuthority("queue.example"))
@@ -243,6 +243,6 @@ func TestAllowedHostsAreNames(t *testing.T) {
 	require.NoError(t, c.Check())
 	for _, bad := range []string{"", "http://queue.example", "queue.example:80", "*.example", "a b", strings.Repeat("a", 254)} {
 		c.AllowedHosts = []string{bad}
-		require.ErrorContains(t, c.Check(), "is no name of a host", "%q", bad)
+		require.ErrorContains(t, c.Check(), "is not a host name", "%q", bad)
 	}
 }

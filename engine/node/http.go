@@ -22,15 +22,15 @@ const (
 	headerReadMax  = 10 * time.Second
 	headerBytesMax = 64 << 10
 	connectionIdle = 2 * time.Minute
-	// From the end of a request's header on: a claim waits for at most half of it.
+	// From the end of a request's header on. A claim waits at most half of it.
 	answerMax = 2 * time.Minute
-	// Bounds the length of a profile and of a gRPC stream on the admin listener too.
+	// It also bounds the duration of a profile and of a gRPC stream on the admin listener.
 	adminAnswerMax = 10 * time.Minute
-	// adminStopMax is how long a stopping node waits for admin calls: profiles must not hold up the store.
+	// adminStopMax is how long a stopping node waits for admin calls: profiles must not delay
+	// closing the store.
 	adminStopMax = time.Second
 )
 
-// restOptions guards and watches the REST calls of both listeners.
 func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
 		ItemsMax: call.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: call.Holds,
@@ -46,7 +46,7 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 	}
 }
 
-// restArrives receives the message of a call over REST, as interceptors do that of one over gRPC.
+// restArrives handles the arrival of a REST call, as interceptors do for a gRPC call.
 func (n *Node) restArrives(ctx context.Context, method string) context.Context {
 	ctx = n.metrics.RESTArrives(ctx, method)
 	planted.Frame()
@@ -54,7 +54,6 @@ func (n *Node) restArrives(ctx context.Context, method string) context.Context {
 	return ctx
 }
 
-// newHTTP makes the REST listener's server.
 func (n *Node) newHTTP(c Config) error {
 	if n.httpAt == nil {
 		return nil
@@ -71,7 +70,8 @@ func (n *Node) newHTTP(c Config) error {
 	return nil
 }
 
-// boundedServer returns a server that holds no connection for ever. How long a body may take is for the handler to say.
+// boundedServer returns a server with timeouts for every phase of a connection, except for reading
+// a body: the handler bounds that.
 func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Server {
 	return &http.Server{
 		Handler: h, ConnContext: call.WithLink, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
@@ -79,7 +79,7 @@ func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Serv
 	}
 }
 
-// serveHTTP serves until the server is shut down. There is nothing to do for a listener that is off.
+// serveHTTP serves until the server is shut down. It does nothing if the listener is disabled.
 func (n *Node) serveHTTP(what string, s *http.Server, l net.Listener) {
 	if s == nil {
 		return
@@ -102,7 +102,8 @@ func (n *Node) stopHTTP(ctx context.Context) {
 	}
 }
 
-// stopAdmin does so with the admin listener, which is needed to the last.
+// stopAdmin stops the admin listener, last of all listeners. It waits at most adminStopMax for its
+// calls.
 func (n *Node) stopAdmin(ctx context.Context) {
 	if n.admin == nil {
 		return

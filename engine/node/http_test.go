@@ -49,7 +49,7 @@ func newRESTNode(t *testing.T) *restNode {
 	return r
 }
 
-// send sends a request and returns what came back.
+// send sends a request and returns the status and the answer.
 func (r *restNode) send(ctx context.Context, method, path, body string) (int, []byte, error) {
 	r.Helper()
 	in, err := http.NewRequestWithContext(ctx, method, "http://"+r.node.HTTP()+path, bytes.NewBufferString(body))
@@ -63,7 +63,7 @@ func (r *restNode) send(ctx context.Context, method, path, body string) (int, []
 	return out.StatusCode, text, errors.Join(err, out.Body.Close())
 }
 
-// post carries a call out that must succeed.
+// post makes a call that must succeed.
 func (r *restNode) post(path, body string, out proto.Message) {
 	r.Helper()
 	status, text, err := r.send(r.ctx, http.MethodPost, path, body)
@@ -114,12 +114,12 @@ func TestATaskLivesOverREST(t *testing.T) {
 	}
 	settle := func(verb, field string, task *queuepb.Task, more string) *queuepb.ItemError {
 		t.Helper()
-		var out queuepb.CompleteResponse // all settling calls answer alike
+		var out queuepb.CompleteResponse // all settling calls have the same answer
 		item := fmt.Sprintf(`{"id":%q,"token":"%d"%s}`, task.GetId(), task.GetToken(), more)
 		body := func(items string) string { return fmt.Sprintf(`{%q:[%s]}`, field, items) }
 		status, text, err := r.send(r.ctx, http.MethodPost, "/v1/tasks:"+verb, body(item))
 		require.NoError(t, err)
-		if status != http.StatusOK { // the only item is refused, as it is beside another one
+		if status != http.StatusOK { // a refused single item has the same error as one of several
 			assert.Equal(t, http.StatusConflict, status, "%s", text)
 			r.post("/v1/tasks:"+verb, body(item+","+item), &out)
 			require.Len(t, out.GetResults(), 2)
@@ -183,12 +183,12 @@ func TestAClaimOverRESTWaitsAndEndsWithItsClient(t *testing.T) {
 	r.waits()
 	leave()
 	require.ErrorIs(t, <-left, context.Canceled)
-	require.Eventually(t, func() bool { // the server has seen it
+	require.Eventually(t, func() bool { // the server has noticed
 		_, body := ask(t, r.node.Admin(), "/metrics")
 		return bytes.Contains(body, []byte(`prony_calls_total{api="rest",code="Canceled",method="Claim"} 1`))
 	}, adminPatience, time.Millisecond)
 
-	// What comes now goes to who is still there.
+	// A new task goes to the remaining claim.
 	claimed := make(chan []*queuepb.Task, 1)
 	go func() { claimed <- r.claim("q", 60_000) }()
 	r.post("/v1/tasks:enqueue", `{"tasks":[{"queue":"q"}]}`, &queuepb.EnqueueResponse{})
@@ -197,7 +197,7 @@ func TestAClaimOverRESTWaitsAndEndsWithItsClient(t *testing.T) {
 	assert.EqualValues(t, 1, tasks[0].GetAttempt())
 }
 
-// ask gets a page of the admin listener.
+// ask requests a page of the admin listener.
 func ask(t *testing.T, address, path string) (int, []byte) {
 	t.Helper()
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -237,7 +237,8 @@ func TestShutdownCutsARequestThatDoesNotEndInTime(t *testing.T) {
 	defer conn.Close() //nolint:errcheck // the test's own
 	_, err = io.WriteString(conn, "POST /v1/tasks:enqueue HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n")
 	require.NoError(t, err)
-	_, err = io.ReadFull(conn, make([]byte, len("HTTP/1.1 100 Continue"))) // the body is being read
+	// The server is reading the body.
+	_, err = io.ReadFull(conn, make([]byte, len("HTTP/1.1 100 Continue")))
 	require.NoError(t, err)
 	over, cancel := context.WithTimeout(r.ctx, 10*time.Millisecond)
 	defer cancel()

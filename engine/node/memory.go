@@ -15,7 +15,8 @@ import (
 // payloadOverhead bounds the size of a message beyond its payload.
 const payloadOverhead = 64 << 10
 
-// divideMemory sets the memory shares of the node's parts, and starts bounding connections and watching the process.
+// divideMemory divides the memory among the node's parts. It starts the goroutines that bound
+// connections and watch the process.
 func (n *Node) divideMemory(c *Config) error {
 	total, err := c.Memory.Resolve()
 	if err != nil {
@@ -26,7 +27,7 @@ func (n *Node) divideMemory(c *Config) error {
 		return setting.Wrap(err, "raise --memory, or lower the sizes", append(c.Stores.Paths(), "memory")...)
 	}
 	if total > 0 && c.Limits.PayloadBytesMax > n.shares.MessageBytes-payloadOverhead {
-		return setting.Wrap(fmt.Errorf("memory of %d MiB takes messages of up to %d bytes, and the largest payload is %d",
+		return setting.Wrap(fmt.Errorf("memory of %d MiB allows messages of up to %d bytes, but the largest payload is %d",
 			total>>20, n.shares.MessageBytes, c.Limits.PayloadBytesMax), "raise --memory, or lower --limits-payload-max", "memory", "limits.payload_max")
 	}
 	c.Queue = queueShares(c.Queue, n.shares)
@@ -50,7 +51,7 @@ func (n *Node) divideMemory(c *Config) error {
 	return nil
 }
 
-// unwatch stops what divideMemory started.
+// unwatch stops the goroutines that divideMemory started.
 func (n *Node) unwatch() {
 	if n.stopWatching != nil {
 		n.stopWatching()
@@ -58,8 +59,8 @@ func (n *Node) unwatch() {
 	n.watching.Wait()
 }
 
-// queueShares sets the shards' bounds from their shares of the memory. A configured bound that differs from its default overrides its
-// share.
+// queueShares sets the shards' bounds to their shares of the memory. A configured bound that
+// differs from its default overrides the share.
 func queueShares(c queue.Config, s memory.Shares) queue.Config {
 	d := queue.DefaultConfig()
 	if cmp.Or(c.CacheBytesMax, d.CacheBytesMax) == d.CacheBytesMax {
@@ -77,7 +78,8 @@ func queueShares(c queue.Config, s memory.Shares) queue.Config {
 	return c
 }
 
-// keyFilterShare returns the bound of the filters of idempotency keys, likewise.
+// keyFilterShare returns the bound of the filters of idempotency keys. A configured bound that
+// differs from its default overrides the share.
 func keyFilterShare(configured int64, s memory.Shares) int64 {
 	if most := cmp.Or(configured, storage.DefaultKeyFilterBytes); most != storage.DefaultKeyFilterBytes {
 		return most
@@ -85,5 +87,5 @@ func keyFilterShare(configured int64, s memory.Shares) int64 {
 	return s.KeyFilterBytes
 }
 
-// refillBytesMin lets a refill bring several tasks of ordinary size.
+// refillBytesMin allows a refill to read several tasks of typical size.
 const refillBytesMin = 256 << 10

@@ -14,10 +14,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// runtimeProblems are what promlint says of names that are not ours: client_golang derives them from the names of the Go runtime.
+// runtimeProblems are promlint's problems with names that client_golang derives from the Go
+// runtime.
 var runtimeProblems = map[string]bool{}
 
-// lint checks a node's page of metrics as promtool does, in base units among other things.
+// lint checks a node's metrics page like promtool: base units, for example.
 func lint(t *testing.T, n *Node) {
 	t.Helper()
 	code, page := ask(t, n.Admin(), "/metrics")
@@ -29,7 +30,7 @@ func lint(t *testing.T, n *Node) {
 	}
 }
 
-// The names of all series are as promtool has them, also those that only a cluster has, and those of tenants.
+// promtool accepts the names of all series, including those of a cluster and of tenants.
 func TestMetricsPassTheLinter(t *testing.T) {
 	t.Run("alone, with tenants", func(t *testing.T) { lint(t, usedNode(t)) })
 	t.Run("in a cluster", func(t *testing.T) {
@@ -42,6 +43,6 @@ func TestMetricsPassTheLinter(t *testing.T) {
 		for _, id := range c.ids {
 			lint(t, c.nodes[id])
 		}
-		assert.Contains(t, fmt.Sprint(scrape(t, c.nodes[led])), "prony_raft_append_seconds", "the page is a cluster's")
+		assert.Contains(t, fmt.Sprint(scrape(t, c.nodes[led])), "prony_raft_append_seconds", "the page has the cluster's series")
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// watch gives the metrics the functions that they read at each scrape. tenants shows the figures of each queue.
+// watch gives the metrics the functions that they call at each scrape. tenants shows the figures of
+// each queue.
 func (n *Node) watch(tenants bool) {
 	var certificateEnd func() time.Time
 	if n.tls != nil {
@@ -29,10 +30,10 @@ func (n *Node) watch(tenants bool) {
 	}
 }
 
-// statsMax is how long a scrape waits for the shards' figures: less than the scraper waits for the scrape.
+// statsMax bounds a scrape's wait for the shards' figures. It is shorter than a scraper's timeout.
 const statsMax = 5 * time.Second
 
-// stats returns the figures of the shards' queues. It waits at most statsMax for a shard that is stalled.
+// stats returns the figures of the shards' queues. It waits at most statsMax for a stalled shard.
 func (n *Node) stats() ([]queue.Stats, error) {
 	type answer struct {
 		stats []queue.Stats
@@ -52,8 +53,8 @@ func (n *Node) stats() ([]queue.Stats, error) {
 	}
 }
 
-// pebbleMetrics returns the figures of the shards' stores. It returns nothing while a store is being replaced: a scrape does
-// not wait for that.
+// pebbleMetrics returns the figures of the shards' stores. It returns nil while a store is being
+// replaced, so that a scrape does not wait.
 func (n *Node) pebbleMetrics() []storage.PebbleMetrics {
 	if !n.storesInUse.TryRLock() {
 		return nil

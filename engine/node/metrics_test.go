@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// scrape returns what /metrics shows, by name and labels.
+// scrape returns the content of /metrics by name and labels.
 func scrape(t *testing.T, n *Node) map[string]string {
 	t.Helper()
 	code, body := ask(t, n.Admin(), "/metrics")
@@ -40,7 +40,7 @@ func TestCallsAreCounted(t *testing.T) {
 	defer conn.Close() //nolint:errcheck // the test's own
 	c := queuepb.NewQueueServiceClient(conn)
 
-	// Two good tasks and two bad ones over each API, and a refused call.
+	// Each API receives two good tasks, two bad ones, and a refused call.
 	tasks := []*queuepb.NewTask{{Queue: "q"}, {Queue: ""}, {Queue: "q"}, {Queue: "q", Priority: 10}}
 	_, err = c.Enqueue(r.ctx, &queuepb.EnqueueRequest{Tasks: tasks})
 	require.NoError(t, err)
@@ -56,7 +56,8 @@ func TestCallsAreCounted(t *testing.T) {
 	stale := &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: claimed[0].GetId(), Token: 1 << 60}}}
 	_, err = c.Complete(r.ctx, stale)
 	require.NoError(t, err)
-	// Over REST the call fails with its only item, which is counted once and under the same name.
+	// Over REST, the call fails with its only item. The refusal is counted once, under the same
+	// name.
 	code, _, err := r.send(r.ctx, http.MethodPost, "/v1/tasks:complete", fmt.Sprintf(`{"completions":[{"id":%q,"token":"1"}]}`, claimed[0].GetId()))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusConflict, code)
@@ -83,7 +84,8 @@ func TestCallsAreCounted(t *testing.T) {
 	}
 }
 
-// Each kind of call that gives a shard a command has its time in the stage receive, over both APIs. One call in 16 stands for 16.
+// Each kind of call that submits a command is timed in the stage receive, over both APIs. One call
+// in 16 counts for 16.
 func TestReceiveOfEachCallIsTimed(t *testing.T) {
 	r := newRESTNode(t)
 	conn, err := grpc.NewClient("passthrough:///"+r.node.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -155,13 +157,13 @@ func TestStreamsAreCounted(t *testing.T) {
 	require.Eventually(t, func() bool { return scrape(t, r.node)[`prony_streams_open{method="Produce"}`] == "0" }, adminPatience, 1)
 	m = scrape(t, r.node)
 	assert.Equal(t, "1", m[`prony_calls_total{api="grpc",code="OK",method="Produce"}`])
-	assert.NotContains(t, m, `prony_call_seconds_count{api="grpc",method="Produce"}`, "a stream is not a call that is answered")
+	assert.NotContains(t, m, `prony_call_seconds_count{api="grpc",method="Produce"}`, "a stream is not counted as a call")
 	require.NoError(t, work.CloseSend())
 	_, err = work.Recv()
 	require.Error(t, err)
 }
 
-// What Pebble and the runtime say of themselves is shown, for each shard.
+// The figures of Pebble and of the runtime are exported for each shard.
 func TestStoresAndRuntimeAreShown(t *testing.T) {
 	n := newRESTNode(t).node
 	m := scrape(t, n)

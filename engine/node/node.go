@@ -1,5 +1,5 @@
-// Package node is a whole server: it assembles the shards, their stores, the listeners and, in a cluster, the replicas, and it starts
-// and stops them in order.
+// Package node implements a server. It assembles the shards, their stores, the listeners and, in a
+// cluster, the replicas. It starts and stops them in order.
 //
 //	n, err := node.Open(node.Config{DataDir: dir, Listen: []string{"127.0.0.1:7070"}, Durability: storage.Sync, Auth: true})
 //	if err != nil {
@@ -11,15 +11,18 @@
 //	}
 //	return errors.Join(err, n.Shutdown(stopCtx))
 //
-// Open checks the whole configuration, listens, opens the stores and recovers what they hold, and serves. Its error names every problem of
-// the configuration, and closes what was opened. Shutdown lets calls end, commits what waits, and closes the stores; it is called exactly
-// once after each successful Open, also after Failed.
+// Open checks the whole configuration, opens the listeners, opens and recovers the stores, and
+// starts serving. If it fails, it reports every problem of the configuration and closes what it
+// opened. Shutdown lets calls end, commits pending commands, and closes the stores. It must be
+// called exactly once after each successful Open, also after Failed.
 //
-// The other methods are safe for concurrent use. The node decides nothing about tasks: package shard does. What a node is to a cluster is
-// package cluster, whose Host it is; package node/metrics has its Prometheus series.
+// The other methods are safe for concurrent use. The node makes no decisions about tasks: package
+// shard does. Package cluster makes the node a member of a cluster, and uses the node as its Host.
+// Package node/metrics has its Prometheus series.
 //
-// After Open the only error is that of Failed: a store that cannot be written, a listener that ended, a shard that holds what cannot be
-// read. The node is not ready then (/readyz) and its shards refuse what they have not committed; the process should stop.
+// After Open, errors are reported only by Failed: a store cannot be written, a listener ended, or a
+// shard has unreadable data. The node is then not ready (/readyz), and its shards refuse everything
+// that they have not committed. The process should stop.
 package node
 
 import (
@@ -62,11 +65,11 @@ type Node struct {
 	log        *slog.Logger
 	stores     []*storage.Store // by shard; empty in a cluster, see store
 	shards     *shard.Group
-	cluster    *cluster.Cluster // nil if the node stands alone
+	cluster    *cluster.Cluster // nil without a cluster
 	service    *rpc.Service
 	grpc       *grpc.Server
 	health     *health.Server
-	space      *storage.Space // nil until the data folder is there
+	space      *storage.Space // nil before the data folder exists
 	http       *http.Server
 	admin      *http.Server
 	adminGRPC  *grpc.Server
@@ -80,7 +83,7 @@ type Node struct {
 	registry   *access.Registry
 	auth       *call.Auth
 	tokenFile  string
-	tokenFiles sync.Mutex    // held while tokenFile and the file beside it change
+	tokenFiles sync.Mutex    // held while tokenFile and its .next file change
 	tls        *certificates // nil without TLS
 	flight     flight
 	cpuProfile cpuProfile
@@ -91,19 +94,20 @@ type Node struct {
 	bounds     *call.Bounds
 	conns      *conns
 
-	stopWatching func() // nil before the process is watched
+	stopWatching func() // nil before divideMemory has started the goroutines
 	watching     sync.WaitGroup
 
-	failed   chan error             // has the reason after the node failed
-	notReady atomic.Pointer[string] // why the node is not ready: it failed or stops. The first reason stays
+	failed chan error // receives the reason after the node failed
+	// notReady is the first reason why the node is not ready: it failed or is stopping.
+	notReady atomic.Pointer[string]
 	serving  sync.WaitGroup
 
 	storesInUse  sync.RWMutex // read-locked by admin requests that read the stores
 	storesClosed bool         // guarded by storesInUse
 }
 
-// Open opens the data folder, recovers what it holds, and listens. Serving starts at once. On an
-// error everything that was opened is closed again.
+// Open opens the listeners and the data folder, recovers the stores, and starts serving. On an
+// error it closes everything that it opened.
 func Open(c Config) (_ *Node, err error) {
 	if err := c.check(); err != nil {
 		for _, l := range c.Listeners {
@@ -142,7 +146,7 @@ func Open(c Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	// Listen first: a taken port is found before the data folder is touched.
+	// Listen first, so that a taken port is found before the data folder is touched.
 	if err := n.listen(c); err != nil {
 		return nil, err
 	}
@@ -184,7 +188,8 @@ func Open(c Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// openState opens the shards, or this node's replicas of a cluster's shards, and returns where the node's own records are.
+// openState opens the shards, or this node's replicas of a cluster's shards. It returns the store
+// of the node's own records.
 func (n *Node) openState(c Config) (systemRecords, error) {
 	if err := settleLayout(c.fs, c.DataDir, c.Shards); err != nil {
 		return nil, err
@@ -204,14 +209,15 @@ func (n *Node) openState(c Config) (systemRecords, error) {
 	if err := n.openCluster(c, was != ""); err != nil {
 		return nil, err
 	}
-	if was == "" { // only now: the folder of a server that stood alone may have been refused
+	if was == "" { // only now: the folder of a server without a cluster may have been refused
 		err = storage.WriteLayoutNode(c.DataDir, c.Cluster.Node)
 	}
 	return clusterRecords{n}, err
 }
 
-// checkNodeOf refuses a data folder of another node. A member's folder must not be served alone either: what the server then stores would
-// be missing on the other nodes when it is a member again.
+// checkNodeOf refuses a data folder of another node. A member's folder must not be served without
+// the cluster either: the other nodes would lack the tasks stored in the meantime when the server
+// is a member again.
 func checkNodeOf(dir, was, node string) error {
 	switch {
 	case was == "" || was == node:
@@ -246,12 +252,13 @@ func (n *Node) listen(c Config) error {
 	return nil
 }
 
-// listenOn listens for clients at an address that the setting at the path names. overHTTP says that an HTTP server closes idle connections.
+// listenOn listens for clients at the address of the setting path. overHTTP reports that an HTTP
+// server closes idle connections.
 func (n *Node) listenOn(path, address string, overHTTP bool) (net.Listener, error) {
 	if socket, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
 		l, err := listenUnix(socket)
 		if err != nil {
-			return nil, setting.Path(err, "name a path with --"+path+" at which the user of the server may make a socket", path)
+			return nil, setting.Path(err, "name a path with --"+path+" where the user of the server may create a socket", path)
 		}
 		return n.conns.listener(l, overHTTP), nil
 	}
@@ -267,7 +274,7 @@ func (n *Node) listenOn(path, address string, overHTTP bool) (net.Listener, erro
 	case n.tls != nil:
 		l = n.tls.listener(l)
 	case !isLoopback(address):
-		n.log.Warn("other hosts can reach a listener without TLS: what it carries can be read on the way", "address", l.Addr())
+		n.log.Warn("other hosts can reach a listener without TLS: its traffic can be read on the network", "address", l.Addr())
 	}
 	return l, nil
 }
@@ -290,7 +297,7 @@ func (n *Node) serve() {
 	n.spaceChanged(n.space.State())
 }
 
-// fail stores why the node failed; the first reason counts.
+// fail records why the node failed. Only the first reason counts.
 func (n *Node) fail(err error) {
 	n.turnNotReady("failed: " + err.Error())
 	select {
@@ -304,11 +311,11 @@ func (n *Node) turnNotReady(why string) {
 	n.health.Shutdown()
 }
 
-// Failed has the reason after the node failed. Shutdown must still be called.
+// Failed receives the reason after the node failed. Shutdown must still be called.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// Addresses returns where clients connect: those of Config.Listeners, and then of Config.Listen in its order, with the ports that
-// were chosen.
+// Addresses returns the addresses for gRPC clients, with the chosen ports: those of
+// Config.Listeners, then those of Config.Listen in order.
 func (n *Node) Addresses() []string {
 	out := make([]string, len(n.listeners))
 	for i, l := range n.listeners {
@@ -328,9 +335,9 @@ func (n *Node) Admin() string {
 	return n.adminAt.Addr().String()
 }
 
-// Shutdown stops the node in order: it turns not ready, lets calls and streams end with the answers
-// they owe, executes what waits, and closes the stores. When ctx ends first, connections are cut; what was acknowledged is
-// safe all the same.
+// Shutdown stops the node in order. It makes the node not ready, lets calls and streams end with
+// their answers, commits pending commands, and closes the stores. If ctx ends first, Shutdown cuts
+// the connections; everything acknowledged is safe even then.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
 	n.stopClock()
@@ -351,13 +358,13 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		n.grpc.Stop()
 		<-stopped
 	}
-	n.space.Close() // a write that waits for room fails now
+	n.space.Close() // pending writes that wait for disk space fail now
 	n.shards.Close()
 	n.stopAdmin(ctx)
 	n.registry.Close()
 	n.serving.Wait()
 	n.unwatch()
-	n.storesInUse.Lock() // an audit whose connection was cut still reads
+	n.storesInUse.Lock() // an audit whose connection was cut may still be reading
 	n.storesClosed = true
 	n.storesInUse.Unlock()
 	if n.cluster != nil {
@@ -370,7 +377,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// close undoes a part of Open.
+// close closes what an unsuccessful Open opened.
 func (n *Node) close() {
 	for _, l := range append(n.listeners, n.httpAt, n.adminAt) {
 		if l != nil {

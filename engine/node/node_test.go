@@ -41,7 +41,7 @@ func dial(t *testing.T, address string) *client.Client {
 	return c
 }
 
-// TestStreamsCarryEveryTask enqueues from many goroutines and completes in many others.
+// Many goroutines enqueue while many others complete.
 func TestStreamsCarryEveryTask(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "unix:" + t.TempDir() + "/s"} {
 		t.Run(listen[:4], func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestStreamsCarryEveryTask(t *testing.T) {
 							return
 						}
 						if _, twice := seen.LoadOrStore(string(task.GetPayload()), true); twice {
-							t.Errorf("task %s came twice", task.GetPayload())
+							t.Errorf("task %s was received twice", task.GetPayload())
 						}
 						if err := w.Complete(ctx, task); err != nil {
 							t.Errorf("complete %s: %v", task.GetPayload(), err)

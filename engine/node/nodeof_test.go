@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// opened opens and stops a node of a data folder.
+// opened opens and stops a node with a data folder.
 func opened(t *testing.T, dir string, c cluster.Config) error {
 	t.Helper()
 	if c.On() {
@@ -44,15 +44,15 @@ func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, cluster.Config{}))
 	several := cluster.Config{Node: "n1", Listen: "127.0.0.1:0", Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2"}}
-	require.ErrorContains(t, opened(t, dir, several), "holds what no cluster wrote")
+	require.ErrorContains(t, opened(t, dir, several), "holds data without a Raft log")
 	joins := cluster.Config{Node: "n1", Listen: "127.0.0.1:0", Join: []string{"127.0.0.1:1"}}
-	require.ErrorContains(t, opened(t, dir, joins), "holds what no cluster wrote")
-	require.NoError(t, opened(t, dir, cluster.Config{}), "it is still what it was")
+	require.ErrorContains(t, opened(t, dir, joins), "holds data without a Raft log")
+	require.NoError(t, opened(t, dir, cluster.Config{}), "the refused start did not change the folder")
 	require.NoError(t, opened(t, dir, cluster.Config{Node: "n1", Listen: "127.0.0.1:0"}))
 	require.ErrorContains(t, opened(t, dir, cluster.Config{}), "is of node n1 of a cluster")
 }
 
-// TestANodeThatJoinsIsSentTheStore has a node join one whose log does not have all that its store has.
+// A node joins a node whose log lacks entries that its store contains.
 func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, cluster.Config{}))
@@ -76,7 +76,7 @@ func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	require.Eventually(t, func() bool { return second.notReadyWhy() == "" }, adminPatience, 10*time.Millisecond)
 	require.False(t, second.registry.Empty())
 	require.NotZero(t, second.cluster.Replicas()[0].Counters().Installed)
-	assert.Regexp(t, `msg="receiving the store of the leader" shard=0 bytes=[1-9]\d* percent=100.00\n`, log.String(), "it says how much has come")
+	assert.Regexp(t, `msg="receiving the store of the leader" shard=0 bytes=[1-9]\d* percent=100.00\n`, log.String(), "the log reports the progress")
 	select {
 	case err := <-second.failed:
 		require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	}
 }
 
-// lockedText is what several goroutines write.
+// lockedText collects the output of several goroutines.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder

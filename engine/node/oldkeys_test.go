@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Earlier servers accepted idempotency keys with control characters. A store that has some opens and serves their tasks; a new task is
-// refused such a key.
+// Earlier servers accepted idempotency keys with control characters. A store with such keys opens
+// and serves their tasks, but new tasks with such keys are refused.
 func TestAStoreWithKeysThatAreNotAcceptedAnyMore(t *testing.T) {
 	config := Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0", Durability: storage.Sync}
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
@@ -24,7 +24,8 @@ func TestAStoreWithKeysThatAreNotAcceptedAnyMore(t *testing.T) {
 	require.NoError(t, err)
 	enqueue := func(n *Node) queue.Enqueued {
 		t.Helper()
-		out, err := shard.AwaitReply(ctx, func(reply func([]queue.Enqueued, error)) error { // behind the check
+		// Without the check of the API.
+		out, err := shard.AwaitReply(ctx, func(reply func([]queue.Enqueued, error)) error {
 			return n.shards.Enqueue("default", []queue.NewTask{{Queue: "q", Key: "a\x00b\n"}}, reply)
 		})
 		require.NoError(t, err)

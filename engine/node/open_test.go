@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// refused opens a node that must not open, and returns the message.
+// refused opens a node that must not open, and returns the error.
 func refused(t *testing.T, c node.Config) string {
 	t.Helper()
 	n, err := node.Open(c)
@@ -121,16 +121,16 @@ func TestUnixSockets(t *testing.T) {
 	assert.Empty(t, n.HTTP())
 	info, err := os.Stat(path)
 	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "only its user may connect")
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "only the server's user may connect")
 
-	// One that answers is somebody's.
+	// A socket where a server answers is not removed.
 	_, err = try()
 	require.ErrorContains(t, err, "a server answers there")
 	require.FileExists(t, path)
 	require.NoError(t, n.Shutdown(context.Background()))
 	require.NoFileExists(t, path)
 
-	// So is one that does not answer just now: its queue of connections is full.
+	// A socket that does not answer because its backlog is full is not removed either.
 	busy, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
 	require.NoError(t, err)
 	_, err = try()

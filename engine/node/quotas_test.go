@@ -26,7 +26,7 @@ import (
 
 const waitsMost = waittest.Most
 
-// peerAddresses returns where some nodes may listen for each other.
+// peerAddresses returns addresses where nodes can listen for each other.
 func peerAddresses(t *testing.T, n int) (listen []string, peers map[string]string) {
 	t.Helper()
 	peers = map[string]string{}
@@ -40,7 +40,7 @@ func peerAddresses(t *testing.T, n int) (listen []string, peers map[string]strin
 	return listen, peers
 }
 
-// startNodes starts a cluster in which each node leads one shard, the first node shard 0.
+// startNodes starts a cluster in which each node leads one shard, and the first node leads shard 0.
 func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueServiceClient) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitsMost)
@@ -54,7 +54,7 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 				Cluster: cluster.Config{Node: fmt.Sprint("n", i), Listen: listen[i], CertsDir: certs, Peers: peers, ElectionTimeout: cluster.ElectionTimeoutMin},
 			})
 			if err != nil && strings.Contains(err.Error(), "address already in use") {
-				return false // an outgoing connection has it for a moment
+				return false // an outgoing connection uses the port briefly
 			}
 			require.NoError(t, err)
 			nodes = append(nodes, opened)
@@ -73,7 +73,8 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 	require.Eventually(t, func() bool {
 		for i := range nodes {
 			if id := fmt.Sprint("n", i); nodes[0].cluster.Leader(i) != id {
-				_ = nodes[0].cluster.Change(ctx, route.ClusterChange{Kind: route.TransferLeadership, Node: id, Shard: i}) // it is tried again
+				// A failed change is retried.
+				_ = nodes[0].cluster.Change(ctx, route.ClusterChange{Kind: route.TransferLeadership, Node: id, Shard: i})
 				return false
 			}
 		}
@@ -82,11 +83,11 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 	return nodes, apis
 }
 
-// refusedPause is how long a client waits after a refusal.
+// refusedPause is a client's pause after a refusal.
 const refusedPause = 10 * time.Millisecond
 
-// enqueueAll enqueues batches through the nodes with some of the apis until enough are in and each was refused often in a row,
-// and returns how many tasks were accepted.
+// enqueueAll enqueues batches through several nodes until enough tasks are accepted and each node
+// has refused several times in a row. It returns the number of accepted tasks.
 func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals int, enough int64) int64 {
 	t.Helper()
 	var accepted atomic.Int64
@@ -111,7 +112,9 @@ func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals
 					refused = 0
 					continue
 				}
-				<-time.After(refusedPause) // calls without a pause leave no CPU time to the nodes, which share the quota out
+				// Without a pause, the calls would leave no CPU time for the nodes to share the
+				// quota.
+				<-time.After(refusedPause)
 			}
 		})
 	}
@@ -119,7 +122,7 @@ func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals
 	return accepted.Load()
 }
 
-// A tenant's quotas hold for three nodes together, whichever it enqueues at.
+// A tenant's quotas apply to three nodes together, whichever node receives the tasks.
 func TestQuotasHoldForAllNodesTogether(t *testing.T) {
 	t.Parallel()
 	nodes, apis := startNodes(t, 3)
@@ -156,19 +159,21 @@ func TestQuotasHoldForAllNodesTogether(t *testing.T) {
 		return true
 	}, waitsMost, 10*time.Millisecond)
 
-	// Through one node alone, what the others have to spare comes to it; then all nodes are at the quota.
+	// With traffic to one node only, it receives the others' spare quota. Then all nodes reach the
+	// quota.
 	accepted := enqueueAll(t, apis[2:], batch, 0, most/2)
 	assert.GreaterOrEqual(t, accepted, int64(most/2))
 	accepted += enqueueAll(t, apis, batch, 40, most-3*batch-accepted)
 	assert.InDelta(t, most, accepted, 3*batch)
 	assert.InDelta(t, most, held(), 3*batch)
 
-	// The rate: as many as in the time that it took, and what may be saved up for a second.
+	// The rate allows as many tasks as the elapsed time permits, plus one second's worth of saved
+	// quota.
 	const rate = 100
 	configure("t", access.Quotas{EnqueuesPerSMax: rate})
 	began := time.Now()
 	accepted = enqueueAll(t, apis, batch, 0, 5*rate)
 	passed := time.Since(began).Seconds()
-	assert.GreaterOrEqual(t, accepted, int64(5*rate), "nothing is stranded")
+	assert.GreaterOrEqual(t, accepted, int64(5*rate), "no quota is stranded")
 	assert.LessOrEqual(t, float64(accepted), rate*(passed+1)+3*batch*2)
 }

@@ -10,13 +10,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// readyReader reads a socket into a buffer that it allocates once data has arrived, so that idle connections have no buffer. gRPC
-// does this itself with sockets, and calls ReadOnReady of a connection that wraps one.
+// readyReader reads a socket into a buffer that it allocates only after data has arrived, so that
+// idle connections have no buffer. gRPC does the same for plain sockets, and calls ReadOnReady of a
+// connection that wraps one.
 type readyReader struct {
-	raw  syscall.RawConn // nil: the connection is no socket
+	raw  syscall.RawConn // nil: the connection is not a socket
 	read func(fd uintptr) bool
 
-	// The state of the read under way.
+	// The state of the read in progress.
 	size   int
 	pool   mem.BufferPool
 	buffer *[]byte
@@ -38,7 +39,7 @@ func (r *readyReader) open(c net.Conn) {
 	r.read = r.once
 }
 
-// once reads the data that has arrived. It returns false if no data has arrived, so that the read waits.
+// once reads available data. It returns false if there is none, so that the caller waits.
 func (r *readyReader) once(fd uintptr) bool {
 	r.buffer = r.pool.Get(r.size)
 	for {
@@ -55,7 +56,7 @@ func (r *readyReader) once(fd uintptr) bool {
 	return true
 }
 
-// ReadOnReady reads once there is something to read. gRPC calls it in place of Read.
+// ReadOnReady reads once data is available. gRPC calls it instead of Read.
 func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	r := &c.ready
 	if r.raw == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// stallingDisk is a file system on which each fsync of the log waits while it is stalled.
+// stallingDisk is a file system that blocks fsyncs of the log while stalled.
 type stallingDisk struct {
 	stalled atomic.Bool
 	gate    chan struct{}
@@ -69,12 +69,12 @@ func TestAStalledNodeIsNotReadyUntilItGoesOn(t *testing.T) {
 		code, body = ask(t, n.Admin(), "/readyz")
 		return code == http.StatusServiceUnavailable
 	}, adminPatience, time.Millisecond)
-	assert.Contains(t, string(body), "shard 0 is stalled: a commit has been under way for ")
+	assert.Contains(t, string(body), "shard 0 is stalled: a commit has been running for ")
 	code, _ := ask(t, n.Admin(), "/livez")
 	assert.Equal(t, http.StatusOK, code, "a restart would not help the disk")
 	assert.Empty(t, done)
 	n.statsMax = time.Millisecond
-	metrics := scrape(t, n) // says so too, and has all but the figures of the queues
+	metrics := scrape(t, n) // reports it too, and has all figures except those of the queues
 	assert.Equal(t, "0", metrics["prony_ready"])
 	assert.Contains(t, metrics, `prony_storage_sets_total{shard="0"}`)
 	assert.NotContains(t, metrics, "prony_queues")

@@ -38,7 +38,7 @@ func claim(ctx context.Context, t *testing.T, c *client.Client, queue string, n 
 	return out.GetTasks()
 }
 
-// TestANodeGoesOnWhereItStopped restarts a node between a task's life's steps, under each durability.
+// The node restarts between the steps of a task's life, with each durability.
 func TestANodeGoesOnWhereItStopped(t *testing.T) {
 	for _, durability := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(durability), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestANodeGoesOnWhereItStopped(t *testing.T) {
 					assert.Equal(t, ready[i], got[i].GetId())
 					assert.Equal(t, string(rune('0'+i)), string(got[i].GetPayload()))
 				}
-				assert.Empty(t, claim(ctx, t, c, "leased", 10), "a lease holds across the restart")
+				assert.Empty(t, claim(ctx, t, c, "leased", 10), "a lease survives the restart")
 				assert.Empty(t, claim(ctx, t, c, "delayed", 10))
 				assert.Empty(t, claim(ctx, t, c, "dead", 10))
 				assert.Empty(t, claim(ctx, t, c, "done", 10))
@@ -93,14 +93,15 @@ func TestANodeGoesOnWhereItStopped(t *testing.T) {
 				assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, state(c, special[2]).GetState())
 				assert.Equal(t, "why", state(c, special[2]).GetLastError())
 
-				// The lease that ran out while the node was down has ended, and later tokens are greater.
+				// The lease that expired while the node was down has ended, and later tokens are
+				// greater.
 				out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"short"}, WaitMs: 10_000})
 				require.NoError(t, err)
 				require.Len(t, out.GetTasks(), 1)
 				assert.EqualValues(t, 2, out.GetTasks()[0].GetAttempt())
 				assert.Greater(t, out.GetTasks()[0].GetToken(), short.GetToken())
 
-				// A token from before the restart settles.
+				// A token from before the restart still settles the task.
 				done, err := c.API().Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: leased.GetId(), Token: leased.GetToken()}}})
 				require.NoError(t, err)
 				assert.Nil(t, done.GetResults()[0].GetError())
@@ -127,8 +128,8 @@ func TestAFailedOpenCanBeTriedAgain(t *testing.T) {
 	start(t, func(c *node.Config) { c.DataDir = dir })
 }
 
-// What became ready counts as ready after a restart, wherever depths are shown, before anybody claims it. There are more
-// tasks than a window holds.
+// Tasks that became ready are counted as ready after a restart, wherever depths are shown, before
+// any claim. There are more tasks than a window holds.
 func TestDepthsAfterARestart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

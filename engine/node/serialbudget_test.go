@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/serialbudget"
 )
 
-// An ordinary build has no way to set the work of no-op requests.
+// An ordinary build cannot set the work of no-op requests.
 func TestSerialBudgetIsOfItsOwnBuild(t *testing.T) {
 	status, _ := newAdminTest(t).ask(http.MethodPut, "/debug/serial-budget?work=0s")
 	if serialbudget.Enabled {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// openWith opens a node that does not serve clients, with a configuration.
+// openWith opens a node that serves no clients.
 func openWith(t *testing.T, change func(*Config)) *Node {
 	t.Helper()
 	c := Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None}
@@ -45,7 +45,7 @@ func pebbleOption(t *testing.T, folder, name string) string {
 	return value
 }
 
-// The sizes of the stores' parts and the bounds of a commit reach the stores and the shards.
+// The configured sizes of the stores' parts and bounds of a commit reach the stores and the shards.
 func TestSettingsOfTheStoresReachThem(t *testing.T) {
 	var config Config
 	n := openWith(t, func(c *Config) {
@@ -56,7 +56,7 @@ func TestSettingsOfTheStoresReachThem(t *testing.T) {
 	})
 	folder := storage.ShardFolder(config.DataDir, 0)
 	assert.Equal(t, "3145728", pebbleOption(t, folder, "mem_table_size"))
-	assert.Equal(t, "11534336", pebbleOption(t, folder, "cache_size"), "5 MiB of blocks beside two memtables")
+	assert.Equal(t, "11534336", pebbleOption(t, folder, "cache_size"), "5 MiB of blocks and two memtables")
 	o := n.shardOptions(config, 0)
 	assert.True(t, o.Alone)
 	assert.Equal(t, 7, o.CommitTasksMax)
@@ -81,5 +81,5 @@ func TestSettingsOfTheStoresOutOfRange(t *testing.T) {
 		"storage.memtable_size 1 is not from 524288 to 1073741824")
 	c.Commit, c.Stores = Commit{Alone: true}, memory.Sizes{}
 	c.Cluster = cluster.Config{Node: "n1", Listen: "127.0.0.1:0", CertsDir: "certs"}
-	require.EqualError(t, c.Check(), "group commit of a server alone is off, and the server is one of a cluster: in a cluster, turn it off with --cluster-coalesce=false")
+	require.EqualError(t, c.Check(), "group commit of a server without a cluster is off, but the server is in a cluster: in a cluster, turn it off with --cluster-coalesce=false")
 }

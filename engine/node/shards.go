@@ -18,15 +18,14 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// inboxBytesMin is what each of many shards has at least of what one would have, so that each can work.
+// inboxBytesMin is the minimum share of each shard's inbox, unless half of the total is less.
 const inboxBytesMin = 4 << 20
 
-// inboxBytes is what each shard's inbox may hold.
 func inboxBytes(s memory.Shares, shards int) int {
 	return int(max(min(inboxBytesMin, s.InboxBytes/2), s.InboxBytes/int64(shards)))
 }
 
-// openShards opens the stores of all shards at once, recovers what they hold, and starts the shards.
+// openShards opens and recovers the stores of all shards concurrently, and starts the shards.
 func (n *Node) openShards(c Config) error {
 	if err := n.openStores(c); err != nil {
 		return err
@@ -41,7 +40,7 @@ func (n *Node) openShards(c Config) error {
 	return err
 }
 
-// shardOptions returns the options of a shard that do not depend on whether the shard is replicated.
+// shardOptions returns the options of a shard that do not depend on replication.
 func (n *Node) shardOptions(c Config, i int) shard.Options {
 	return shard.Options{
 		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
@@ -66,7 +65,7 @@ func (n *Node) openStores(c Config) error {
 			o := o
 			o.Unsynced = n.metrics.Unsynced()[i : i+1]
 			stores[i], errs[i] = storage.Open(dir, o)
-			errs[i] = setting.Path(errs[i], "give the data folder and what is in it to the user of the server", "data")
+			errs[i] = setting.Path(errs[i], "give the data folder and its contents to the user of the server", "data")
 		})
 	}
 	all.Wait()
@@ -78,7 +77,7 @@ func (n *Node) openStores(c Config) error {
 	return errors.Join(errs...)
 }
 
-// shareOf is one shard's part of the memory that all shards together may use for tasks.
+// shareOf returns one shard's share of the memory for tasks.
 func shareOf(c queue.Config, shards int) queue.Config {
 	d := queue.DefaultConfig()
 	if c.WindowsTasks == 0 {
@@ -94,7 +93,8 @@ func shareOf(c queue.Config, shards int) queue.Config {
 
 const dataRemedy = "name a folder with --data that the user of the server may write"
 
-// settleLayout writes how many shards a new data folder has, and refuses another number for an old one.
+// settleLayout records the number of shards of a new data folder, and refuses a different number
+// for an existing one.
 func settleLayout(files vfs.FS, dir string, shards int) error {
 	if err := backup.CheckDataFolder(dir); err != nil {
 		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
@@ -113,7 +113,7 @@ func settleLayout(files vfs.FS, dir string, shards int) error {
 	settled, err := storage.ReadLayout(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return storage.WriteLayout(dir, shards) // no shard may be made before
+		return storage.WriteLayout(dir, shards) // before any shard is created
 	case err != nil:
 		return setting.Wrap(err, "restore it, or the data folder from a backup", "data")
 	case settled != shards:

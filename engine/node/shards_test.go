@@ -24,7 +24,7 @@ func shardsConfig(dir string, shards int) node.Config {
 	return node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Shards: shards, Metrics: node.Metrics{Tenants: true}}
 }
 
-// run opens a node, lets it be used, and shuts it down.
+// run opens a node, calls use, and shuts the node down.
 func run(ctx context.Context, t *testing.T, c node.Config, use func(*node.Node, *client.Client)) {
 	t.Helper()
 	n, err := node.Open(c)
@@ -36,7 +36,7 @@ func run(ctx context.Context, t *testing.T, c node.Config, use func(*node.Node, 
 	require.NoError(t, n.Shutdown(ctx))
 }
 
-// TestThreeShardsGoOnWhereTheyStopped keeps tasks of all shards over a restart.
+// Tasks of all shards survive a restart.
 func TestThreeShardsGoOnWhereTheyStopped(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -93,7 +93,8 @@ func TestTheNumberOfShardsIsSettledOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	dir := t.TempDir()
-	run(ctx, t, shardsConfig(dir, 0), func(*node.Node, *client.Client) {}) // one, unless told otherwise
+	// The default is one shard.
+	run(ctx, t, shardsConfig(dir, 0), func(*node.Node, *client.Client) {})
 	run(ctx, t, shardsConfig(dir, 1), func(*node.Node, *client.Client) {})
 	text := refused(t, shardsConfig(dir, 2))
 	assert.Contains(t, text, dir+" is 1, not 2: start with --shards 1")
@@ -132,8 +133,8 @@ func TestWhatIsNoDataFolderIsRefused(t *testing.T) {
 	}
 }
 
-// A start that broke off before the layout was written begins anew; one shard that can't be opened fails the node,
-// and closes the others.
+// A start that was interrupted before the layout was written can be repeated. One shard that cannot
+// be opened fails the node, and the other shards are closed.
 func TestAHalfMadeDataFolder(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "node.json.tmp"), []byte("{"), 0o600))
@@ -145,7 +146,7 @@ func TestAHalfMadeDataFolder(t *testing.T) {
 	start(t, func(c *node.Config) { c.DataDir, c.Shards = dir, 3 })
 }
 
-// One shard that can't go on stops the node, and is named.
+// A failed shard stops the node, and the error names the shard.
 func TestAFailedShardFailsTheNode(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -154,7 +155,7 @@ func TestAFailedShardFailsTheNode(t *testing.T) {
 		enqueue(ctx, t, c, task("q", "0"))
 		enqueue(ctx, t, c, task("q", "1"))
 	})
-	require.NoError(t, os.Remove(filepath.Join(dir, "shards", "0001", "SEAL")), "what is changed here, its seal would tell of")
+	require.NoError(t, os.Remove(filepath.Join(dir, "shards", "0001", "SEAL")), "the seal would reveal the changes made here")
 	db, err := pebble.Open(filepath.Join(dir, "shards", "0001"), &pebble.Options{Logger: quiet{t}})
 	require.NoError(t, err)
 	require.NoError(t, db.Set([]byte{'t', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, []byte{99}, pebble.Sync))
@@ -172,13 +173,13 @@ func TestAFailedShardFailsTheNode(t *testing.T) {
 		require.ErrorContains(t, err, "shard 1: ")
 		require.ErrorContains(t, err, "record has format 99")
 	case <-ctx.Done():
-		t.Fatal("the node goes on")
+		t.Fatal("the node continues")
 	}
 	require.NoError(t, c.Close())
 	require.NoError(t, n.Shutdown(ctx))
 }
 
-// quiet is a log of Pebble's that is only shown when a test fails.
+// quiet passes Pebble's log to the test's log.
 type quiet struct{ *testing.T }
 
 func (q quiet) Infof(format string, args ...any)  { q.Logf(format, args...) }

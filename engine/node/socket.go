@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// socketMode lets only the user who runs the server connect: a Unix socket has no other guard.
+// socketMode lets only the server's user connect: a Unix socket has no other protection.
 const socketMode = 0o600
 
 func listenUnix(path string) (net.Listener, error) {
@@ -22,7 +22,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s%s: %w", unixPrefix, path, err)
 	}
-	// Where the system did not take the file's mode from the socket, it is open for this moment.
+	// If the system did not derive the file's mode from the socket, others can connect until here.
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != socketMode {
 		if err := os.Chmod(path, socketMode); err != nil {
 			return nil, errors.Join(fmt.Errorf("guard the socket: %w", err), l.Close())
@@ -31,8 +31,8 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// guardedSockets sets the mode of a socket before it gets its path: Linux makes the file with the socket's own mode, so
-// there is no moment in which others could connect.
+// guardedSockets sets the mode of a socket before it gets its path. Linux creates the file with the
+// socket's mode, so others can never connect.
 var guardedSockets = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) { err = syscall.Fchmod(int(fd), socketMode) }); e != nil {
 		return e
@@ -43,14 +43,15 @@ var guardedSockets = net.ListenConfig{Control: func(_, _ string, c syscall.RawCo
 	return nil
 }}
 
-// removeStaleSocket removes a socket that a killed server left. One that answers is somebody's.
+// removeStaleSocket removes a socket that a killed server left. It fails if a server answers at the
+// socket.
 func removeStaleSocket(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at the socket: %w", err)
+		return fmt.Errorf("examine the socket: %w", err)
 	}
 	if info.Mode()&os.ModeSocket == 0 {
 		return setting.Errorf("listen", "choose another path with --listen", "listen on unix:%s: the path exists and is not a socket", path)

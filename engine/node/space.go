@@ -8,14 +8,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// diskService is the name under which the gRPC health service says whether the disk has enough space for everything.
+// diskService is the name with which the gRPC health service reports whether the disk has enough
+// space for all operations.
 const diskService = "disk"
 
-// startRoom is what a start writes beside the tables of the memtables: manifests, options and the first bytes of logs.
+// startRoom is what a start writes in addition to tables: manifests, options and the first bytes of
+// logs.
 const startRoom = 8 << 20
 
-// watchSpace begins to watch the free space of the data folder. A server without a cluster has memtables that the ballast has room for, so that
-// it starts on a full disk whatever the memtables held when it ended.
+// watchSpace starts watching the free space of the data folder. Without a cluster, it limits the
+// memtables to the size of the ballast. So the server starts on a full disk whatever the memtables
+// contained when it ended.
 func (n *Node) watchSpace(c Config) {
 	n.space = disk.WatchSpace(disk.SpaceOptions{
 		FS: c.fs, Dir: c.DataDir, Low: c.DiskLow, Critical: c.DiskCritical, Log: c.Log, Changed: n.spaceChanged,
@@ -26,8 +29,8 @@ func (n *Node) watchSpace(c Config) {
 	}
 }
 
-// spaceChanged makes the health service say what the disk allows. The node stays ready: it reads, and below the low mark
-// only it also works off what it holds.
+// spaceChanged updates the disk status of the health service. The node stays ready, because it can
+// still read, and below only the low mark it can also complete tasks.
 func (n *Node) spaceChanged(state disk.SpaceState) {
 	serving := healthpb.HealthCheckResponse_SERVING
 	if state > disk.SpaceOK {
@@ -36,7 +39,7 @@ func (n *Node) spaceChanged(state disk.SpaceState) {
 	n.health.SetServingStatus(diskService, serving)
 }
 
-// diskStatus is what the admin service says of the disk; nil where the free space is not known.
+// diskStatus returns the disk status for the admin service, or nil if the free space is unknown.
 func (n *Node) diskStatus() *adminpb.DiskStatus {
 	u := n.space.Usage()
 	if u.Total == 0 {

@@ -33,11 +33,11 @@ import (
 const (
 	spaceMiB      = 1 << 20
 	spacePatience = waittest.Most
-	spaceLooks    = 100 * time.Millisecond // how often the watch looks
+	spaceLooks    = 100 * time.Millisecond // the interval between checks of the disk
 	spaceTask     = 256 << 10              // bytes of a task
 )
 
-// spaceNode is a server on a disk of 400 MiB, with marks at 150 and 75 MiB.
+// spaceNode is a server with a disk of 400 MiB and marks at 150 and 75 MiB.
 type spaceNode struct {
 	*testing.T
 
@@ -90,10 +90,10 @@ func (s *spaceNode) close() {
 
 func (s *spaceNode) wait(n *Node, want disk.SpaceState) {
 	s.Helper()
-	require.Eventually(s, func() bool { return n.space.State() == want }, spacePatience, 5*time.Millisecond, "it is %v, with %+v", n.space.State(), n.space.Usage())
+	require.Eventually(s, func() bool { return n.space.State() == want }, spacePatience, 5*time.Millisecond, "the disk is %v, with %+v", n.space.State(), n.space.Usage())
 }
 
-// spacePayload can't be compressed.
+// spacePayload returns incompressible bytes.
 func spacePayload(seed uint64) []byte {
 	out := make([]byte, spaceTask)
 	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)})
@@ -101,7 +101,7 @@ func spacePayload(seed uint64) []byte {
 	return out
 }
 
-// requireDisk sees that a call was refused for lack of space.
+// requireDisk checks that a call was refused for lack of space.
 func requireDisk(t *testing.T, err error) {
 	t.Helper()
 	s := status.Convert(err)
@@ -121,7 +121,7 @@ func requireDisk(t *testing.T, err error) {
 	require.Equal(t, disk.SpaceRetry, retry)
 }
 
-// fill enqueues until the server refuses, and returns the ids of what it acknowledged.
+// fill enqueues until the server refuses, and returns the IDs of the acknowledged tasks.
 func fill(ctx context.Context, t *testing.T, c *client.Client, queue string) (ids []string) {
 	t.Helper()
 	for i := uint64(0); ; i++ {
@@ -135,12 +135,12 @@ func fill(ctx context.Context, t *testing.T, c *client.Client, queue string) (id
 			return ids
 		}
 		ids = append(ids, out.GetResults()[0].GetId())
-		require.Less(t, len(ids), 1600, "more than the disk holds")
+		require.Less(t, len(ids), 1600, "more tasks than the disk can store")
 	}
 }
 
-// TestAFullDiskIsRefusedBeforeItIsFull fills the disk through the API, under each durability: what is acknowledged is there,
-// what shrinks the store goes on, nothing fails, and service resumes by itself.
+// The disk is filled through the API, with each durability. Acknowledged tasks remain, commands
+// that shrink the store continue, no write fails, and service resumes without intervention.
 func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
 			ids := s.fillUp()
 			t.Logf("%d tasks of 256 KiB, %d MiB used", len(ids), s.disk.Used()/spaceMiB)
 			require.Zero(t, s.disk.Refused(), "no write found the disk full")
-			s.disk.Pin(120 * spaceMiB) // what is written in the background changes nothing meanwhile
+			s.disk.Pin(120 * spaceMiB) // background writes must not change the state in between
 			s.lowOverEachAPI()
 			s.disk.Occupy(0)
 
@@ -180,7 +180,7 @@ func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
 					gone[chunk[i]] = true
 				}
 			}
-			s.wait(s.node, disk.SpaceOK) // by itself: what was deleted is given back
+			s.wait(s.node, disk.SpaceOK) // without intervention: deleted space is reclaimed
 			gone[s.critical(ids[len(ids)-1])] = true
 
 			s.close()
@@ -203,7 +203,8 @@ func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
 	}
 }
 
-// A server starts on a full disk with the room of the ballast: that is enough for the tables of all memtables.
+// A server starts on a full disk with the space of the ballast, which is enough for the tables of
+// all memtables.
 func TestTheBallastHasRoomForAllMemtables(t *testing.T) {
 	s := newSpaceNode(t, storage.Sync)
 	require.EqualValues(t, 75*spaceMiB, s.node.space.Ballast(), "the critical mark")
@@ -222,7 +223,7 @@ func TestTheBallastHasRoomForAllMemtables(t *testing.T) {
 	require.NoError(t, n.Shutdown(s.ctx))
 }
 
-// fillUp fills the disk until the server refuses although all that it holds is in tables.
+// fillUp fills the disk until the server refuses tasks although its memtables are flushed.
 func (s *spaceNode) fillUp() (ids []string) {
 	s.Helper()
 	for {
@@ -230,7 +231,7 @@ func (s *spaceNode) fillUp() (ids []string) {
 		for _, store := range s.node.stores {
 			require.NoError(s, store.Flush())
 		}
-		select { // the watch looks meanwhile
+		select { // the watch checks the disk in between
 		case <-time.After(5 * spaceLooks):
 		case <-s.ctx.Done():
 		}
@@ -240,7 +241,8 @@ func (s *spaceNode) fillUp() (ids []string) {
 	}
 }
 
-// lowOverEachAPI sees how a refusal looks over REST, on a stream and to the Go client, and that the server says so.
+// lowOverEachAPI checks a refusal over REST, on a stream and in the Go client, and that the server
+// reports the state.
 func (s *spaceNode) lowOverEachAPI() {
 	s.Helper()
 	s.wait(s.node, disk.SpaceLow)
@@ -252,7 +254,7 @@ func (s *spaceNode) lowOverEachAPI() {
 
 	p, err := s.client.Producer(s.ctx, "")
 	require.NoError(s, err)
-	for range 2 { // the stream goes on
+	for range 2 { // the stream continues
 		_, err = p.Enqueue(s.ctx, client.Task{Queue: "q"})
 		require.ErrorIs(s, err, client.ErrOverloaded)
 		var refused *client.Error
@@ -264,7 +266,8 @@ func (s *spaceNode) lowOverEachAPI() {
 	s.says(disk.SpaceLow, "1")
 }
 
-// says sees that probes, metrics, health and status say how the disk is. The server stays ready.
+// says checks that probes, metrics, health and status report the disk's state. The server stays
+// ready.
 func (s *spaceNode) says(state disk.SpaceState, metric string) {
 	s.Helper()
 	code, body := ask(s.T, s.node.Admin(), "/readyz")
@@ -285,8 +288,8 @@ func (s *spaceNode) says(state disk.SpaceState, metric string) {
 	assert.Contains(s, got.GetDisk().GetReason(), "disk: ")
 }
 
-// critical has another program take the space below the critical mark, restarts the server there, and gives the space back. It
-// returns a task that it completed.
+// critical simulates another program that uses the space below the critical mark, restarts the
+// server in that state, and frees the space. It returns a task that it completed.
 func (s *spaceNode) critical(id string) (completed string) {
 	s.Helper()
 	claimed, err := s.client.API().Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1, LeaseMs: 3600_000})
@@ -313,13 +316,13 @@ func (s *spaceNode) critical(id string) (completed string) {
 	refusesAll()
 	s.says(disk.SpaceCritical, "2")
 	s.close()
-	s.open() // not a loop of crashes: it reads
+	s.open() // the server starts and can read
 	s.wait(s.node, disk.SpaceCritical)
 	refusesAll()
 	s.disk.Occupy(0)
 	s.wait(s.node, disk.SpaceOK)
 	done, err := s.client.API().Complete(s.ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: claimed.GetTasks()[0].GetId(), Token: claimed.GetTasks()[0].GetToken()}}})
 	require.NoError(s, err)
-	require.Nil(s, done.GetResults()[0].GetError(), "the lease stands")
+	require.Nil(s, done.GetResults()[0].GetError(), "the lease is still active")
 	return claimed.GetTasks()[0].GetId()
 }

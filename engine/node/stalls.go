@@ -9,7 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/stalls"
 )
 
-// slowCommits answers with the slow commits, and with the work of the stores.
 func (n *Node) slowCommits(w http.ResponseWriter, _ *http.Request) {
 	now := stages.Now()
 	origin := time.Now().Add(-now)

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// A slow commit is counted by its cause, and told with its times.
+// A slow commit is counted under its cause, and /debug/stalls reports its times.
 func TestSlowCommitsAreShown(t *testing.T) {
 	disk := &stallingDisk{gate: make(chan struct{})}
 	letGo := sync.OnceFunc(func() {

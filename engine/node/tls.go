@@ -14,12 +14,13 @@ import (
 	"github.com/pronybench/prony/engine/internal/validity"
 )
 
-// TLS says how the TCP listeners are encrypted: with TLS 1.3. The zero value means not at all. The files are PEM, and are
-// read again when they change. Unix sockets are not encrypted: their mode guards them.
+// TLS configures TLS 1.3 for the TCP listeners. The zero value disables it. The files are PEM, and
+// are read again when they change. Unix sockets are not encrypted: their file mode protects them.
 type TLS struct {
-	CertFile string // the server's certificate, and what leads from it to its authority
+	CertFile string // the server's certificate and the intermediate certificates
 	KeyFile  string // the certificate's key
-	// ClientCAFile, if not empty, has the authorities that client certificates must come from: mTLS.
+	// ClientCAFile, if not empty, has the authorities that must have signed client certificates
+	// (mTLS).
 	ClientCAFile string
 }
 
@@ -32,25 +33,25 @@ func (t TLS) check() error {
 	case t.CertFile == "" && t.KeyFile != "":
 		return setting.Errorf("tls.key", "name its certificate too with --tls-cert", "the TLS key %s has no certificate", t.KeyFile)
 	case t.ClientCAFile != "" && t.CertFile == "":
-		return setting.Errorf("tls.client_ca", "name them with --tls-cert and --tls-key", "the authorities of client certificates, %s, are of no use without a server certificate and its key", t.ClientCAFile)
+		return setting.Errorf("tls.client_ca", "name them with --tls-cert and --tls-key", "the authorities of client certificates, %s, need a server certificate and its key", t.ClientCAFile)
 	}
 	return nil
 }
 
-// certificates are what handshakes use. They are read again at the first handshake after their files changed. If the
-// new files cannot be used, the certificates that were read before stay in use.
+// certificates are the certificates for handshakes. They are reloaded at the first handshake after
+// their files changed. If the new files cannot be used, the previous certificates stay in use.
 type certificates struct {
 	files    *reload.Value[*tls.Config]
 	validity *validity.Watch
 }
 
-// loadCertificates reads the files of t, which names some.
+// loadCertificates reads the files of t, which must not be empty.
 func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certificates, error) {
 	files, err := reload.Open(reload.Options[*tls.Config]{
 		Names: []string{t.CertFile, t.KeyFile, t.ClientCAFile}, Load: t.load, Now: now,
 		Changed: func(c *tls.Config, err error) {
 			if err != nil {
-				log.Error("the TLS files changed and cannot be used: the certificate that was read before stays in use", "error", err)
+				log.Error("the TLS files changed and cannot be used: the previous certificate stays in use", "error", err)
 				return
 			}
 			log.Info("read the TLS files again", "certificate", t.CertFile, "valid_until", c.Certificates[0].Leaf.NotAfter)
@@ -64,13 +65,11 @@ func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certifica
 	return c, nil
 }
 
-// leaf returns the certificate in use.
 func (c *certificates) leaf() *x509.Certificate { return c.files.Get().Certificates[0].Leaf }
 
-// look logs the state of the certificate in use if it is not valid.
+// look logs a problem of the certificate in use, if it is not valid.
 func (c *certificates) look() { c.validity.Look(c.leaf()) }
 
-// listener wraps a listener so that what it accepts is encrypted.
 func (c *certificates) listener(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion:         tls.VersionTLS13,
@@ -78,10 +77,8 @@ func (c *certificates) listener(l net.Listener) net.Listener {
 	})
 }
 
-// named reports whether the certificate in use is that of a host's name.
 func (c *certificates) named(name string) bool { return c.leaf().VerifyHostname(name) == nil }
 
-// load reads the files.
 func (t TLS) load() (*tls.Config, error) {
 	certificate, err := os.ReadFile(t.CertFile)
 	if err != nil {
@@ -100,7 +97,8 @@ func (t TLS) load() (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{pair},
 		NextProtos:   []string{"h2", "http/1.1"},
-		// A client that resumes a session would not show its certificate again, which may have been refused since.
+		// A client that resumed a session would not show its certificate again, which may have been
+		// refused in the meantime.
 		SessionTicketsDisabled: true,
 	}
 	if t.ClientCAFile == "" {
@@ -112,7 +110,7 @@ func (t TLS) load() (*tls.Config, error) {
 	}
 	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 	if !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, setting.Errorf("tls.client_ca", "name a file with the certificates of the authorities that client certificates come from",
+		return nil, setting.Errorf("tls.client_ca", "name a file with the certificates of the authorities that sign client certificates",
 			"%s has no certificate in PEM", t.ClientCAFile)
 	}
 	return config, nil

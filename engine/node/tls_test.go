@@ -39,7 +39,7 @@ type authority struct {
 
 	cert  *x509.Certificate
 	key   *ecdsa.PrivateKey
-	names []string // of the certificates that it issues, beside 127.0.0.1
+	names []string // of the issued certificates, in addition to 127.0.0.1
 	until time.Time
 }
 
@@ -91,14 +91,14 @@ func (a *authority) pair(serial int64) tls.Certificate {
 	return pair
 }
 
-// replace writes a file as tools that renew certificates do.
+// replace writes a file like tools that renew certificates.
 func replace(t *testing.T, path string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// write writes a certificate with a serial number and its key where t says.
+// write writes a certificate with a serial number, and its key, to the files of t.
 func (a *authority) write(t TLS, serial int64) {
 	a.Helper()
 	cert, key := a.issue(serial)
@@ -119,7 +119,7 @@ func openTLS(t *testing.T, config TLS) *Node {
 	})
 }
 
-// enqueue calls the server at an address.
+// enqueueAt calls the server at an address.
 func enqueueAt(t *testing.T, address string, options ...grpc.DialOption) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
@@ -131,7 +131,7 @@ func enqueueAt(t *testing.T, address string, options ...grpc.DialOption) error {
 	return err
 }
 
-// probe asks the admin listener over HTTPS.
+// probe requests /livez of the admin listener over HTTPS.
 func probe(address string, config *tls.Config) error {
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
@@ -146,7 +146,7 @@ func probe(address string, config *tls.Config) error {
 	return errors.Join(err, out.Body.Close())
 }
 
-// healthAt asks for health over gRPC.
+// healthAt checks health over gRPC.
 func healthAt(t *testing.T, address string, config *tls.Config) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
@@ -158,7 +158,7 @@ func healthAt(t *testing.T, address string, config *tls.Config) error {
 	return err
 }
 
-// serial makes a handshake and returns the serial number of the certificate that the server showed.
+// serial performs a handshake and returns the serial number of the server's certificate.
 func serial(t *testing.T, address string, config *tls.Config) int64 {
 	t.Helper()
 	c, err := tls.Dial("tcp", address, config)
@@ -209,13 +209,14 @@ func TestMTLSAsksForACertificate(t *testing.T) {
 	known := clients.pair(2)
 	require.NoError(t, enqueueAt(t, n.Addresses()[0], client.WithTLS(with(known))))
 	require.NoError(t, probe(n.Admin(), with(known)))
-	for name, config := range map[string]*tls.Config{"none": with(), "another authority's": with(newAuthority(t).pair(3))} {
+	for name, config := range map[string]*tls.Config{"none": with(), "another authority's certificate": with(newAuthority(t).pair(3))} {
 		require.Error(t, enqueueAt(t, n.Addresses()[0], client.WithTLS(config)), name)
 		require.Error(t, probe(n.Admin(), config), name)
 		require.Error(t, healthAt(t, n.Admin(), config), name)
 	}
 
-	// The authorities are read again too: who was let in by an old one is not any more.
+	// The authorities are read again too: a client certificate of a previous authority is no longer
+	// accepted.
 	require.NoError(t, os.WriteFile(files.ClientCAFile, newAuthority(t).pem(), 0o600))
 	require.Eventually(t, func() bool { return probe(n.Admin(), with(known)) != nil }, adminPatience, 10*time.Millisecond)
 }
@@ -231,7 +232,7 @@ func TestARunningNodeTakesUpARenewedCertificate(t *testing.T) {
 	assert.EqualValues(t, 2, serial(t, n.Admin(), config))
 }
 
-// watch is a set of certificates with a time that the test moves.
+// watch is certificates with a clock that the test controls.
 type watch struct {
 	*certificates
 
@@ -253,7 +254,8 @@ func newWatch(t *testing.T, files TLS) *watch {
 	return w
 }
 
-// after lets time pass, makes a handshake's look at the files, and returns the serial number in use.
+// after advances the clock, triggers the check of a handshake, and returns the serial number in
+// use.
 func (w *watch) after(d time.Duration) int64 {
 	w.mu.Lock()
 	w.now = w.now.Add(d)
@@ -276,7 +278,7 @@ func TestTheFilesAreLookedAtOnceInAWhile(t *testing.T) {
 	assert.Same(t, before, w.files.Get(), "files that did not change are not read")
 }
 
-// TestARenewalOfTheSameTimeAndSizeIsSeen is about file systems and tools that keep times.
+// The replacement has the same modification time and size.
 func TestARenewalOfTheSameTimeAndSizeIsSeen(t *testing.T) {
 	a, files := newAuthority(t), tlsFiles(t)
 	then := time.Now().Add(-time.Minute)
@@ -320,7 +322,7 @@ func TestABrokenRenewalKeepsTheOldCertificate(t *testing.T) {
 	assert.EqualValues(t, 1, w.after(time.Second))
 	assert.Contains(t, w.log.String(), "level=ERROR")
 
-	// The key comes before the certificate: in between they do not fit.
+	// The key is replaced before the certificate: in between, they do not match.
 	replace(t, files.ClientCAFile, a.pem())
 	cert, key := a.issue(2)
 	replace(t, files.KeyFile, key)
@@ -359,7 +361,7 @@ func TestBadTLSFilesAreNamedAtTheStart(t *testing.T) {
 	}{
 		{TLS{CertFile: files.CertFile}, "has no key"},
 		{TLS{KeyFile: files.KeyFile}, "has no certificate"},
-		{TLS{ClientCAFile: files.CertFile}, "are of no use without a server certificate"},
+		{TLS{ClientCAFile: files.CertFile}, "need a server certificate"},
 		{TLS{CertFile: missing, KeyFile: files.KeyFile}, missing},
 		{TLS{CertFile: files.CertFile, KeyFile: missing}, missing},
 		{TLS{CertFile: nonsense, KeyFile: files.KeyFile}, nonsense},

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// A scrape shows the turns of each shard: their times, with an edge at 2 ms, and the most items of one.
+// A scrape shows the turns of each shard: their times, with a bucket bound at 2 ms, and the largest
+// number of items.
 func TestTurnsAreShown(t *testing.T) {
 	r := newRESTNode(t)
 	const tasks = 37
@@ -27,7 +28,7 @@ func TestTurnsAreShown(t *testing.T) {
 		require.NoError(t, err)
 		return x
 	}
-	require.Eventually(t, func() bool { // the turn's figures may come after its answers
+	require.Eventually(t, func() bool { // the figures may appear after the answers
 		return number(scrape(t, r.node), `prony_shard_turn_items_max{shard="0"}`) >= tasks
 	}, adminPatience, time.Millisecond)
 	m := scrape(t, r.node)
@@ -37,23 +38,23 @@ func TestTurnsAreShown(t *testing.T) {
 	assert.LessOrEqual(t, number(m, `prony_shard_turn_seconds_bucket{shard="0",le="0.002"}`), turns)
 }
 
-// A cluster's node shows the turns of the shards that it leads, and guards /metrics as well.
+// A cluster's node shows the turns of the shards that it leads, and protects /metrics too.
 func TestTurnsOfAClusterAreShown(t *testing.T) {
 	n, _ := openAuth(t, t.TempDir(), func(c *Config) {
 		c.Insecure, c.Metrics.Auth = true, true
 		c.Cluster = cluster.Config{Node: "n1", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n1"), ElectionTimeout: cluster.ElectionTimeoutMin}
 	})
-	require.Eventually(t, func() bool { // the leader makes the token
+	require.Eventually(t, func() bool { // the leader creates the token
 		_, err := os.Stat(n.TokenFile())
 		return err == nil
 	}, adminPatience, 10*time.Millisecond)
 	secret := secretOf(t, n)
-	require.Eventually(t, func() bool { // the node knows the tokens a moment later
+	require.Eventually(t, func() bool { // the node receives the tokens a moment later
 		code, _ := askAdmin(t, n, http.MethodGet, "/metrics", secret)
 		return code == http.StatusOK
 	}, adminPatience, 10*time.Millisecond)
 	require.True(t, works(t, n, secret)) // it enqueues a task
-	require.Eventually(t, func() bool {  // the turn's figures may come after its answers
+	require.Eventually(t, func() bool {  // the figures may appear after the answers
 		code, body := askAdmin(t, n, http.MethodGet, "/metrics", secret)
 		return code == http.StatusOK && strings.Contains(body, `prony_shard_turn_seconds_count{shard="0"} `) &&
 			!strings.Contains(body, `prony_shard_turn_items_max{shard="0"} 0`+"\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// The series of the window of loss, of shard 0.
+// Series of the window of loss of shard 0.
 const (
 	unsyncedTasks   = `prony_unsynced_tasks{shard="0"}`
 	unsyncedSeconds = `prony_unsynced_seconds{shard="0"}`
@@ -29,7 +29,7 @@ func enqueueUnsynced(r *restNode) {
 	r.post("/v1/tasks:enqueue", `{"tasks":[`+strings.Repeat(`{"queue":"q"},`, unsyncedEnqueues-1)+`{"queue":"q"}]}`, &queuepb.EnqueueResponse{})
 }
 
-// Under none an acknowledged task is not fsynced.
+// Under none, an acknowledged task is not fsynced.
 func TestTheWindowOfLossOfNoneIsShown(t *testing.T) {
 	r := newRESTNode(t)
 	enqueueUnsynced(r)
@@ -38,7 +38,8 @@ func TestTheWindowOfLossOfNoneIsShown(t *testing.T) {
 	assert.NotEqual(t, "0", m[unsyncedSeconds])
 }
 
-// Under sync the window of loss is empty. Under interval it is empty an interval later, and the histograms have its peaks.
+// Under sync the window of loss is empty. Under interval it is empty after an interval, and the
+// histograms have its peaks.
 func TestTheWindowOfLossOfSyncAndIntervalIsShown(t *testing.T) {
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval} {
 		t.Run(string(d), func(t *testing.T) {
@@ -61,7 +62,8 @@ func TestTheWindowOfLossOfSyncAndIntervalIsShown(t *testing.T) {
 	}
 }
 
-// A cluster's leader shows what it acknowledged and its own Raft log does not have on the disk. A follower acknowledges nothing.
+// A cluster's leader shows the acknowledged tasks that are not on its disk yet. A follower
+// acknowledges nothing.
 func TestTheWindowOfLossOfAClusterIsShown(t *testing.T) {
 	c := newConfigured(t, nil, 0, 0, 0)
 	led := c.leader()

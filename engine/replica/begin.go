@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/engine/replica/logs"
 )
 
-// termName is the name under which Raft keeps its term in the stable store.
+// termName is the key under which Raft stores its term in the stable store.
 var termName = []byte("CurrentTerm")
 
-// alignHistory makes log, snapshots and store belong to one history before Raft starts.
+// alignHistory makes the log, the snapshots and the store consistent before Raft starts.
 func (r *Replica) alignHistory() error {
 	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
 	if err != nil {
@@ -29,21 +29,22 @@ func (r *Replica) alignHistory() error {
 	return r.raiseTerm()
 }
 
-// adoptStore turns the store of a single server, or of a restore from a backup, into the first snapshot of a group. This node is
-// the only member of the group; nodes that join get the snapshot. A group with several first members cannot adopt a store, because
-// only one of them would have it.
+// adoptStore turns the store of a single server, or a store restored from a backup, into the first
+// snapshot of a group. This node must be the only member of the group. Nodes that join later
+// receive the snapshot. A group with several first members cannot adopt a store, because only one
+// of them would have it.
 func (r *Replica) adoptStore() error {
 	at := r.store.Load().Position()
 	holds, err := r.store.Load().Holds()
 	if err != nil {
-		return fmt.Errorf("look into the store: %w", err)
+		return fmt.Errorf("check whether the store is empty: %w", err)
 	}
 	if !holds && at.Index == 0 {
 		return nil
 	}
 	if first := r.o.Bootstrap; len(first) != 1 || first[0].ID != raft.ServerID(r.o.Node) {
-		return fmt.Errorf("the store in %s holds what no cluster wrote, or its Raft log is gone, and other nodes do not have it: "+
-			"start this node as the only member first, without peers and nodes to join, and let the others join it; or give it an empty data folder", r.o.Dir)
+		return fmt.Errorf("the store in %s holds data without a Raft log, and other nodes do not have it: "+
+			"start this node as the only member first, without peers and nodes to join, and let the others join it; or start it with an empty data folder", r.o.Dir)
 	}
 	r.o.Log.Info("a new group begins with the content of the store", "index", max(at.Index, 1))
 	made := newRecord(raft.SnapshotVersionMax, max(at.Index, 1), max(at.Term, 1), raft.Configuration{Servers: r.o.Bootstrap}, max(at.Index, 1))
@@ -51,8 +52,8 @@ func (r *Replica) adoptStore() error {
 	return r.snapshots.note(made)
 }
 
-// raiseTerm raises Raft's term to that of the newest snapshot, in case the process died after noting the snapshot. No earlier term
-// may begin after that.
+// raiseTerm raises Raft's term to that of the newest snapshot, in case the process died after
+// recording the snapshot. No later election may use an earlier term.
 func (r *Replica) raiseTerm() error {
 	taken := r.snapshots.latest()
 	if taken == nil {

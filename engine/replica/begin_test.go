@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// stoodAlone makes a store as a server that stands alone does, with n tasks.
+// stoodAlone makes a store with n tasks like that of a single server.
 func stoodAlone(t *testing.T, dir string, n int) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -33,7 +33,7 @@ func stoodAlone(t *testing.T, dir string, n int) {
 	require.NoError(t, store.Close())
 }
 
-// TestAServerThatStoodAloneBecomesACluster has others join it: they are sent what it had.
+// The nodes that join receive the tasks of the single server.
 func TestAServerThatStoodAloneBecomesACluster(t *testing.T) {
 	made := false
 	g := newGroup(t, func(o *Options) {
@@ -59,7 +59,7 @@ func TestAServerThatStoodAloneBecomesACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, audit, 1)
 	assert.EqualValues(t, 7+5+1, audit[0].Stored)
-	// It goes on from there after a restart, and without the one that had it first.
+	// The cluster keeps the tasks after a restart and without the node that had them first.
 	for _, m := range g.members {
 		g.stop(m)
 	}
@@ -95,8 +95,8 @@ func TestAStoreOfOneIsNoFirstMemberAmongSeveral(t *testing.T) {
 	for name, first := range map[string][]string{"several": {"n1", "n2", "n3"}, "joins": nil, "another": {"n2"}} {
 		dir := t.TempDir()
 		stoodAlone(t, filepath.Join(dir, "store"), 1)
-		require.ErrorContains(t, opened(t, dir, first...), "holds what no cluster wrote", name)
-		// Nothing was begun: it can still be what it was.
+		require.ErrorContains(t, opened(t, dir, first...), "holds data without a Raft log", name)
+		// The refused start did not change the store.
 		store, err := storage.Open(filepath.Join(dir, "store"), storage.Options{Durability: storage.None})
 		require.NoError(t, err)
 		holds, err := store.Holds()
@@ -106,7 +106,7 @@ func TestAStoreOfOneIsNoFirstMemberAmongSeveral(t *testing.T) {
 	}
 }
 
-// TestABackupBecomesACluster begins with the copy of a store that a group wrote, of which the log is gone.
+// A cluster starts from a copy of a replicated store without its Raft log.
 func TestABackupBecomesACluster(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(20)
@@ -130,7 +130,7 @@ func TestABackupBecomesACluster(t *testing.T) {
 		}
 	})
 	again.fill(5, "n1")
-	assert.Greater(t, again.members["n1"].Store().Position().Term, at.Term, "no term comes twice")
+	assert.Greater(t, again.members["n1"].Store().Position().Term, at.Term, "no term is used twice")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, id := range []string{"n2", "n3"} {
@@ -144,7 +144,7 @@ func TestABackupBecomesACluster(t *testing.T) {
 	assert.EqualValues(t, 20+1+5+1, audit[0].Stored)
 }
 
-// TestTheTermIsRaisedAfterACrash dies between the snapshot that begins a group and its term.
+// The process dies between recording the first snapshot of a group and raising Raft's term.
 func TestTheTermIsRaisedAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	store, err := logs.Open(filepath.Join(dir, "raft"), logs.Options{Durability: storage.None})

@@ -13,24 +13,30 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A process that dies resets its connections, and its host refuses new ones. A follower of such a leader does not wait for the election
-// timeout: it stands for election at once. A refused connection does not prove that the leader is dead, since a proxy may refuse it as
-// well. The election is safe all the same, because a read needs the answers of a majority (questions), and it disturbs a live leader at
-// most standsMax times in standsPer. A connection that times out proves nothing: then the election timeout decides.
+// A dead process resets its connections, and its host refuses new ones. A follower of such a leader
+// stands for election without waiting for the election timeout. A refused connection does not prove
+// that the leader is dead, because a proxy can refuse it too. The election is safe even then,
+// because a read needs the answers of a majority (questions). It disturbs a live leader at most
+// standsMax times in standsPer. A connection timeout proves nothing: then the election timeout
+// decides.
 
 const (
-	// standPart is how long a follower leaves the election to each voter that comes before it, and standSpread bounds a random pause in
-	// addition. A voter with a longer log comes first, since it does not vote for one with a shorter log.
+	// standPart is the pause per voter that should stand before this follower, and standSpread
+	// bounds an additional random pause. A voter with a longer log should stand first, because it
+	// does not vote for a candidate with a shorter log.
 	standPart   = 60 * time.Millisecond
 	standSpread = 5 * time.Millisecond
-	// standRetry is how long a follower waits at least for the outcome of the first election before it stands again, and twice that at
-	// most; twice as long after each. After another one stood, it stands only if no voter of a majority knows a leader.
+	// standRetry is the minimum wait for the outcome of the first election before the follower
+	// stands again; the maximum is twice as long. Both double with each try. If another node stood,
+	// the follower stands again only if a majority would vote for it, which means that those voters
+	// know no leader.
 	standRetry = 50 * time.Millisecond
-	// standAsk is how long a follower waits for the others to say in which term they are, and how long their logs are.
+	// standAsk bounds the wait for the other voters' terms and log lengths.
 	standAsk = 100 * time.Millisecond
-	// standTries is how often a follower stands because of one lost leader before it leaves the rest to the election timeout.
+	// standTries bounds the elections for which a follower stands because of one lost leader. After
+	// that, the election timeout decides.
 	standTries = 6
-	// standsMax is how often a follower stands within standsPer.
+	// standsMax bounds the elections for which a follower stands within standsPer.
 	standsMax = 4
 	standsPer = 10 * time.Second
 	// redialMax bounds one attempt to reach the leader.
@@ -68,10 +74,10 @@ func (c watchedConn) Read(b []byte) (int, error) {
 
 // stands limits how often a member stands for election without waiting for the election timeout.
 type stands struct {
-	at []time.Time // of the latest ones, at most standsMax
+	at []time.Time // times of the latest ones, at most standsMax
 }
 
-// take reports whether the member may stand now, and counts it.
+// take reports whether the member may stand now. If so, it records the time.
 func (s *stands) take(now time.Time) bool {
 	if len(s.at) == standsMax {
 		if now.Sub(s.at[0]) < standsPer {
@@ -83,10 +89,10 @@ func (s *stands) take(now time.Time) bool {
 	return true
 }
 
-// watchLeader has this node stand for election once the leader's process is gone.
+// watchLeader makes this node stand for election when the leader's process dies.
 func (r *Replica) watchLeader() {
 	var s stands
-	var leader raft.ServerID // the last one that was known
+	var leader raft.ServerID // the last known leader
 	for {
 		select {
 		case <-r.stop:
@@ -99,16 +105,18 @@ func (r *Replica) watchLeader() {
 	}
 }
 
-// latestLeader returns the leader that an observation names, or else the one before.
+// latestLeader returns the leader that an observation names. If it names none, latestLeader returns
+// before.
 func latestLeader(o raft.Observation, before raft.ServerID) raft.ServerID {
-	if now := o.Data.(raft.LeaderObservation).LeaderID; now != "" { // the observer's filter lets nothing else pass
+	// The observer's filter admits only this type.
+	if now := o.Data.(raft.LeaderObservation).LeaderID; now != "" {
 		return now
 	}
 	return before
 }
 
-// replaceLeader stands for election if the leader's process is gone, and again while there is no leader and a majority would vote for this
-// node. It returns the last known leader.
+// replaceLeader stands for election if the leader's process is dead. It stands again while there is
+// no leader and a majority would vote for this node. It returns the last known leader.
 func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 	for len(r.leaders) > 0 {
 		leader = latestLeader(<-r.leaders, leader)
@@ -125,7 +133,8 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 	if !r.pause(time.Duration(before)*standPart + rand.N(standSpread)) {
 		return leader
 	}
-	if r.raft.LastContact().After(began) && !r.pause(standPart) { // this node voted: that election may be won
+	// This node voted: that candidate may win.
+	if r.raft.LastContact().After(began) && !r.pause(standPart) {
 		return leader
 	}
 	for try := range standTries {
@@ -135,21 +144,22 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 		switch _, now := r.raft.LeaderWithID(); {
 		case now != "" && now != leader && try > 0:
 			return now
-		case now != "" && now != leader: // a vote that another node asked for too late may still end its leadership
+		// A late vote request of another node may still end its leadership.
+		case now != "" && now != leader:
 		case r.withholdsVote():
 			return leader
-		case r.electionBegan(term, leader) && (try == 0 || !r.wouldWin()): // standing would end the winner's leadership
+		// Standing would depose the winner.
+		case r.electionBegan(term, leader) && (try == 0 || !r.wouldWin()):
 		case !s.take(time.Now()):
 			return leader
 		default:
-			r.o.Log.Debug("the leader's process is gone: standing for election", "leader", string(leader), "term", r.raft.CurrentTerm(), "try", try+1)
+			r.o.Log.Debug("the leader's process is dead: standing for election", "leader", string(leader), "term", r.raft.CurrentTerm(), "try", try+1)
 			r.stand()
 		}
 	}
 	return leader
 }
 
-// pause waits. It returns false if the replica stops.
 func (r *Replica) pause(d time.Duration) bool {
 	select {
 	case <-r.stop:
@@ -159,8 +169,9 @@ func (r *Replica) pause(d time.Duration) bool {
 	}
 }
 
-// electionBegan reports whether an election after this term may be under way, or was won: this node or another voter is in a later term, or
-// does not answer. It waits for this node's Raft, which may be about to vote.
+// electionBegan reports whether an election after this term may be in progress or decided: this
+// node or another voter has a later term, or a voter does not answer. It waits for this node's
+// Raft, which may be about to vote.
 func (r *Replica) electionBegan(term uint64, leader raft.ServerID) bool {
 	barrier := raft.RequestPreVoteRequest{RPCHeader: r.transport.header(), Term: term}
 	if !r.transport.deliver(&barrier) || r.raft.CurrentTerm() > term {
@@ -170,14 +181,16 @@ func (r *Replica) electionBegan(term uint64, leader raft.ServerID) bool {
 		its, err := r.standing(m)
 		return err == nil && its.Term <= term
 	}
-	return !r.askVoters(leader, inTerm, standAsk, func(voters, yes int) bool { return yes >= voters-2 }) // all but the leader and this node
+	// All but the leader and this node.
+	return !r.askVoters(leader, inTerm, standAsk, func(voters, yes int) bool { return yes >= voters-2 })
 }
 
-// wouldWin asks the voters whether they would vote for this node. A voter that knows a leader would not.
+// wouldWin asks the voters whether they would vote for this node. A voter that knows a leader
+// answers no.
 func (r *Replica) wouldWin() bool {
 	header, last := r.transport.header(), raft.Log{Index: r.raft.LastIndex()}
 	if err := r.o.Logs.GetLog(last.Index, &last); err != nil {
-		return false // the log was cut right there: the election timeout decides
+		return false // the log was cut at this moment: the election timeout decides
 	}
 	question := raft.RequestPreVoteRequest{RPCHeader: header, Term: r.raft.CurrentTerm() + 1, LastLogIndex: last.Index, LastLogTerm: last.Term}
 	granted := func(m raft.Server) bool {
@@ -187,8 +200,9 @@ func (r *Replica) wouldWin() bool {
 	return r.askVoters("", granted, redialMax, func(voters, yes int) bool { return 1+yes > voters/2 })
 }
 
-// votersBefore returns how many voters should stand before this node does: those with a longer log, and of those with as long a log the
-// ones whose ids are smaller. A voter that does not answer is not among them. It returns false if this node has no vote.
+// votersBefore returns the number of voters that should stand before this node: those with a longer
+// log, and those with an equally long log and a smaller ID. It ignores voters that do not answer.
+// It returns false if this node has no vote.
 func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	own, self := r.raft.LastIndex(), raft.ServerID(r.o.Node)
 	votes = slices.ContainsFunc(r.members(), func(m raft.Server) bool { return m.ID == self && m.Suffrage == raft.Voter })
@@ -203,16 +217,18 @@ func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	return int(comeBefore.Load()), votes
 }
 
-// standing asks a voter for its term and the length of its log, with a heartbeat of the first term, which has no effect: the leader's term
-// is a later one. The voter answers at once, also while it waits for its disk.
+// standing asks a voter for its term and log length. It sends a heartbeat of term 1, which has no
+// effect because the leader's term is later. The voter answers immediately, even while it waits for
+// its disk.
 func (r *Replica) standing(m raft.Server) (*raft.AppendEntriesResponse, error) {
 	question := raft.AppendEntriesRequest{RPCHeader: r.transport.header(), Term: 1}
 	answer := new(raft.AppendEntriesResponse)
 	return answer, r.transport.NetworkTransport.AppendEntries(m.ID, m.Address, &question, answer)
 }
 
-// askVoters asks all other voters at once, except one, and reports whether enough is true of how many voters the group has and how many of
-// them answered yes in time.
+// askVoters asks all other voters concurrently, except one. It returns enough(voters, yes), where
+// voters is the number of voters of the group and yes the number of positive answers. It returns as
+// soon as that is true, and false after most or when the replica stops.
 func (r *Replica) askVoters(except raft.ServerID, ask func(raft.Server) bool, most time.Duration, enough func(voters, yes int) bool) bool {
 	members := r.members()
 	answers, voters, asked := make(chan bool, len(members)), 0, 0
@@ -242,13 +258,13 @@ func (r *Replica) askVoters(except raft.ServerID, ask func(raft.Server) bool, mo
 	return enough(voters, yes)
 }
 
-// stand makes Raft request votes at once, as a leader that hands over does.
+// stand makes Raft request votes immediately, as if a leader had handed over to this node.
 func (r *Replica) stand() {
 	switch r.raft.State() {
 	case raft.Leader:
 		return
 	case raft.Candidate:
-		// Raft ends an election only at its timeout, or when it hears of a later term.
+		// Raft ends an election only at its timeout or when it learns of a later term.
 		if !r.transport.deliver(&raft.RequestVoteRequest{RPCHeader: r.transport.header(), Term: r.raft.CurrentTerm() + 1, LeadershipTransfer: true}) {
 			return
 		}
@@ -256,7 +272,8 @@ func (r *Replica) stand() {
 	r.transport.deliver(&raft.TimeoutNowRequest{RPCHeader: r.transport.header()})
 }
 
-// refusesConnections reports whether a member's host refuses connections. An error without an answer, as a timeout, is no refusal.
+// refusesConnections reports whether a member's host refuses connections. A timeout is not a
+// refusal.
 func (r *Replica) refusesConnections(member raft.ServerID) bool {
 	members := r.members()
 	i := slices.IndexFunc(members, func(m raft.Server) bool { return m.ID == member })
@@ -277,8 +294,8 @@ func (r *Replica) refusesConnections(member raft.ServerID) bool {
 	return refusal(err)
 }
 
-// refusal reports whether a dial failed because the other side refused the connection, or ended it without an answer as a proxy in front
-// of a dead process does.
+// refusal reports whether a dial failed because the other side refused the connection or ended it
+// without an answer. A proxy in front of a dead process does the latter.
 func refusal(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// kill makes a member look as after a kill of its process: its connections are reset, and new ones are refused. It returns what ends
-// that.
+// kill simulates a kill of a member's process: its connections are reset, and new ones are refused.
+// The returned function ends the simulation.
 func (g *group) kill(m *member) (back func()) {
 	at := m.o.Stream.Addr().String()
 	g.net.Listens(m.id, "")
@@ -48,7 +48,8 @@ func TestFollowersOfADeadLeaderDoNotWaitForTheElectionTimeout(t *testing.T) {
 	g.same()
 }
 
-// Only one of two followers is cut off from a leader that lives, by a proxy that rejects connections.
+// Only one of two followers is cut off from a leader that lives, by a proxy that rejects
+// connections.
 func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 	g := newGroup(t, slowElections)
 	old := g.elect()
@@ -62,7 +63,7 @@ func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 	}
 	g.leader(next.id)
 	g.fill(3, next.id)
-	for range 3 { // the old leader either knows that it was replaced, or asks and hears so
+	for range 3 { // the old leader knows that it was replaced, or learns it from the answers
 		if s := old.shard.Load(); s != nil {
 			_, err := old.ask(s.Stats)
 			require.ErrorIs(t, err, shard.ErrNotLeader)
@@ -81,7 +82,7 @@ func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 	assert.Equal(t, elected, next.Term())
 }
 
-// termGate holds back a member's Raft when it takes over a term, as a slow disk does.
+// termGate delays a member's Raft when it stores a new term, like a slow disk.
 type termGate struct {
 	Logs
 	closed     atomic.Bool
@@ -96,7 +97,8 @@ func (l *termGate) SetUint64(name []byte, n uint64) error {
 	return l.Logs.SetUint64(name, n)
 }
 
-// A follower that also found the leader gone must not stand when it is about to vote for another one.
+// A follower that also lost the leader must not stand when it is about to vote for another
+// candidate.
 func TestAFollowerThatIsAboutToVoteSeesTheElection(t *testing.T) {
 	gate := &termGate{held: make(chan struct{}), open: make(chan struct{})}
 	g := newGroup(t, func(o *Options) {
@@ -115,14 +117,14 @@ func TestAFollowerThatIsAboutToVoteSeesTheElection(t *testing.T) {
 	term := late.Term()
 	require.False(t, late.electionBegan(term, raft.ServerID(old.id)), "no member stands")
 	gate.closed.Store(true)
-	g.net.Drop(next.id, old.id) // which is asked below, and knows of no election
+	g.net.Drop(next.id, old.id) // late asks this member below; it knows of no election
 	next.stand()
-	<-gate.held // its Raft was asked for the vote
+	<-gate.held // late's Raft received the vote request
 	began := make(chan bool, 1)
 	go func() { began <- late.electionBegan(term, raft.ServerID(next.id)) }()
 	select {
 	case <-began:
-		require.Fail(t, "it did not wait for its own Raft")
+		require.Fail(t, "the member did not wait for its own Raft")
 	case <-time.After(200 * time.Millisecond):
 	}
 	close(gate.open)
@@ -130,7 +132,7 @@ func TestAFollowerThatIsAboutToVoteSeesTheElection(t *testing.T) {
 	g.net.Heal()
 }
 
-// A follower that was not asked for its vote yet hears of the election from the other voters.
+// A follower that has not received a vote request learns of the election from the other voters.
 func TestAFollowerHearsThatAnotherOneStands(t *testing.T) {
 	g := newGroup(t, slowElections)
 	old := g.elect()
@@ -139,12 +141,12 @@ func TestAFollowerHearsThatAnotherOneStands(t *testing.T) {
 	g.caughtUp(late, old)
 	g.caughtUp(next, old)
 	term := late.Term()
-	next.stepDown() // enters the next term; the other voters do not learn of it
+	next.stepDown() // enters the next term; the other voters do not learn it
 	require.True(t, late.electionBegan(term, raft.ServerID(old.id)))
 	require.Equal(t, term, late.Term())
 }
 
-// Of two followers the one with the longer log stands first, because it does not vote for the other one.
+// The follower with the longer log stands first, because it does not vote for the other one.
 func TestTheLongerLogStandsFirst(t *testing.T) {
 	g := newGroup(t, slowElections)
 	old := g.elect()
@@ -169,7 +171,8 @@ func TestTheLongerLogStandsFirst(t *testing.T) {
 	g.net.Heal()
 }
 
-// Two followers that stand at once split the votes. The one that would win stands again before the election timeout.
+// Two followers that stand simultaneously split the votes. The one that would win stands again
+// before the election timeout.
 func TestAnElectionThatFailedIsRepeated(t *testing.T) {
 	g := newGroup(t, slowElections)
 	old := g.elect()

@@ -10,11 +10,13 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// damagedPause is how long a member whose store is damaged waits before it tries again to hand leadership over.
+// damagedPause is the pause between attempts of a member with a damaged store to hand leadership
+// over.
 const damagedPause = 10 * time.Second
 
-// Damage returns the damage found in the store, with the remedy, or nil. A member checks its store when it sends the store. A member
-// with damage still votes and stores the log, and does not lead if another voter can.
+// Damage returns the damage found in the store and the remedy, or nil. A member checks its store
+// when it sends it to another member. A member with a damaged store still votes and stores the log,
+// but leads only if no other voter can.
 func (r *Replica) Damage() error {
 	if found := r.damage.Load(); found != nil {
 		return fmt.Errorf("the store in %s is damaged: this node does not send it, and leads only if no other voter can: "+
@@ -30,7 +32,8 @@ func (r *Replica) reportDamage(found *disk.DamagedError) {
 	signal.Send(r.damaged)
 }
 
-// yield hands leadership over whenever this member leads with a damaged store.
+// yieldLeadership hands leadership over whenever this member leads with a damaged store. It waits
+// until damage is found.
 func (r *Replica) yieldLeadership() {
 	select {
 	case <-r.stop:
@@ -52,11 +55,10 @@ func (r *Replica) yieldLeadership() {
 	}
 }
 
-// hasSuccessor reports whether another member has a vote.
 func (r *Replica) hasSuccessor() bool {
 	s, err := r.Status()
 	if err != nil {
-		return false // the replica stops
+		return false // the replica is stopping
 	}
 	for _, m := range s.Members {
 		if m.Suffrage == raft.Voter && string(m.ID) != r.o.Node {

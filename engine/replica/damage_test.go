@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tables returns the tables of a member's store, except those that a compaction has just created or removed.
+// tables returns the tables of a member's store, except those that a compaction has just created or
+// removed.
 func (m *member) tables() []string {
 	paths, err := filepath.Glob(filepath.Join(m.dir, "store", "*.sst"))
 	require.NoError(m, err)
@@ -26,7 +27,7 @@ func (m *member) tables() []string {
 	return paths
 }
 
-// flip flips a bit in the middle of a file. A compaction may have removed the file: then flip does nothing.
+// flip flips a bit in the middle of a file. It does nothing if a compaction has removed the file.
 func flip(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,8 +48,8 @@ func flip(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// TestDamagedStoreIsNotSent makes a leader with a damaged table send its store. The leader finds and reports the damage and hands
-// over, and the next leader sends an undamaged store to the member that lacks it.
+// A leader with a damaged table is asked for its store. It finds and reports the damage and hands
+// leadership over. The next leader sends an undamaged store to the member that needs it.
 func TestDamagedStoreIsNotSent(t *testing.T) {
 	g := newGroup(t, func(o *Options) {
 		small(o)
@@ -77,7 +78,7 @@ func TestDamagedStoreIsNotSent(t *testing.T) {
 
 	g.start(away)
 	require.Eventually(t, func() bool {
-		flipTables() // what a compaction wrote from tables that it had read before
+		flipTables() // also damages tables that a compaction wrote from blocks cached before
 		return leader.Damage() != nil
 	}, patience, step, "the damage is not found")
 	require.ErrorContains(t, leader.Damage(), ".sst is damaged")
@@ -96,13 +97,13 @@ func TestDamagedStoreIsNotSent(t *testing.T) {
 	require.NoError(t, sound.Damage())
 	require.NoError(t, away.Damage())
 
-	_ = leader.Close() // what it says depends on whether Pebble read what is damaged
+	_ = leader.Close() // its error depends on whether Pebble read a damaged block
 	g.net.Listens(leader.id, "")
 	require.NoError(t, leader.logs.Close())
 	leader.Replica = nil
 }
 
-// TestDamagedCopyIsRefused damages single bytes of a received store. The member must refuse each.
+// The member must refuse a received store if any single byte is damaged.
 func TestDamagedCopyIsRefused(t *testing.T) {
 	g := newGroup(t, small)
 	g.fill(100)
@@ -131,21 +132,23 @@ func TestDamagedCopyIsRefused(t *testing.T) {
 	}
 	require.NoError(t, receive(sent))
 	require.Error(t, receive(sent[:len(sent)/2]))
-	footer := bytes.LastIndex(sent, []byte("\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3")) // ends a table; its format, of 4 bytes, is before it
+	// This magic number ends a table; the 4-byte format version precedes it.
+	footer := bytes.LastIndex(sent, []byte("\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"))
 	require.Positive(t, footer)
 	for bit := range 32 {
 		flipped := bytes.Clone(sent)
 		flipped[footer-4+bit/8] ^= 1 << (bit % 8)
 		require.ErrorContains(t, receive(flipped), "tables are written in format", "bit %d", bit)
 	}
-	const tarBlock, checksumEnd = 512, 155 // a header's checksum ends with a space, or with nothing
+	const tarBlock, checksumEnd = 512, 155 // a header's checksum ends with a space or NUL
 	rng := rand.New(rand.NewPCG(1, 1))
 	refused := 0
 	for range 300 {
 		at := rng.IntN(len(sent))
 		flipped := bytes.Clone(sent)
 		flipped[at] ^= 1 << rng.IntN(8)
-		if sent[at] == 0 || at%tarBlock == checksumEnd { // it may be what fills a block of the tar, or ends a header's checksum
+		// It may be tar padding or the end of a header's checksum.
+		if sent[at] == 0 || at%tarBlock == checksumEnd {
 			continue
 		}
 		require.Error(t, receive(flipped), "the store was accepted although byte %d was changed", at)

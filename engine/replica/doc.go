@@ -1,9 +1,10 @@
-// Package replica is one member of a shard's Raft group: it keeps the copies of the shard on several nodes the same.
+// Package replica implements one member of a shard's Raft group. The group replicates the shard to
+// several nodes.
 //
 // # Usage
 //
-// Open starts a member with its store, its log (package logs) and a transport. The member elects and follows leaders by itself. While
-// this node leads, its Host runs the shard:
+// Open starts a member with its store, its log (package logs) and a transport. The member elects
+// and follows leaders without further calls. While this node leads, its Host runs the shard:
 //
 //	elected ──▶ commit the first entry of a tenure ──▶ Host.Lead(store, log) ──▶ ... ──▶ Host.Lose ──▶ hand over
 //	                                                        │
@@ -12,28 +13,35 @@
 //	                                            ▼
 //	             each member: machine.ApplyBatch ──▶ storage.Store.Apply
 //
-// The leader decides before an entry is agreed on, and answers after. An entry takes effect only in the tenure that decided it:
-// storage.ErrSkipped. Restart ends a tenure whose state is ahead of the store and begins another one; Transfer hands leadership over once a
-// successor is ready (handover.go).
+// The leader decides before the group commits an entry, and answers its client after the commit. An
+// entry takes effect only in the tenure that proposed it; otherwise its proposal fails with
+// storage.ErrSkipped. Restart ends a tenure whose in-memory state is ahead of the store and begins
+// another one. Transfer hands leadership over once a successor is ready (handover.go).
 //
-// A read needs leave: questions asks a majority of the voters whether this node still leads, after the read arrived. Once the leader's
-// process is gone, replaceLeader has a follower stand for election without waiting for the election timeout.
+// Reads do not go through the log. Instead, questions asks a majority of the voters whether this
+// node still leads, with heartbeats sent after the read arrived. If the leader's process dies,
+// replaceLeader makes a follower stand for election without waiting for the election timeout.
 //
 // # Snapshots
 //
-// The store is the snapshot. cutLog flushes the store when Options.SnapshotBytes were applied, and then cuts the log. Before that it stores the
-// tasks and leases that only the entries have that are to go; spaceLog keeps entries that the store still needs. A follower that
-// needs older entries gets a copy of the leader's whole store (install.go), checked before it is installed.
+// The store is the snapshot. After Options.SnapshotBytes of applied entries, cutLog flushes the
+// store and truncates the log. Before that, it writes to the store all tasks and leases that exist
+// only in the entries to be removed. spaceLog retains entries that the store still needs. A
+// follower that needs older entries receives a copy of the leader's whole store (install.go), and
+// checks it before installing it.
 //
 // # Concurrency
 //
-// A Replica's methods are safe for concurrent use. One goroutine, lead, begins and ends tenures, so that Host.Lead and Host.Lose are
-// never called at the same time. Raft calls machine from a goroutine of its own. The mutex inUse is read-locked during a tenure, a flush
-// and a checkpoint, and locked while an installed snapshot replaces the store.
+// A Replica's methods are safe for concurrent use. One goroutine, lead, begins and ends all
+// tenures, so Host.Lead and Host.Lose never run concurrently. Raft calls machine from another
+// goroutine. The mutex inUse is read-locked during a tenure, a flush and a checkpoint. It is
+// write-locked while an installed snapshot replaces the store.
 //
 // # Errors
 //
-// A proposal that fails says whether it can have taken effect: shard.ErrNotLeader (nothing was done) or shard.ErrUnknownOutcome.
-// Changes of members return ErrNoMember, ErrMembersChanged or Raft's error. An error of the store or the log ends the node:
-// Host.Failed. Damage that a check of the store finds makes the member hand leadership over, and Damage names the remedy.
+// The error of a failed proposal reports whether the proposal can have taken effect:
+// shard.ErrNotLeader (it did not) or shard.ErrUnknownOutcome. Membership changes return
+// ErrNoMember, ErrMembersChanged or Raft's error. An error of the store or the log ends the node:
+// see Host.Failed. If a check finds damage in the store, the member hands leadership over, and
+// Damage returns the remedy.
 package replica

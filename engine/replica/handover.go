@@ -7,36 +7,40 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A leader that hands over serves its shard until a successor is ready: one that answers at once and has all that is committed, while
-// commits take no longer than usual. Only then the tenure ends, the successor gets the last entries, and Raft transfers leadership.
-// Clients wait for what is left: the last commits, one election, and the beginning of the next tenure. The node that led remains a voter
-// until then, so that the successor need not wait for the slower one of the others.
+// A leader that hands over serves its shard until a successor is ready. A ready successor answers
+// promptly and has all committed entries, and commits take no longer than usual. Only then does the
+// tenure end, the successor receive the last entries, and Raft transfer leadership. Clients wait
+// only for the last commits, one election, and the start of the next tenure. The old leader remains
+// a voter until then, so the successor need not wait for the slower one of the other voters.
 
 const (
-	// readyMax is how long a leader waits for a ready successor. After that it hands over to whoever Raft takes. In the first readyAllMax it
-	// also waits for the other voters: the successor needs one of them if this node stops.
+	// readyMax bounds the wait for a ready successor. After that, Raft chooses the successor.
+	// During the first readyAllMax, the leader also waits until all voters that answer are ready,
+	// because the successor needs one of them if this node stops.
 	readyMax    = time.Second
 	readyAllMax = 700 * time.Millisecond
-	// readyAnswer is how soon a voter that is ready answers, and readyCommit how long a commit takes at most while the leader hands over.
+	// readyAnswer bounds the answer time of a ready voter, and readyCommit the time of a commit
+	// during a hand-over.
 	readyAnswer = 5 * time.Millisecond
 	readyCommit = 20 * time.Millisecond
 	readyPause  = 5 * time.Millisecond
-	// lastEntriesMax is how long a leader whose tenure has ended waits until its successor has the last entries. A successor that lacks
-	// some would not be elected.
+	// lastEntriesMax bounds the wait for the successor to receive the last entries after the tenure
+	// has ended. A successor that lacks some of them would lose the election.
 	lastEntriesMax   = 500 * time.Millisecond
 	lastEntriesPause = 500 * time.Microsecond
-	// successorMax is how long a node that led waits for the first entry of its successor's tenure.
+	// successorMax bounds the wait for the first entry of the successor's tenure.
 	successorMax   = time.Second
 	successorPause = time.Millisecond
 )
 
-// handOver is a request to hand leadership over.
+// handOver is a request to hand leadership over to one of voters.
 type handOver struct {
-	voters []raft.Server // any of these may lead next
-	done   chan error    // takes one
+	voters []raft.Server // candidates for the next leader
+	done   chan error    // receives one result
 }
 
-// requestHandOver has the leadership goroutine hand over. If the transfer fails, this node begins another tenure.
+// requestHandOver makes the leadership goroutine hand over. If the transfer fails, this node begins
+// another tenure.
 func (r *Replica) requestHandOver(voters []raft.Server) error {
 	term := r.raft.CurrentTerm()
 	h := handOver{voters, make(chan error, 1)}
@@ -52,7 +56,8 @@ func (r *Replica) requestHandOver(voters []raft.Server) error {
 	}
 }
 
-// awaitSuccessor waits until this node has applied an entry of a later term, or for successorMax.
+// awaitSuccessor waits until this node has applied an entry of a later term, at most for
+// successorMax.
 func (r *Replica) awaitSuccessor(term uint64) {
 	ctx, cancel := context.WithTimeout(r.ctx, successorMax)
 	defer cancel()
@@ -64,12 +69,13 @@ func (r *Replica) awaitSuccessor(term uint64) {
 	}
 }
 
-// handOver waits for one of some voters to be ready, ends the tenure and transfers leadership. The leadership goroutine calls it.
+// handOver waits until one of voters is ready, ends the tenure and transfers leadership. The
+// leadership goroutine calls it.
 func (r *Replica) handOver(voters []raft.Server) error {
 	began := time.Now()
 	to := r.awaitReady(voters)
 	ready := time.Now()
-	r.lose() // waits for the commits under way: a transfer without that would leave their outcomes unknown
+	r.lose() // waits for pending commits: a transfer before that would leave their outcomes unknown
 	answered := time.Now()
 	var transferred raft.Future
 	if to.ID == "" {
@@ -84,7 +90,8 @@ func (r *Replica) handOver(voters []raft.Server) error {
 	return err
 }
 
-// awaitReady returns one of some voters that is ready. If none is in time, it returns the zero value, or the voter if there is only one.
+// awaitReady returns a voter that is ready. On timeout it returns the only voter, or the zero value
+// if there are several.
 func (r *Replica) awaitReady(voters []raft.Server) raft.Server {
 	ctx, cancel := context.WithTimeout(r.ctx, readyMax)
 	defer cancel()
@@ -102,12 +109,14 @@ func (r *Replica) awaitReady(voters []raft.Server) raft.Server {
 	return raft.Server{}
 }
 
-// serves reports whether this node's tenure goes on, as far as the leadership goroutine knows without its events.
+// serves reports whether this node's tenure continues. It includes events that the leadership
+// goroutine has not processed yet.
 func (r *Replica) serves() bool {
 	return r.tenure.Load() != nil && r.raft.State() == raft.Leader && len(r.restart) == 0 && len(r.review) == 0
 }
 
-// readyVoters asks some voters at once. It returns the first that is ready, how many are ready, and how many answered at all.
+// readyVoters asks voters concurrently. It returns the first ready voter, the number of ready
+// voters, and the number that answered.
 func (r *Replica) readyVoters(ctx context.Context, voters []raft.Server) (first raft.Server, ready, answered int) {
 	type answer struct {
 		from            raft.Server
@@ -140,7 +149,8 @@ func (r *Replica) readyVoters(ctx context.Context, voters []raft.Server) (first 
 	return first, ready, answered
 }
 
-// commitsFast reports whether a commit takes no longer than usual now. The tenure ends with the commits under way.
+// commitsFast reports whether a commit currently takes no longer than readyCommit. The end of the
+// tenure waits for pending commits.
 func (r *Replica) commitsFast() bool {
 	began := time.Now()
 	return r.raft.Barrier(readyMax).Error() == nil && time.Since(began) <= readyCommit
@@ -153,7 +163,8 @@ func pauseUntil(ctx context.Context, d time.Duration) {
 	}
 }
 
-// awaitLastEntries waits until a voter has all entries of this node's log, or for lastEntriesMax.
+// awaitLastEntries waits until a voter has all entries of this node's log, at most for
+// lastEntriesMax.
 func (r *Replica) awaitLastEntries(to raft.Server) {
 	ctx, cancel := context.WithTimeout(r.ctx, lastEntriesMax)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Who leads in vain goes on: the transfer fails since there is nobody to take over.
+// A leader without a successor keeps leading: the transfer fails.
 func TestALeadThatNobodyTakesIsKept(t *testing.T) {
 	g := newGroup(t, func(o *Options) { o.Bootstrap = o.Bootstrap[:1] })
 	g.fill(1, "n1")
@@ -20,12 +20,12 @@ func TestALeadThatNobodyTakesIsKept(t *testing.T) {
 	g.fill(10, "n1")
 }
 
-// appendGate holds back what a member appends to its log, as a slow disk does.
+// appendGate delays a member's writes to its log, like a slow disk.
 type appendGate struct {
 	Logs
 
 	mu   sync.Mutex
-	open chan struct{} // nil: nothing is held back
+	open chan struct{} // nil: no delay
 }
 
 func (l *appendGate) StoreLogs(entries []*raft.Log) error {
@@ -38,7 +38,7 @@ func (l *appendGate) StoreLogs(entries []*raft.Log) error {
 	return l.Logs.StoreLogs(entries)
 }
 
-// hold holds back what the member appends from now on, until the returned function is called.
+// hold delays the member's writes from now on, until the returned function is called.
 func (l *appendGate) hold() (release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *appendGate) hold() (release func()) {
 	})
 }
 
-// newSlowGroup starts a group of three that n1 leads. The gate is that of n2.
+// newSlowGroup starts a group of three led by n1. The gate is n2's.
 func newSlowGroup(t *testing.T) (g *group, leader *member, gate *appendGate) {
 	gate = &appendGate{}
 	g = newGroup(t, func(o *Options) {
@@ -82,7 +82,8 @@ func (m *member) voters(t *testing.T, ids ...string) (voters []raft.Server) {
 	return voters
 }
 
-// A follower whose log ends before what is committed would not be elected, and one whose disk hangs would elect nobody.
+// A follower that lacks committed entries would not be elected, and one with a hanging disk could
+// not vote.
 func TestTheSuccessorHasAllThatIsCommitted(t *testing.T) {
 	g, leader, gate := newSlowGroup(t)
 	release := gate.hold()
@@ -119,14 +120,15 @@ func TestTheSuccessorIsReadyOnceItHasCaughtUp(t *testing.T) {
 	}, patience, step, "a voter that is down is not waited for")
 }
 
-// A node that led takes part until its successor's tenure has begun: the other voter may be slow.
+// The old leader remains a voter until its successor's tenure has begun, because the other voter
+// may be slow.
 func TestWhoHandsOverRemainsUntilTheSuccessorHasBegun(t *testing.T) {
 	g, leader, gate := newSlowGroup(t)
 	defer gate.hold()()
 	g.fill(1, leader.id)
 	require.NoError(t, leader.Transfer("n3"))
 	next := g.members["n3"]
-	require.Equal(t, next.Term(), leader.Store().Position().Term, "it has applied the first entry")
+	require.Equal(t, next.Term(), leader.Store().Position().Term, "the old leader has applied the first entry")
 	g.fill(3, next.id)
 }
 
@@ -144,14 +146,14 @@ func TestTheSuccessorGetsTheLastEntries(t *testing.T) {
 	}()
 	select {
 	case <-waited:
-		require.Fail(t, "it did not wait")
+		require.Fail(t, "the hand-over did not wait")
 	case <-time.After(lastEntriesMax / 10):
 	}
 	release()
 	assert.GreaterOrEqual(t, <-waited, leader.raft.LastIndex())
 }
 
-// slowPermission allows this node to lead once the first entry of the tenure is applied.
+// slowPermission allows this node to lead only after the first entry of the tenure is applied.
 type slowPermission struct {
 	at func() *Replica
 }
@@ -171,7 +173,8 @@ func (p slowPermission) Renew(ctx context.Context) error {
 
 func (slowPermission) Successor([]string) (string, bool) { return "", true }
 
-// The question whether a node may lead and the first entry of its tenure both wait for other nodes. Neither waits for the other one.
+// Renewing the permission and committing the first entry of the tenure both wait for other nodes.
+// They must happen concurrently.
 func TestATenureBeginsWhileItsPermissionIsRenewed(t *testing.T) {
 	var g *group
 	var mu sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// A store is sent as a tar of its files, which have plain names and lie in one folder.
+// A store is sent as a tar archive of its files. They have plain names and are in one folder.
 
 const (
 	tarBlock    = 512
@@ -20,7 +20,7 @@ const (
 	copyBuffer  = 256 << 10
 )
 
-// checkpoint writes a copy of the store as it is now.
+// checkpoint writes a copy of the current store to dir. It reports damage that the copy reveals.
 func (r *Replica) checkpoint(dir string) error {
 	r.inUse.RLock()
 	defer r.inUse.RUnlock()
@@ -31,8 +31,8 @@ func (r *Replica) checkpoint(dir string) error {
 	return err
 }
 
-// copyStore returns a copy of the store as a stream of a known size. The copy consists of links to the store's files, which are removed
-// when the stream is closed.
+// copyStore returns a copy of the store as a stream of known size. The copy consists of hard links
+// to the store's files. Closing the stream removes them.
 func (s *snapshots) copyStore() (size int64, _ io.ReadCloser, err error) {
 	parent, err := os.MkdirTemp(s.dir, copyName+"-")
 	if err != nil {
@@ -73,12 +73,12 @@ func (s *snapshots) copyStore() (size int64, _ io.ReadCloser, err error) {
 	return size, c, nil
 }
 
-// copying is a copy of the store that is being read.
+// copying is a stream of a copy of the store.
 type copying struct {
 	*io.PipeReader
 
 	dir  string
-	done chan struct{} // closed when nothing reads the copy's files any more
+	done chan struct{} // closed when nothing reads the copy's files any longer
 }
 
 // Close implements io.Closer.
@@ -116,12 +116,14 @@ func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
 	return err
 }
 
-// installLocked makes the store from the received file. The caller holds inUse. A crash at any point is followed by another attempt
-// from the start: the old store is removed only once the received file is whole, and the received file only once the new store is.
+// installLocked builds the store from the received file. The caller holds inUse. After a crash at
+// any point, the next start repeats the installation from the beginning: the old store is removed
+// only once the received file is complete, and the received file is removed only once the new store
+// is complete.
 func (r *Replica) installLocked() error {
 	received := r.snapshots.toInstall()
 	if received == "" {
-		return errors.New("nothing was received")
+		return errors.New("no snapshot was received")
 	}
 	if old := r.store.Load(); old != nil {
 		if err := old.Close(); err != nil {
@@ -136,10 +138,10 @@ func (r *Replica) installLocked() error {
 		return err
 	}
 	if err := os.Rename(fresh, r.o.Dir); err != nil {
-		return fmt.Errorf("put the new store in place: %w", err)
+		return fmt.Errorf("rename the new store: %w", err)
 	}
 	if err := disk.SyncFolder(filepath.Dir(r.o.Dir)); err != nil {
-		return fmt.Errorf("put the new store in place: %w", err)
+		return fmt.Errorf("rename the new store: %w", err)
 	}
 	if err := r.reopen(); err != nil {
 		return err
@@ -148,12 +150,12 @@ func (r *Replica) installLocked() error {
 	return r.snapshots.installed(r.store.Load().Position().Index)
 }
 
-// checkReceived checks every byte of the files of a received store. A damaged store must be neither installed nor sent to another
-// member.
+// checkReceived verifies every byte of the files of a received store. A damaged store must be
+// neither installed nor sent to another member.
 func checkReceived(f *os.File) (err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("read what was received: %w", err)
+		return fmt.Errorf("read the received snapshot: %w", err)
 	}
 	content := io.NewSectionReader(f, 0, info.Size())
 	from := tar.NewReader(content)
@@ -165,11 +167,11 @@ func checkReceived(f *os.File) (err error) {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("read what was received: %w", err)
+			return fmt.Errorf("read the received snapshot: %w", err)
 		}
 		at, err := content.Seek(0, io.SeekCurrent) // the tar reader does not read ahead
 		if err != nil {
-			return fmt.Errorf("read what was received: %w", err)
+			return fmt.Errorf("read the received snapshot: %w", err)
 		}
 		names = append(names, h.Name)
 		files[h.Name] = io.NewSectionReader(f, at, h.Size)
@@ -183,11 +185,11 @@ func checkReceived(f *os.File) (err error) {
 	return nil
 }
 
-// unpack writes the files of a tar into a folder, durably.
+// unpack durably extracts the files of a tar archive into a new folder.
 func unpack(path, dir string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("read what was received: %w", err)
+		return fmt.Errorf("read the received snapshot: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -200,10 +202,10 @@ func unpack(path, dir string) (err error) {
 			return disk.SyncFolder(dir)
 		}
 		if err != nil {
-			return fmt.Errorf("read what was received: %w", err)
+			return fmt.Errorf("read the received snapshot: %w", err)
 		}
 		if h.Name != filepath.Base(h.Name) || h.Typeflag != tar.TypeReg {
-			return fmt.Errorf("the received file has %q, which no store has", h.Name)
+			return fmt.Errorf("the received snapshot contains %q, which is not a file of a store", h.Name)
 		}
 		if err := writeFrom(from, filepath.Join(dir, h.Name), h.Size); err != nil {
 			return fmt.Errorf("make the new store: %w", err)

@@ -34,7 +34,7 @@ const patience = waittest.Most
 
 const step = 2 * time.Millisecond
 
-// group is the members of one shard's group, over links that the test can hold.
+// group is the members of one shard's group, connected by proxied links that the test controls.
 type group struct {
 	testing.TB
 
@@ -43,7 +43,7 @@ type group struct {
 	change  func(*Options)
 }
 
-// member is one of them, and its host: it runs the shard while it leads.
+// member is a member of a group and its host: it runs the shard while it leads.
 type member struct {
 	testing.TB
 	*Replica // nil while it is down
@@ -57,7 +57,7 @@ type member struct {
 	failed atomic.Pointer[error]
 
 	stalls *stalls.Log // of its slow commits
-	losing func()      // called before it loses the shard; nil: nothing
+	losing func()      // called before the member loses the shard; nil: no call
 }
 
 // newGroup starts a group of three.
@@ -73,7 +73,7 @@ func newGroupOn(t testing.TB, change func(*Options), files func() *vfs.MemFS) *g
 	for _, id := range []string{"n1", "n2", "n3"} {
 		g.members[id] = &member{TB: t, id: id, dir: t.TempDir(), files: files()}
 	}
-	t.Cleanup(func() { // before the folders go
+	t.Cleanup(func() { // before the folders are removed
 		for _, m := range g.members {
 			m.stepDown()
 			g.stop(m)
@@ -86,18 +86,19 @@ func newGroupOn(t testing.TB, change func(*Options), files func() *vfs.MemFS) *g
 	return g
 }
 
-// stream is the connections between the members.
+// stream provides the connections between the members.
 type stream struct {
 	net.Listener
 }
 
-// greeting is what a member sends first on a connection that it accepts. Who dials waits for it, as for the handshake of package peer.
+// greeting is the first byte that a member sends on an accepted connection. The dialer waits for
+// it, like for the handshake of package peer.
 const greeting = 'g'
 
 func (s stream) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err == nil {
-		_, _ = c.Write([]byte{greeting}) // the next read reports what is wrong
+		_, _ = c.Write([]byte{greeting}) // the next read reports an error
 	}
 	return c, err
 }
@@ -117,7 +118,7 @@ func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Con
 	return c, c.SetReadDeadline(time.Time{})
 }
 
-// addresses are where a member reaches the others.
+// addresses maps members to the links that lead to them.
 type addresses struct {
 	g    *group
 	from string
@@ -160,14 +161,15 @@ func (g *group) start(m *member) {
 	require.NoError(g, err)
 }
 
-// stepDown ends the leadership of a member, which otherwise waits for half the election timeout if the others are stopped.
+// stepDown ends a member's leadership. Otherwise, a leader keeps it for the leader lease after
+// the others have stopped.
 func (m *member) stepDown() {
 	if m.Replica != nil {
 		m.transport.deliver(&raft.RequestVoteRequest{RPCHeader: m.transport.header(), Term: m.Term() + 1, LeadershipTransfer: true})
 	}
 }
 
-// stop closes a member, in time.
+// stop closes a member within a time limit.
 func (g *group) stop(m *member) {
 	g.Helper()
 	if m.Replica == nil {
@@ -203,7 +205,7 @@ func (m *member) Lose(int) {
 	if m.losing != nil {
 		m.losing()
 	}
-	if s := m.shard.Swap(nil); s != nil { // it may have been lost before it began
+	if s := m.shard.Swap(nil); s != nil { // the tenure may end before the shard is stored
 		s.Lose()
 	}
 }
@@ -222,7 +224,7 @@ func (m *member) Swap(swap func() error) error {
 	return swap()
 }
 
-// leader waits until one of some members leads, or of all.
+// leader waits until one of the named members leads, or any member if none is named.
 func (g *group) leader(of ...string) (leads *member) {
 	g.Helper()
 	if len(of) == 0 {
@@ -236,7 +238,7 @@ func (g *group) leader(of ...string) (leads *member) {
 			}
 		}
 		return false
-	}, patience, step, "nobody leads")
+	}, patience, step, "no member leads")
 	return leads
 }
 
@@ -249,7 +251,7 @@ func (g *group) others(than *member) (ids []string) {
 	return ids
 }
 
-// enqueue stores a task at a member, or says why not.
+// enqueue stores a task at a member. It returns an error if the member refuses it.
 func (m *member) enqueue(payload []byte) error {
 	s := m.shard.Load()
 	if s == nil {
@@ -275,7 +277,7 @@ func (m *member) enqueue(payload []byte) error {
 	}
 }
 
-// fill enqueues at whoever leads until n tasks are stored.
+// fill enqueues at the current leader until n tasks are stored.
 func (g *group) fill(n int, of ...string) {
 	g.Helper()
 	for n > 0 {
@@ -285,14 +287,14 @@ func (g *group) fill(n int, of ...string) {
 	}
 }
 
-// caughtUp waits until a member has all that another one has.
+// caughtUp waits until m has applied everything that with has applied.
 func (g *group) caughtUp(m, with *member) {
 	g.Helper()
 	at := with.Store().Position()
 	require.Eventually(g, func() bool { return m.Store().Position().Index >= at.Index }, patience, step, "%s does not catch up", m.id)
 }
 
-// same sees that all members hold the same.
+// same checks that all members have the same content.
 func (g *group) same() {
 	g.Helper()
 	leader := g.leader()

@@ -14,15 +14,16 @@ import (
 	"github.com/pronybench/prony/engine/internal/linelimit"
 )
 
-// Raft logs at most raftLinesMax lines in a raftLinesPeriod, without those for debugging.
+// Raft logs at most raftLinesMax lines per raftLinesPeriod, not counting debug lines.
 const (
 	raftLinesMax    = 10
 	raftLinesPeriod = 10 * time.Second
 )
 
-// aboutContact begin Raft's messages about members that do not answer, about elections, and about logs that differ after those. Raft
-// repeats them many times a second while a member is away. Package cluster logs once that a node is gone, that it is back, and who leads;
-// Raft's own lines are for debugging.
+// aboutContact lists the beginnings of Raft's messages about unreachable members, elections, and
+// logs that differ after elections. Raft repeats them many times a second while a member is
+// unreachable, so they are logged at debug level. Package cluster logs once that a node is
+// unreachable, that it is back, and who leads.
 var aboutContact = []string{
 	"failed to heartbeat to", "failed to contact", "failed to appendEntries to", "failed to pipeline appendEntries", "failed to start pipeline replication to",
 	"failed to make requestVote RPC", "failed to decode incoming command", "failed to flush response",
@@ -31,11 +32,12 @@ var aboutContact = []string{
 	"previous log term mis-match", "clearing log suffix", "duplicate requestVote from",
 }
 
-// aboutReceiving matches Raft's lines about a store that the leader sends to this node: one every ten seconds, and one at the end.
+// aboutReceiving matches Raft's lines about a store that the leader sends to this node: one every
+// ten seconds and one at the end.
 var aboutReceiving = regexp.MustCompile(`^` + raftName + `: snapshot network transfer progress: read-bytes=(\d+) percent-complete="?([\d.]+)%"?$`)
 
-// newLogger returns a logger for Raft that writes to ours. It leaves out lines below a warning, except those about a store that the leader
-// sends: the replica itself logs the changes that matter.
+// newLogger returns a logger for Raft that writes to to. It drops lines below a warning, except
+// those about receiving the leader's store: the replica itself logs the important changes.
 func newLogger(to *slog.Logger) hclog.Logger {
 	out := &lines{to: to, limit: linelimit.Limit{Max: raftLinesMax, Period: raftLinesPeriod}}
 	return hclog.New(&hclog.LoggerOptions{Name: raftName, Level: hclog.Info, Output: out, DisableTime: true})
@@ -43,7 +45,6 @@ func newLogger(to *slog.Logger) hclog.Logger {
 
 const raftName = "raft"
 
-// lines passes lines of text on as log records.
 type lines struct {
 	to    *slog.Logger
 	limit linelimit.Limit

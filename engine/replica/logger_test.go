@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Raft repeats its lines about members that do not answer for as long as they are away. They are for debugging; other lines are bounded.
+// Raft repeats its lines about unreachable members. They are logged at debug level; the rate of
+// other lines is limited.
 func TestRaftsLinesAreFolded(t *testing.T) {
 	var out bytes.Buffer
 	log := newLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -33,11 +34,11 @@ func TestRaftsLinesAreFolded(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]int{"DEBUG": 300, "WARN": raftLinesMax}, levels, "Raft's own lines below a warning do not come")
+	assert.Equal(t, map[string]int{"DEBUG": 300, "WARN": raftLinesMax}, levels, "Raft's own lines below a warning are dropped")
 	assert.Contains(t, out.String(), `level=WARN msg="raft: failed to take snapshot: error=\"the disk is full\""`)
 }
 
-// A node that is sent a store says how much of it has come. Raft's other lines of that kind are left out.
+// A node that receives a store logs its progress. Raft's other lines about snapshots are dropped.
 func TestALogSaysHowMuchOfAStoreHasCome(t *testing.T) {
 	var out bytes.Buffer
 	log := newLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

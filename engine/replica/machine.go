@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// machine is the replica as Raft's state machine. Raft calls it from one goroutine.
+// machine implements Raft's state machine on a Replica. Raft calls it from one goroutine.
 type machine Replica
 
 var _ raft.BatchingFSM = (*machine)(nil)
@@ -20,9 +20,9 @@ var _ raft.BatchingFSM = (*machine)(nil)
 // Apply implements raft.FSM.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
-// applying is the response to an entry that was applied.
+// applying is the response to an applied entry.
 type applying struct {
-	took  time.Duration // of all entries of the call
+	took  time.Duration // for all entries of the call
 	parts stalls.Parts
 }
 
@@ -48,7 +48,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	applied, err := r.store.Load().Apply(entries)
 	took := &applying{time.Since(began), applied.Parts} // one allocation for all
 	if err != nil {
-		// No later entry may be applied: it may depend on these.
+		// No later entry may be applied: it may depend on these entries.
 		r.o.Host.Failed(r.o.Shard, fmt.Errorf("apply the log: %w", err))
 		for i := range out {
 			out[i] = err
@@ -75,16 +75,17 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-// Snapshot implements raft.FSM. The store itself is the snapshot, once Persist has flushed it.
+// Snapshot implements raft.FSM. The store is the snapshot once Persist has flushed it.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	store := m.store.Load()
 	return flushed{(*Replica)(m), store, store.Position().Index}, nil
 }
 
-// Restore implements raft.FSM: it installs the store that the leader has sent.
+// Restore implements raft.FSM. It installs the store that the leader has sent.
 func (m *machine) Restore(from io.ReadCloser) error {
 	r := (*Replica)(m)
-	// The received file is on disk. installLocked reads it there, and so does the next start if the node dies meanwhile.
+	// The received file is on disk. installLocked reads it from there. If the node dies during the
+	// installation, the next start does too.
 	if err := from.Close(); err != nil {
 		return fmt.Errorf("install a snapshot: %w", err)
 	}
@@ -102,14 +103,15 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	return nil
 }
 
-// flushed is the store as of the snapshot, or later.
+// flushed is a snapshot of a store at an index. The store may already contain later entries.
 type flushed struct {
 	replica *Replica
 	store   *storage.Store
-	index   uint64 // of the last entry that it has
+	index   uint64 // of the last applied entry
 }
 
-// Persist implements raft.FSMSnapshot. All entries up to the snapshot's index were applied before it is called.
+// Persist implements raft.FSMSnapshot. All entries up to the snapshot's index were applied before
+// the call.
 func (f flushed) Persist(to raft.SnapshotSink) error {
 	f.replica.inUse.RLock()
 	defer f.replica.inUse.RUnlock()
@@ -119,8 +121,8 @@ func (f flushed) Persist(to raft.SnapshotSink) error {
 	if err := f.store.Flush(); err != nil {
 		return err
 	}
-	to.(*sink).record.StoreIndex = f.index // it is from snapshots.Create
-	return nil                             // Raft closes it
+	to.(*sink).record.StoreIndex = f.index // to is from snapshots.Create
+	return nil                             // Raft closes to
 }
 
 // Release implements raft.FSMSnapshot.

@@ -10,17 +10,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// changeMax bounds a change of members that has no earlier deadline.
+// changeMax bounds a membership change without an earlier deadline.
 const changeMax = 10 * time.Second
 
-// Status describes the group as this member knows it.
+// Status is this member's view of the group.
 type Status struct {
-	Leader                                          string // "" if it is not known
+	Leader                                          string // "" if unknown
 	Term, LastIndex, CommitIndex, Applied, Snapshot uint64
 	Members                                         []raft.Server
 }
 
-// Status describes the group. It reads memory only.
+// Status returns this member's view of the group. It reads only memory.
 func (r *Replica) Status() (Status, error) {
 	_, leader := r.raft.LeaderWithID()
 	s := Status{
@@ -37,28 +37,29 @@ func (r *Replica) Status() (Status, error) {
 	return s, nil
 }
 
-// Term returns the group's term.
+// Term returns Raft's current term.
 func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
 
-// Leader returns the node that leads the group, or "" if it is not known.
+// Leader returns the ID of the group's leader, or "" if it is unknown.
 func (r *Replica) Leader() string {
 	_, leader := r.raft.LeaderWithID()
 	return string(leader)
 }
 
-// AddVoter adds a member with a vote, or gives a member its vote. It returns an error unless this node leads.
+// AddVoter adds a member with a vote, or gives an existing member a vote. It fails unless this node
+// leads.
 func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
 
-// configured is the members as an entry of the log has them, and the index of the entry.
+// configured is a configuration entry of the log and its index.
 type configured struct {
 	raft.Configuration
 	index uint64
 }
 
-// Promote gives a member its vote. It returns an error unless this node leads, and ErrNoMember if the node is not a member: Promote does
-// not add it.
+// Promote gives a member a vote. It fails unless this node leads. Unlike AddVoter, it does not add
+// a node: it returns ErrNoMember if the node is not a member.
 func (r *Replica) Promote(ctx context.Context, node string) error {
 	c, err := r.currentMembers(ctx)
 	if err == nil {
@@ -67,7 +68,8 @@ func (r *Replica) Promote(ctx context.Context, node string) error {
 	return r.changed("promote", node, err)
 }
 
-// currentMembers returns the members with all changes that were committed before the call. It returns an error unless this node leads.
+// currentMembers returns the members, including all changes committed before the call. It fails
+// unless this node leads.
 func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
 	if err := r.raft.Barrier(left(ctx)).Error(); err != nil {
 		return configured{}, err
@@ -82,7 +84,7 @@ func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
 	return c, nil
 }
 
-// promote gives a member its vote, unless the members changed since c.
+// promote gives a member a vote unless the members changed since c.
 func (r *Replica) promote(ctx context.Context, node string, c configured) error {
 	i := slices.IndexFunc(c.Servers, func(s raft.Server) bool { return string(s.ID) == node })
 	if i < 0 {
@@ -98,23 +100,23 @@ func (r *Replica) promote(ctx context.Context, node string, c configured) error 
 	return err
 }
 
-// AddNonvoter adds a member that gets the log and does not vote.
+// AddNonvoter adds a member that receives the log and has no vote.
 func (r *Replica) AddNonvoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddNonvoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
 
-// Remove takes a member out.
+// Remove removes a member.
 func (r *Replica) Remove(ctx context.Context, node string) error {
 	return r.changed("remove", node, r.raft.RemoveServer(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
-// Demote takes a member's vote.
+// Demote removes a member's vote.
 func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
-// Transfer hands leadership over to another voter: to node, or to any if node is "". It returns when this node has lost leadership, and
-// does nothing if this node does not lead.
+// Transfer hands leadership over to another voter: to node, or to any voter if node is "". It
+// returns after this node has lost leadership. It does nothing if this node does not lead.
 func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
 		return nil
@@ -139,7 +141,8 @@ func (r *Replica) Transfer(node string) error {
 	if len(voters) > 0 || node == "" {
 		return r.changed("hand over to", cmp.Or(node, "any"), r.requestHandOver(voters))
 	}
-	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // a transfer would end the tenure in vain
+	// A transfer would fail after ending the tenure.
+	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node)
 }
 
 func (r *Replica) changed(what, node string, err error) error {

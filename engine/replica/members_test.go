@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPromotionAddsNobody promotes a member that was removed, before and after the leader has read the members, and one that
-// only copies.
+// Promote is called for a member that was removed, before and after the leader has read the
+// members, and for a member without a vote.
 func TestAPromotionAddsNobody(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(3)
@@ -46,7 +46,7 @@ func TestAPromotionAddsNobody(t *testing.T) {
 	require.NoError(t, leader.Promote(ctx, other))
 	m, _ := member()
 	assert.Equal(t, raft.Voter, m.Suffrage)
-	require.NoError(t, leader.raft.Snapshot().Error(), "the members are then those of the snapshot")
+	require.NoError(t, leader.raft.Snapshot().Error(), "the members then come from the snapshot")
 	leader.configured.Store(nil)
 	require.NoError(t, leader.Promote(ctx, other))
 }

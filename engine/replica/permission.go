@@ -9,21 +9,22 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// Permission says whether this node may lead, which its clock decides. Its methods are safe for concurrent use.
+// Permission decides whether this node may lead, based on its clock. Its methods are safe for
+// concurrent use.
 type Permission interface {
-	// Refused returns why this node must not lead, or nil. It answers from memory.
+	// Refused returns why this node must not lead, or nil. It does not block.
 	Refused() error
-	// Renew determines again, in bounded time, whether this node may lead, and returns what Refused would. It is called before each
-	// tenure.
+	// Renew determines again, in bounded time, whether this node may lead, and returns the new
+	// value of Refused. It is called before each tenure.
 	Renew(ctx context.Context) error
-	// Successor returns which of the voters should lead next, or "" if any may. It returns false if no other voter may.
+	// Successor returns which of the voters should lead next, or "" if any of them may. It returns
+	// false if none may.
 	Successor(voters []string) (node string, ok bool)
 }
 
 // refusedPause is how long a leader that must not lead waits before it checks again.
 const refusedPause = time.Second
 
-// refused returns why this node must not lead, or nil.
 func (r *Replica) refused() error {
 	if r.o.Permission == nil {
 		return nil
@@ -31,7 +32,6 @@ func (r *Replica) refused() error {
 	return r.o.Permission.Refused()
 }
 
-// renew determines again why this node must not lead, or returns nil.
 func (r *Replica) renew() error {
 	if r.o.Permission == nil {
 		return nil
@@ -39,17 +39,17 @@ func (r *Replica) renew() error {
 	return r.o.Permission.Renew(r.ctx)
 }
 
-// Review makes the replica check whether this node may lead. If the node leads and must not, the replica ends the tenure and hands over,
-// or steps down if no other node takes over.
+// Review makes the replica check whether this node may lead. If the node leads and must not, the
+// replica ends the tenure and hands leadership over, or steps down if no other node takes over.
 func (r *Replica) Review() { signal.Send(r.review) }
 
-// stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because this node must not lead. If no
-// node takes over, this node sends nothing to its followers any more: Raft steps down when it reaches no majority for half an
-// election timeout.
+// stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because
+// this node must not lead. If no node takes over, this node stops sending to its followers. Raft
+// then steps down after it has not reached a majority for the leader lease.
 func (r *Replica) stepAside(why error) {
 	s, err := r.Status()
 	if err != nil {
-		return // the replica stops
+		return // the replica is stopping
 	}
 	to, ok := r.successor(s.Members)
 	switch {
@@ -68,7 +68,8 @@ func (r *Replica) stepAside(why error) {
 	r.silent.Store(true)
 }
 
-// successor returns the voter that should lead next, or the zero value if any may. It returns false if no other voter may.
+// successor returns the voter that should lead next, or the zero value if any may. It returns false
+// if none may.
 func (r *Replica) successor(members []raft.Server) (raft.Server, bool) {
 	if r.o.Permission == nil {
 		return raft.Server{}, true

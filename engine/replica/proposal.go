@@ -13,18 +13,17 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// proposal is an entry on its way through Raft.
 type proposal struct {
 	shard   int
 	future  raft.Future
-	observe func(whole, applying time.Duration) // how long it took
-	at      time.Time                           // when it was made
+	observe func(whole, applying time.Duration) // reports how long it took
+	at      time.Time                           // when it was proposed
 
 	answered  chan struct{} // closed once err is set
 	err       error
-	whole     time.Duration   // from at until it was applied; set before answered is closed
-	applying  applying        // of whole; set before answered is closed
-	abandoned <-chan struct{} // closed when waiting for answers ends, although Raft has not answered
+	whole     time.Duration   // from at until the entry was applied; set before answered is closed
+	applying  applying        // set before answered is closed
+	abandoned <-chan struct{} // closed when the proposals stop waiting for Raft's answers
 }
 
 // Wait implements storage.Proposal.
@@ -57,7 +56,8 @@ func (p *proposal) Done() bool {
 	}
 }
 
-// Took returns how long an entry took until it was applied, and what it waited for. It is called after Wait.
+// Took returns the time from the proposal until the entry was applied, and its parts. Call it after
+// Wait.
 func (p *proposal) Took() (time.Duration, stalls.Parts) {
 	select {
 	case <-p.answered:
@@ -69,7 +69,6 @@ func (p *proposal) Took() (time.Duration, stalls.Parts) {
 	return p.whole, parts
 }
 
-// settle waits for Raft's answer.
 func (p *proposal) settle() {
 	p.err = p.outcome()
 	if p.err == nil {
@@ -79,7 +78,8 @@ func (p *proposal) settle() {
 	close(p.answered)
 }
 
-// outcome waits for Raft's answer. Its error says that nothing was done, or that the outcome is unknown.
+// outcome waits for Raft's answer. Its error is shard.ErrNotLeader if the proposal had no effect,
+// and shard.ErrUnknownOutcome if it may have had one.
 func (p *proposal) outcome() error {
 	err := p.future.Error()
 	if apply, ok := p.future.(raft.ApplyFuture); ok && err == nil {

@@ -11,43 +11,45 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// questions ask the voters, for the reads of one tenure, whether this node still leads. A read is answered once a majority has
-// answered heartbeats that were sent after the read arrived: a voter that answers has not voted in a later term before, so no other
-// node can have led, and written, before the read arrived.
+// questions confirms, on behalf of the reads of one tenure, that this node still leads. A read is
+// answered once a majority of the voters has answered heartbeats that were sent after the read
+// arrived. A voter that answers has not voted in a later term, so no other node can have led, and
+// written, before the read arrived.
 //
-// Raft's VerifyLeader also counts answers to heartbeats that were sent earlier. Such an answer may be older than the election of
-// another leader.
+// Raft's VerifyLeader also counts answers to heartbeats that were sent earlier. Such an answer may
+// be older than the election of another leader.
 //
-// One heartbeat at a time is on its way to each voter, and asks for all reads that arrived before it was sent. A voter that does not
-// answer delays no other one. The number of reads that wait is bounded by the commits that a shard has under way.
+// At most one heartbeat is in flight to each voter. It covers all reads that arrived before it was
+// sent. A voter that does not answer does not delay heartbeats to the others. The number of waiting
+// reads is bounded by the number of commits that a shard has in flight.
 type questions struct {
 	shard  int
 	term   uint64
 	self   raft.ServerID
 	group  questioned
-	asking *sync.WaitGroup // has the goroutines that wait for an answer
+	asking *sync.WaitGroup // the goroutines that wait for a voter's answer
 
 	mu      sync.Mutex
-	arrived uint64      // the number of the last read
-	waiting []*question // in the order of their numbers
+	arrived uint64      // number of the last read
+	waiting []*question // in ascending order of number
 	voters  map[raft.ServerID]*asked
 	closed  bool
 }
 
-// questioned is the group whose voters are asked. Its methods are safe for concurrent use.
+// questioned is the group that questions asks. Its methods are safe for concurrent use.
 type questioned interface {
-	// members returns the latest members that this node knows.
+	// members returns the latest members known to this node.
 	members() []raft.Server
-	// heartbeat asks one member whether it follows a leader of a term, and returns the member's term.
+	// heartbeat asks one member whether it follows the leader of a term. It returns the member's
+	// term.
 	heartbeat(to raft.Server, term uint64) (uint64, error)
 	// currentTerm returns the term in which this node leads, or 0 if it does not lead.
 	currentTerm() uint64
 }
 
-// asked is what one voter was asked.
 type asked struct {
-	busy     bool   // a goroutine asks it
-	answered uint64 // the voter's last answer holds for reads up to this number
+	busy     bool   // a goroutine is asking it
+	answered uint64 // the last answer confirms reads up to this number
 }
 
 // question is a read that waits for a majority. It implements storage.Proposal.
@@ -77,7 +79,7 @@ func newQuestions(shard int, term uint64, self string, group questioned, asking 
 	return &questions{shard: shard, term: term, self: raft.ServerID(self), group: group, asking: asking, voters: map[raft.ServerID]*asked{}}
 }
 
-// ask asks a majority on behalf of a read. It does not wait.
+// ask registers a read and asks the voters. It does not wait.
 func (qs *questions) ask() storage.Proposal {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -89,11 +91,11 @@ func (qs *questions) ask() storage.Proposal {
 		return q
 	}
 	qs.askLocked()
-	qs.settleLocked() // a group with one voter has its majority at once
+	qs.settleLocked() // in a group with one voter, the read is confirmed immediately
 	return q
 }
 
-// askLocked has each voter asked that no goroutine asks at the moment.
+// askLocked starts a goroutine for each voter that is not being asked.
 func (qs *questions) askLocked() {
 	for _, m := range qs.group.members() {
 		if m.Suffrage != raft.Voter || m.ID == qs.self {
@@ -111,7 +113,7 @@ func (qs *questions) askLocked() {
 	}
 }
 
-// askPause is how long a voter that could not be asked is left alone.
+// askPause is the pause after a failed heartbeat.
 const askPause = 10 * time.Millisecond
 
 // askVoter asks one voter until no read waits for its answer.
@@ -130,7 +132,8 @@ func (qs *questions) askVoter(m raft.Server, a *asked) {
 	}
 }
 
-// next returns the number of the last read that the next heartbeat asks for. It returns false if no read waits for the voter.
+// next returns the number of the last read that the next heartbeat covers. It returns false if no
+// read waits for the voter.
 func (qs *questions) next(a *asked) (number uint64, needed bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -138,7 +141,8 @@ func (qs *questions) next(a *asked) (number uint64, needed bool) {
 	return qs.arrived, a.busy
 }
 
-// review refuses the reads if this node does not lead any more. Whoever ends the tenure may wait for a read itself.
+// review fails the waiting reads if this node no longer leads. The leadership goroutine cannot be
+// relied on for that: it may wait for one of these reads while it ends the tenure.
 func (qs *questions) review() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -147,7 +151,8 @@ func (qs *questions) review() {
 	}
 }
 
-// answer notes that a voter in a term answered a heartbeat that asked for all reads up to number.
+// answer records that a voter, now in the given term, answered a heartbeat covering all reads up to
+// number.
 func (qs *questions) answer(a *asked, number, term uint64) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -159,7 +164,7 @@ func (qs *questions) answer(a *asked, number, term uint64) {
 	qs.settleLocked()
 }
 
-// settleLocked answers the reads for which a majority has answered.
+// settleLocked answers the reads that a majority has confirmed.
 func (qs *questions) settleLocked() {
 	if qs.group.currentTerm() != qs.term { // this node may have voted for another leader
 		qs.closeLocked()
@@ -181,14 +186,14 @@ func (qs *questions) settleLocked() {
 		return
 	}
 	slices.Sort(answered)
-	agreed := answered[(len(answered)-1)/2] // a majority has answered for reads up to here
+	agreed := answered[(len(answered)-1)/2] // a majority has confirmed the reads up to this one
 	for len(qs.waiting) > 0 && qs.waiting[0].number <= agreed {
 		close(qs.waiting[0].done)
 		qs.waiting = qs.waiting[1:]
 	}
 }
 
-// close refuses the reads that wait, and all later ones: the tenure ends.
+// close fails all waiting and later reads, because the tenure ends.
 func (qs *questions) close() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

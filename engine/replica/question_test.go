@@ -24,7 +24,7 @@ type electorate struct {
 	asking  sync.WaitGroup
 }
 
-// heartbeat is one that was sent. The test answers it once.
+// heartbeat is a heartbeat in flight. The test answers it once.
 type heartbeat struct {
 	to     raft.ServerID
 	answer chan<- voterAnswer
@@ -44,7 +44,7 @@ func (e *electorate) heartbeat(to raft.Server, _ uint64) (uint64, error) {
 	return a.term, a.err
 }
 
-// next returns the next heartbeats to the members, which are one to each.
+// next returns the next heartbeats: exactly one to each of the members.
 func (e *electorate) next(t *testing.T, to ...raft.ServerID) map[raft.ServerID]chan<- voterAnswer {
 	t.Helper()
 	out := map[raft.ServerID]chan<- voterAnswer{}
@@ -62,7 +62,7 @@ func (e *electorate) next(t *testing.T, to ...raft.ServerID) map[raft.ServerID]c
 	return out
 }
 
-// newElectorate returns a group of a leader, "n1", other voters and a member without a vote.
+// newElectorate returns a group of leader "n1", other voters and a member without a vote.
 func newElectorate(t *testing.T, voters ...raft.ServerID) (*electorate, *questions) {
 	t.Helper()
 	e := &electorate{term: 3, sent: make(chan heartbeat, 100), servers: []raft.Server{{ID: "n1"}, {ID: "learner", Suffrage: raft.Nonvoter}}}
@@ -90,7 +90,7 @@ func TestReadsThatArriveMeanwhileShareTheNextHeartbeat(t *testing.T) {
 	sent["n2"] <- voterAnswer{3, nil}
 	require.NoError(t, first.Wait())
 	again := e.next(t, "n2")
-	assert.False(t, second.Done(), "an answer to a heartbeat that was sent before the read arrived")
+	assert.False(t, second.Done(), "the heartbeat was sent before the read arrived")
 	again["n2"] <- voterAnswer{3, nil}
 	require.NoError(t, second.Wait())
 	require.NoError(t, third.Wait())
@@ -133,7 +133,8 @@ func TestANodeThatVotedForAnotherRefusesReads(t *testing.T) {
 	require.ErrorIs(t, qs.ask().Wait(), shard.ErrNotLeader)
 }
 
-// The beginning of a tenure reads. If no voter answers any more, the read must not keep it from ending.
+// The start of a tenure reads. If no voter answers, the read must not prevent the tenure from
+// ending.
 func TestALeaderThatSteppedDownRefusesReadsWithoutAnAnswer(t *testing.T) {
 	e, qs := newElectorate(t, "n2", "n3")
 	q := qs.ask()
@@ -154,7 +155,7 @@ func TestTheEndOfATenureRefusesReads(t *testing.T) {
 	require.ErrorIs(t, q.Wait(), shard.ErrNotLeader)
 }
 
-// slowElections keeps the timers of Raft out of a test.
+// slowElections prevents Raft's timers from firing during a test.
 func slowElections(o *Options) { o.ElectionTimeout = time.Minute }
 
 // elect makes n1 the leader.
@@ -165,13 +166,14 @@ func (g *group) elect() *member {
 	return g.leader(m.id)
 }
 
-// lost waits until a member knows that it does not lead any more.
+// lost waits until a member knows that it no longer leads.
 func (m *member) lost() {
 	m.Helper()
-	require.Eventually(m, func() bool { return m.shard.Load() == nil }, patience, step, "it does not lose")
+	require.Eventually(m, func() bool { return m.shard.Load() == nil }, patience, step, "the member does not lose leadership")
 }
 
-// askLater reads in a goroutine, and returns where its outcome will be. A member that knows already that it does not lead refuses.
+// askLater reads in a goroutine, and returns the channel of the outcome. A member that knows that
+// it does not lead refuses.
 func (m *member) askLater() <-chan error {
 	c := make(chan error, 1)
 	s := m.shard.Load()
@@ -186,8 +188,9 @@ func (m *member) askLater() <-chan error {
 	return c
 }
 
-// A follower whose connections to a live leader are rejected is elected with the other follower's vote. The old leader gets an answer
-// that the other follower sent before the election, and must not take the answer as leave for a read that came after.
+// A follower whose connections to a live leader are rejected is elected with the other follower's
+// vote. The old leader then receives an answer that the other follower sent before the election. It
+// must not accept this answer as confirmation of a read that came after the election.
 func TestAnAnswerFromBeforeAnElectionIsNoLeaveToRead(t *testing.T) {
 	g := newGroup(t, slowElections)
 	old, other, next := g.elect(), g.members["n2"], g.members["n3"]
@@ -204,11 +207,13 @@ func TestAnAnswerFromBeforeAnElectionIsNoLeaveToRead(t *testing.T) {
 	}
 	g.net.Drop(old.id, other.id)
 	g.leader(next.id)
-	g.fill(1, next.id) // the old leader knows nothing of this task
+	g.fill(1, next.id) // the old leader does not know this task
 
 	after := old.askLater()
-	g.net.Set(other.id, old.id, netproxy.Conditions{}) // the answer from before the election arrives
-	if err := <-before; err != nil {                   // the question came before the election: an answer is right, and a refusal too
+	// The answer from before the election arrives.
+	g.net.Set(other.id, old.id, netproxy.Conditions{})
+	// The read came before the election: it may be answered or refused.
+	if err := <-before; err != nil {
 		require.ErrorIs(t, err, shard.ErrNotLeader)
 	}
 	g.net.Heal()
@@ -217,7 +222,7 @@ func TestAnAnswerFromBeforeAnElectionIsNoLeaveToRead(t *testing.T) {
 	g.same()
 }
 
-// A read writes nothing, and a leader that reaches no follower refuses it.
+// A read writes nothing. A leader that reaches no follower refuses it.
 func TestAReadOfAnIdleLeader(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(1)
@@ -235,7 +240,7 @@ func TestAReadOfAnIdleLeader(t *testing.T) {
 	g.net.Heal()
 }
 
-// BenchmarkVerify asks on behalf of reads, as many at a time as a shard has turns under way.
+// BenchmarkVerify confirms reads, with as many concurrent reads as a shard has turns in flight.
 func BenchmarkVerify(b *testing.B) {
 	for _, at := range []int{1, 16} {
 		b.Run(map[int]string{1: "one", 16: "sixteen"}[at], func(b *testing.B) {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each option of Raft reaches Raft. The defaults follow from the election timeout, and Raft accepts them.
+// Each option is passed to Raft. The defaults follow from the election timeout, and Raft accepts
+// them.
 func TestTheOptionsReachRaft(t *testing.T) {
 	type timers struct{ heartbeat, election, lease time.Duration }
 	const ms = time.Millisecond
@@ -38,7 +39,7 @@ func TestTheOptionsReachRaft(t *testing.T) {
 	}
 }
 
-// A group works with the timers and messages that differ most from the defaults.
+// A group works with the timers and message limits that differ most from the defaults.
 func TestAGroupWorksWithOtherTimers(t *testing.T) {
 	g := newGroup(t, func(o *Options) {
 		o.ElectionTimeout, o.HeartbeatTimeout, o.LeaderLease = time.Second, 200*time.Millisecond, 200*time.Millisecond

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// received puts the copy of a member's store where a stopped one keeps what it has received.
+// received copies a member's store to the place where a stopped member keeps a received snapshot.
 func (g *group) received(by, from *member) {
 	g.Helper()
 	require.NoError(g, from.Snapshot())
@@ -26,22 +26,23 @@ func (g *group) received(by, from *member) {
 	require.NoError(g, err)
 	n, err := io.Copy(sink, stream)
 	require.NoError(g, err)
-	assert.Equal(g, meta.Size, n, "the size was told before")
+	assert.Equal(g, meta.Size, n, "the size was announced before")
 	require.NoError(g, stream.Close())
 	require.NoError(g, sink.Close())
 }
 
-// A node that dies while it makes its store of what a leader has sent goes on with that at the next start, wherever it was.
+// A node that dies while it installs a received store completes the installation at the next start,
+// wherever it was interrupted.
 func TestAnInterruptedInstallIsDoneAgain(t *testing.T) {
 	g := newGroup(t, small)
 	g.fill(100)
 	for what, happened := range map[string]func(store string) error{
-		"before it began":        func(string) error { return nil },
-		"the old store is gone":  os.RemoveAll,
-		"the new one is begun":   func(store string) error { return os.MkdirAll(store+".new", 0o700) },
-		"half of the old one is": func(store string) error { return os.Remove(filepath.Join(store, "SEAL")) },
-		"the new one is a half":  func(store string) error { return os.WriteFile(filepath.Join(store, "000999.sst"), []byte("x"), 0o600) },
-		"a copy was left unfinished": func(store string) error {
+		"before the start":              func(string) error { return nil },
+		"old store removed":             os.RemoveAll,
+		"new store begun":               func(store string) error { return os.MkdirAll(store+".new", 0o700) },
+		"half of the old store removed": func(store string) error { return os.Remove(filepath.Join(store, "SEAL")) },
+		"half of the new store written": func(store string) error { return os.WriteFile(filepath.Join(store, "000999.sst"), []byte("x"), 0o600) },
+		"unfinished copy": func(store string) error {
 			return os.MkdirAll(filepath.Join(filepath.Dir(store), "snapshots", copyName+"-1", "store"), 0o700)
 		},
 	} {
@@ -62,7 +63,8 @@ func TestAnInterruptedInstallIsDoneAgain(t *testing.T) {
 	}
 }
 
-// A loss of power may take the end of a log that is not fsynced, and leave a store that is further.
+// A power loss may remove the end of a log that is not fsynced, so that the store is ahead of the
+// log.
 func TestLogsThatLostTheirEndGoOnFromTheStores(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(100)
@@ -88,15 +90,15 @@ func TestLogsThatLostTheirEndGoOnFromTheStores(t *testing.T) {
 	g.same()
 	audited, err := g.leader().Store().Audit(1_000)
 	require.NoError(t, err)
-	assert.Equal(t, uint64(111), audited[0].Stored, "all that was applied is there")
-	for _, m := range g.members { // and once more: what was made of it lasts
+	assert.Equal(t, uint64(111), audited[0].Stored, "all applied tasks are present")
+	for _, m := range g.members { // the result survives another restart
 		g.stop(m)
 		g.start(m)
 	}
 	g.same()
 }
 
-// Without its store a member can't go on from a log that was cut.
+// A member without its store cannot continue from a log that was cut.
 func TestAStoreThatIsMissingIsNamed(t *testing.T) {
 	g := newGroup(t, small)
 	g.fill(100)
@@ -111,7 +113,7 @@ func TestAStoreThatIsMissingIsNamed(t *testing.T) {
 		Node: m.id, Dir: filepath.Join(m.dir, "store"), Snapshots: filepath.Join(m.dir, "snapshots"), Logs: l.Group(0),
 		Host: m, Store: storage.Options{Durability: storage.None},
 	})
-	require.ErrorContains(t, err, "something is missing; remove this node's data folder, and let it join again")
+	require.ErrorContains(t, err, "entries are missing; remove this node's data folder, and let it join again")
 }
 
 func TestADamagedRecordOfSnapshotsIsNamed(t *testing.T) {
@@ -122,7 +124,7 @@ func TestADamagedRecordOfSnapshotsIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "let it join again")
 }
 
-// What is sent is what a store has: plain files in one folder.
+// A received store may contain only plain files in one folder.
 func TestOtherThanAStoreIsNotUnpacked(t *testing.T) {
 	s, err := openSnapshots(t.TempDir(), func(dir string) error { return os.MkdirAll(filepath.Join(dir, "folder"), 0o700) })
 	require.NoError(t, err)
@@ -133,5 +135,5 @@ func TestOtherThanAStoreIsNotUnpacked(t *testing.T) {
 	require.ErrorIs(t, err, errNoSnapshot)
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	require.NoError(t, os.WriteFile(garbage, make([]byte, 100), 0o600))
-	require.ErrorContains(t, unpack(garbage, filepath.Join(t.TempDir(), "new")), "read what was received")
+	require.ErrorContains(t, unpack(garbage, filepath.Join(t.TempDir(), "new")), "read the received snapshot")
 }

@@ -18,86 +18,97 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Host is the node as a replica sees it.
+// Host is the node that runs a replica.
 type Host interface {
-	// Lead begins to run the shard. The store holds all that earlier tenures decided; the shard proposes its decisions to log. An
-	// error other than the loss of leadership ends the node.
+	// Lead starts the shard. The store holds the decisions of all earlier tenures. The shard
+	// proposes its decisions to log. Any error except loss of leadership ends the node.
 	Lead(shard int, store *storage.Store, log storage.Log, tenure storage.Tenure) error
-	// Lose stops the shard, and returns when the shard does not read the store any more. It is called after each Lead.
+	// Lose stops the shard and returns once the shard no longer reads the store. It is called after
+	// each Lead.
 	Lose(shard int)
-	// LeaderChanged is called when this member learns of another leader, or that there is none. It must not block.
+	// LeaderChanged is called when the group's known leader changes or becomes unknown. It must not
+	// block.
 	LeaderChanged(shard int)
 	// SystemChanged is called when the node's own records in the shard's store may have changed.
 	SystemChanged(shard int)
 	// Failed is called when the replica stops because of an error.
 	Failed(shard int, err error)
-	// Swap calls swap while the node does not read the store. The shard does not run then: Lose was called.
+	// Swap calls swap while the node does not read the store. The shard is stopped by then: Lose
+	// was called.
 	Swap(swap func() error) error
 }
 
-// Logs is the log and the stable store of a group.
+// Logs is the log and the stable store of a Raft group.
 type Logs interface {
 	raft.LogStore
 	raft.StableStore
-	// Persist returns when everything stored before the call survives a loss of power.
+	// Persist returns once everything stored before the call survives a power loss.
 	Persist() error
 }
 
 // Options configure a replica. Zero durations and sizes mean the defaults.
 type Options struct {
 	Shard int
-	Node  string // this node's id
-	// Dir is the folder of the shard's store, and Snapshots the folder of its snapshot's record. Both are made if they do not exist.
+	Node  string // this node's ID
+	// Dir is the folder of the shard's store; Snapshots is the folder of the snapshot record. Open
+	// creates both if missing.
 	Dir, Snapshots string
 	Store          storage.Options
 	Logs           Logs
 	Stream         raft.StreamLayer
-	Addresses      raft.ServerAddressProvider // nil means the addresses of the members
-	// Bootstrap are the first members of a group that begins; empty for a node that joins one.
+	Addresses      raft.ServerAddressProvider // nil means the addresses in the Raft configuration
+	// Bootstrap lists the first members of a new group. It is empty for a node that joins a group.
 	Bootstrap []raft.Server
 	// Hold makes a new group wait until Bootstrap is called.
 	Hold bool
 	Host Host
-	// Reluctant, if not nil, reports whether this node should leave standing for election to others. It answers from memory.
+	// Reluctant, if not nil, reports whether this node should leave elections to others. It must
+	// not block.
 	Reluctant func() bool
-	// Permission says whether this node may lead; nil always allows it.
+	// Permission decides whether this node may lead; nil always allows it.
 	Permission Permission
 	Log        *slog.Logger
 
-	// ElectionTimeout is how long a follower hears nothing from the leader before it requests an election; default 500 ms.
+	// ElectionTimeout is how long a candidate waits for votes; default 500 ms.
 	ElectionTimeout time.Duration
-	// HeartbeatTimeout is how long a follower hears nothing from the leader before it stands for election, and ElectionTimeout then is how
-	// long it waits for votes. A leader sends a heartbeat after a tenth to a fifth of it. Default: ElectionTimeout, which it may not exceed.
+	// HeartbeatTimeout is how long a follower waits for a message from the leader before it stands
+	// for election. A leader sends a heartbeat after a tenth to a fifth of it. It defaults to
+	// ElectionTimeout and may not exceed it.
 	HeartbeatTimeout time.Duration
-	// LeaderLease is how long a leader that does not reach a majority goes on leading. Default: half of ElectionTimeout, or HeartbeatTimeout
-	// if that is shorter, which it may not exceed.
+	// LeaderLease is how long a leader that cannot reach a majority continues to lead. Default:
+	// half of ElectionTimeout, or HeartbeatTimeout if that is shorter. It may not exceed
+	// HeartbeatTimeout.
 	LeaderLease time.Duration
-	// AppendEntriesMax is how many entries one message to a follower carries, and one write to the log; default DefaultAppendEntriesMax.
+	// AppendEntriesMax bounds the entries of one message to a follower and of one write to the log;
+	// default DefaultAppendEntriesMax.
 	AppendEntriesMax int
-	// MessagesInFlight is how many messages are on their way to a follower at once; default DefaultMessagesInFlight.
+	// MessagesInFlight bounds the concurrent messages to one follower; default
+	// DefaultMessagesInFlight.
 	MessagesInFlight int
-	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 32 MiB.
+	// SnapshotBytes is the size of applied entries after which the replica cuts its log; default 32
+	// MiB.
 	SnapshotBytes uint64
-	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 48 MiB. A follower that is
-	// further behind is sent the whole store.
+	// TrailingBytes is the approximate size of the entries that stay in the log for slow followers;
+	// default 48 MiB. A follower that needs older entries receives the whole store.
 	TrailingBytes uint64
 }
 
 const (
 	defaultElectionTimeout = 500 * time.Millisecond
 	defaultSnapshotBytes   = 32 << 20
-	// A node that is killed and restarted at once misses some 2 s of entries. It must find them in the log of any leader: a copy of
-	// the store takes seconds of two nodes. With defaultSnapshotBytes the whole log is smaller than a memtable of the logs, so that little of
-	// it is written twice.
+	// A node that is killed and restarted immediately misses about 2 s of entries. It must find
+	// them in the log of any leader, because copying the store occupies two nodes for seconds. With
+	// defaultSnapshotBytes, the whole log is smaller than a memtable of the logs, so little of it
+	// is written twice.
 	defaultTrailingBytes = 48 << 20
-	// trailingEntriesMin and trailingEntriesMax bound how many entries stay in the log.
+	// Bounds of the number of trailing entries.
 	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
-	// DefaultAppendEntriesMax is Options.AppendEntriesMax unless it is set.
+	// DefaultAppendEntriesMax is the default of Options.AppendEntriesMax.
 	DefaultAppendEntriesMax = 128
-	// DefaultMessagesInFlight is Options.MessagesInFlight unless it is set.
+	// DefaultMessagesInFlight is the default of Options.MessagesInFlight.
 	DefaultMessagesInFlight = 4
-	// logCacheEntries is how many entries are kept in memory for followers that are not behind.
+	// logCacheEntries is the number of recent entries cached in memory for followers that keep up.
 	logCacheEntries = 512
 	transportPool   = 3
 	transportMax    = 10 * time.Second
@@ -111,33 +122,41 @@ type Replica struct {
 	snapshots *snapshots
 	count     counters
 
-	started    atomic.Bool // raft is set
-	store      atomic.Pointer[storage.Store]
-	inUse      sync.RWMutex               // read-locked while this node leads, and while the store is flushed or copied; locked while it is replaced
-	configured atomic.Pointer[configured] // the members of the last such entry that was applied; nil: none was
+	started atomic.Bool // raft is set
+	store   atomic.Pointer[storage.Store]
+	// inUse is read-locked while this node leads and while the store is flushed or copied. It is
+	// write-locked while the store is replaced.
+	inUse      sync.RWMutex
+	configured atomic.Pointer[configured] // the latest applied configuration entry; nil if none
 	sinceSnap  atomic.Uint64              // bytes of entries since the log was cut
 	sinceSkip  atomic.Uint64              // bytes of entries since ended leases were skipped
-	skip       chan struct{}              // has an element when they are to be skipped again
-	cut        chan struct{}              // has an element when it is to be cut again
+	skip       chan struct{}              // has an element when ended leases should be skipped
+	cut        chan struct{}              // has an element when the log should be cut
 
-	restart   chan struct{}                     // has an element when the tenure is to end and another one to begin
-	silent    atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the leadership goroutine
-	review    chan struct{}                     // has an element when the replica is to check whether this node may lead
-	handOvers chan handOver                     // requests to hand leadership over
-	tenure    atomic.Pointer[tenureLog]         // not nil while the host runs the shard; set by the leadership goroutine
-	damage    atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
-	damaged   chan struct{}                     // has an element once damage was found
-	lost      chan struct{}                     // has an element when a connection that another member opened has ended
-	leaders   chan raft.Observation             // the changes of the leader that Raft reports
-	stop      chan struct{}
-	ctx       context.Context // ends when stop is closed
-	cancel    context.CancelFunc
-	work      sync.WaitGroup
-	asking    sync.WaitGroup // the goroutines that ask voters on behalf of reads
-	closed    sync.Once
+	restart chan struct{} // has an element when the tenure should end and another one begin
+	// silent makes the transport send nothing to the followers, so that Raft steps down. The
+	// leadership goroutine sets it.
+	silent atomic.Bool
+	// review has an element when the replica should check whether this node may lead.
+	review    chan struct{}
+	handOvers chan handOver // requests to hand leadership over
+	// tenure is not nil while the host runs the shard. The leadership goroutine sets it.
+	tenure  atomic.Pointer[tenureLog]
+	damage  atomic.Pointer[disk.DamagedError] // the damage found in the store, if any
+	damaged chan struct{}                     // has an element once damage is found
+	// lost has an element when a connection that another member opened has ended.
+	lost    chan struct{}
+	leaders chan raft.Observation // changes of the leader that Raft reports
+	stop    chan struct{}
+	ctx     context.Context // ends when stop is closed
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	asking  sync.WaitGroup // the goroutines that ask voters on behalf of reads
+	closed  sync.Once
 }
 
-// Open opens a member of a group and starts Raft. The logs, the stream layer and the host must live until Close has returned.
+// Open opens a member of a group and starts Raft. The logs, the stream layer and the host must
+// remain valid until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
 	r := &Replica{
@@ -197,7 +216,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// openStore opens the store. If the node died while it installed a snapshot, openStore installs it first.
+// openStore opens the store. If the node died while installing a snapshot, openStore installs it
+// first.
 func (r *Replica) openStore() error {
 	if r.snapshots.toInstall() != "" {
 		r.inUse.Lock()
@@ -221,7 +241,8 @@ func (r *Replica) reopen() error {
 	return nil
 }
 
-// entries calls visit for the entries of the log from one index to another that change the store, or begin a tenure.
+// entries calls visit for the command entries with indexes from to to. Command entries change the
+// store or begin a tenure.
 func (r *Replica) entries(from, to uint64, visit func(storage.LogEntry) error) error {
 	for i := from; i <= to; i++ {
 		var l raft.Log
@@ -239,12 +260,13 @@ func (r *Replica) entries(from, to uint64, visit func(storage.LogEntry) error) e
 	return nil
 }
 
-// alignLog compares log, snapshot and store of a group that exists, and cuts a log that ends before the store does.
+// alignLog compares the log, snapshot and store of an existing group, and replaces a log that ends
+// before the store does.
 func (r *Replica) alignLog() error {
 	at := r.store.Load().Position()
 	taken := r.snapshots.latest()
 	if taken != nil && at.Index < taken.StoreIndex {
-		return fmt.Errorf("the store in %s is at log entry %d, and was at %d when the log was cut: something is missing; remove this node's data folder, and let it join again",
+		return fmt.Errorf("the store in %s is at log entry %d, and was at %d when the log was cut: entries are missing; remove this node's data folder, and let it join again",
 			r.o.Dir, at.Index, taken.StoreIndex)
 	}
 	last, err := r.o.Logs.LastIndex()
@@ -254,9 +276,9 @@ func (r *Replica) alignLog() error {
 	if last >= at.Index || taken != nil && taken.Meta.Index >= at.Index {
 		return nil
 	}
-	// A loss of power took the end of the log. Durability none and interval allow this. The applied entries were committed, so
-	// the log may continue after them.
-	r.o.Log.Warn("the log lost its end: continuing from the store", "log", last, "store", at.Index)
+	// A power loss removed the end of the log. Durability none and interval allow this. The applied
+	// entries were committed, so the log may continue after them.
+	r.o.Log.Warn("the log ends before the store: continuing from the store", "log", last, "store", at.Index)
 	configuration, index, err := r.lastConfiguration(taken, last)
 	if err != nil {
 		return err
@@ -276,7 +298,8 @@ func (r *Replica) alignLog() error {
 	return nil
 }
 
-// lastConfiguration returns the members of the last configuration in the log, or else of the snapshot.
+// lastConfiguration returns the members of the last configuration in the log, or the snapshot's if
+// the log has none.
 func (r *Replica) lastConfiguration(taken *record, last uint64) (c raft.Configuration, index uint64, err error) {
 	if taken != nil {
 		c, index = taken.Meta.Configuration, taken.Meta.ConfigurationIndex
@@ -297,15 +320,15 @@ func (r *Replica) lastConfiguration(taken *record, last uint64) (c raft.Configur
 	return c, index, nil
 }
 
-// raftConfig returns Raft's configuration.
 func (o Options) raftConfig(logger hclog.Logger) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(o.Node)
 	c.Logger = logger
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = o.HeartbeatTimeout, o.ElectionTimeout, o.LeaderLease
 	c.MaxAppendEntries, c.BatchApplyCh = o.AppendEntriesMax, true
-	c.TrailingLogs = trailingEntriesMin // see keepTrailing
-	// The log is cut by its bytes, see cutLog. The store is never behind a snapshot.
+	c.TrailingLogs = trailingEntriesMin // keepTrailing adjusts it
+	// Raft must not cut the log by itself: cutLog does, by the size of the entries. The store is
+	// never behind a snapshot.
 	c.SnapshotThreshold, c.SnapshotInterval = 1<<62, time.Hour
 	c.NoSnapshotRestoreOnStart = true
 	c.ShutdownOnRemove = false
@@ -313,7 +336,6 @@ func (o Options) raftConfig(logger hclog.Logger) *raft.Config {
 	return c
 }
 
-// transportConfig returns the configuration of Raft's transport.
 func (r *Replica) transportConfig(logger hclog.Logger) *raft.NetworkTransportConfig {
 	return &raft.NetworkTransportConfig{
 		Stream: watchedStream{r.o.Stream, func() { signal.Send(r.lost) }}, ServerAddressProvider: r.o.Addresses, Logger: logger,
@@ -346,7 +368,7 @@ func (r *Replica) startRaft() error {
 	r.raft.RegisterObserver(raft.NewObserver(r.leaders, false, func(o *raft.Observation) bool {
 		_, is := o.Data.(raft.LeaderObservation)
 		if is {
-			r.o.Host.LeaderChanged(r.o.Shard) // here, since watchLeader may be busy
+			r.o.Host.LeaderChanged(r.o.Shard) // here, because watchLeader may be busy
 		}
 		return is
 	}))
@@ -354,7 +376,8 @@ func (r *Replica) startRaft() error {
 	return nil
 }
 
-// Bootstrap begins a group that was held. It does nothing if the group exists, or if there are no first members.
+// Bootstrap begins a group that Options.Hold delayed. It does nothing if the group exists or
+// Options.Bootstrap is empty.
 func (r *Replica) Bootstrap() error {
 	if len(r.o.Bootstrap) == 0 {
 		return nil
@@ -366,10 +389,11 @@ func (r *Replica) Bootstrap() error {
 	return nil
 }
 
-// Store returns the shard's store. Installing a snapshot replaces the store: readers must be such that Host.Swap waits for them.
+// Store returns the shard's store. Installing a snapshot replaces the store, so Host.Swap must wait
+// for all readers.
 func (r *Replica) Store() *storage.Store { return r.store.Load() }
 
-// Close stops Raft and closes the store. It does not hand leadership over: see Transfer.
+// Close stops Raft and closes the store. It does not hand leadership over; see Transfer.
 func (r *Replica) Close() error {
 	var err error
 	r.closed.Do(func() {
@@ -387,10 +411,12 @@ func (r *Replica) Close() error {
 	return nil
 }
 
-// skipBytes is how many bytes of entries are applied before ended leases are skipped again: a fraction of a second's worth under load.
+// skipBytes is the size of applied entries after which ended leases are skipped again: a fraction
+// of a second's worth under load.
 const skipBytes = 1 << 20
 
-// skipEndedLeases has the store find its first lease, so that a tenure of this node begins sooner.
+// skipEndedLeases makes the store skip lease batches that have ended, so that a tenure of this
+// node begins sooner.
 func (r *Replica) skipEndedLeases() {
 	for {
 		select {
@@ -403,12 +429,11 @@ func (r *Replica) skipEndedLeases() {
 		err := r.store.Load().SkipEndedLeases()
 		r.inUse.RUnlock()
 		if err != nil {
-			r.o.Log.Warn("the next tenure of this node may begin later", "error", err)
+			r.o.Log.Warn("could not skip ended leases: this node's next tenure may begin later", "error", err)
 		}
 	}
 }
 
-// cutLog cuts the log when enough was applied.
 func (r *Replica) cutLog() {
 	var before Counters
 	for {
@@ -433,7 +458,8 @@ func (r *Replica) cutLog() {
 	}
 }
 
-// keepTrailing sets how many entries stay in the log: as many as make up the trailing bytes, at the average size of recent entries.
+// keepTrailing sets the number of trailing entries of the log to TrailingBytes divided by the
+// average size of recent entries.
 func (r *Replica) keepTrailing(entries, bytes uint64) (trailing uint64, err error) {
 	c := r.raft.ReloadableConfig()
 	if bytes == 0 {
@@ -446,14 +472,15 @@ func (r *Replica) keepTrailing(entries, bytes uint64) (trailing uint64, err erro
 	return c.TrailingLogs, nil
 }
 
-// storeYoung stores the tasks and leases that only those entries have that are to be removed from the log.
+// storeYoung writes to the store the tasks and leases that exist only in the log entries about to
+// be removed.
 func (r *Replica) storeYoung(trailing uint64) error {
 	r.inUse.RLock()
 	defer r.inUse.RUnlock()
 	store := r.store.Load()
 	at := store.Position().Index
 	err := store.StoreYoung(at - min(at, trailing))
-	if err != nil { // the store lacks what it was to store
+	if err != nil { // the store lacks tasks or leases that it must have
 		r.o.Host.Failed(r.o.Shard, err)
 	}
 	return err

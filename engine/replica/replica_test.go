@@ -16,14 +16,14 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// TestALeaderClosesUnderLoad closes members in the middle of what they decide: all that waits is answered.
+// Closing members under load answers all pending requests.
 func TestALeaderClosesUnderLoad(t *testing.T) {
 	g := newGroup(t, nil)
 	for range 8 {
 		leader := g.leader()
 		ctx, cancel := context.WithCancel(context.Background())
 		clients := leader.loaded(ctx, 32)
-		g.fill(20) // on a busy host another member may lead by then
+		g.fill(20) // on a busy host, another member may lead now
 		g.stop(leader)
 		cancel()
 		clients.Wait()
@@ -32,14 +32,14 @@ func TestALeaderClosesUnderLoad(t *testing.T) {
 	g.same()
 }
 
-// small cuts the log often, keeps little of it, and sends little in one message.
+// small makes members cut the log often, retain little of it, and send few entries per message.
 func small(o *Options) { o.SnapshotBytes, o.TrailingBytes, o.AppendEntriesMax = 50_000, 10_000, 8 }
 
-// fillBeyond enqueues at the members that a member can't reach until it needs a store to catch up, whichever of
-// them leads then: until each has cut its log beyond all that the member has or is still to receive. The network
-// keeps what was sent to a member that is cut off, which is at most AppendEntriesMax entries in each of the
-// messages in flight. A log is cut some time after the entries were applied, so no number of tasks is enough on
-// every host.
+// fillBeyond enqueues tasks until the member that is cut off, away, can catch up only from a store:
+// until each other member has cut its log beyond all that away has or will still receive. The
+// network buffers what was sent to away: at most AppendEntriesMax entries in each of the messages
+// in flight. A log is cut some time after its entries were applied, so no fixed number of tasks is
+// enough on every host.
 func (g *group) fillBeyond(away *member) {
 	g.Helper()
 	others := g.others(away)
@@ -57,7 +57,7 @@ func (g *group) fillBeyond(away *member) {
 	}
 }
 
-// TestAMemberThatWasAwayForLongerThanTheLogCatchesUp is sent a store, while the others work.
+// A member that was away for a long time receives a store while the others work.
 func TestAMemberThatWasAwayForLongerThanTheLogCatchesUp(t *testing.T) {
 	g := newGroup(t, small)
 	g.fill(50)
@@ -69,7 +69,7 @@ func TestAMemberThatWasAwayForLongerThanTheLogCatchesUp(t *testing.T) {
 	g.caughtUp(away, g.leader())
 	require.Eventually(t, func() bool { return away.Counters().Installed > 0 }, patience, step)
 	g.same()
-	// It goes on from there, with what it has and no more.
+	// After a restart, it continues from its own store.
 	g.stop(away)
 	g.start(away)
 	g.same()
@@ -77,7 +77,7 @@ func TestAMemberThatWasAwayForLongerThanTheLogCatchesUp(t *testing.T) {
 	g.fill(50)
 }
 
-// TestALeaderThatWasCutOffTakesAStoreOver has a leader come back to a group whose log is cut beyond its own.
+// An old leader returns to a group whose log is cut beyond its own.
 func TestALeaderThatWasCutOffTakesAStoreOver(t *testing.T) {
 	g := newGroup(t, small)
 	for range 3 {
@@ -99,7 +99,7 @@ func TestALeaderThatWasCutOffTakesAStoreOver(t *testing.T) {
 	g.same()
 }
 
-// snapshotsAllTheTime asks for snapshots of a member until it is stopped.
+// snapshotsAllTheTime repeatedly takes snapshots of a member until it is stopped.
 func snapshotsAllTheTime(m *member) (stop func()) {
 	ended := make(chan struct{})
 	var asking sync.WaitGroup
@@ -119,7 +119,7 @@ func snapshotsAllTheTime(m *member) (stop func()) {
 	}
 }
 
-// TestAStoreIsTakenOverWhileTheOldOneIsFlushed asks for snapshots of a member all the time.
+// A member installs a store while snapshots are taken repeatedly.
 func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 	g := newGroup(t, small)
 	for range 5 {
@@ -135,7 +135,7 @@ func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 		g.net.Heal()
 		installed := assert.Eventually(t, func() bool { return away.Counters().Installed > before }, patience, step)
 		stop()
-		require.True(t, installed, "no store was taken over")
+		require.True(t, installed, "no store was installed")
 		g.caughtUp(away, g.leader())
 		g.stop(away)
 		g.start(away)
@@ -143,19 +143,20 @@ func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 	g.same()
 }
 
-// TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver has something wait in Raft's queue while Raft waits for the
-// store to be taken over, which waits for the shard to be gone, which waits for its answers.
+// A proposal waits in Raft's queue. Raft waits for the installation of a store, the installation
+// waits for the shard to stop, and the shard waits for the answer to its proposal. The installation
+// must not deadlock.
 func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T) {
 	g := newGroup(t, small)
 	g.fill(20)
 	old := g.leader()
 	log := *old.log.Load()
 	stop, stopped := make(chan struct{}), make(chan struct{})
-	old.losing = func() { // the shard has decided something, and goes after it was answered
+	old.losing = func() { // the shard has a pending decision, and stops after it is answered
 		assert.Eventually(t, func() bool { return old.snapshots.toInstall() != "" }, patience, step)
 		close(stop)
 		<-stopped
-		_, err := old.Store().Audit(1_000) // until then it reads the store
+		_, err := old.Store().Audit(1_000) // until then, the audit reads the store
 		assert.NoError(t, err)
 		old.losing = nil
 	}
@@ -171,7 +172,8 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 			case <-stop:
 				return
 			default:
-				err := log.Propose(storage.Tenure{}.Begin()).Wait() // it is of no term, and never applied
+				// Has an invalid term, so it is never applied.
+				err := log.Propose(storage.Tenure{}.Begin()).Wait()
 				if errors.Is(err, shard.ErrUnknownOutcome) {
 					return
 				}
@@ -183,7 +185,7 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 	g.same()
 }
 
-// TestALeadGoesToTheMemberThatIsNamed hands it over under load, to each in turn.
+// Leadership is handed over to each member in turn, under load.
 func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(1)
@@ -202,7 +204,7 @@ func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 	cancel()
 }
 
-// TestALeaderThatIsCutOffAnswersNothing asks it for what it knows by itself, before it can know that it does not lead.
+// An isolated leader is asked before it can know that it no longer leads.
 func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
 	g := newGroup(t, nil)
 	g.fill(5)
@@ -226,7 +228,7 @@ func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
 	g.same()
 }
 
-// ask asks a shard for its figures, and waits.
+// ask reads figures from a shard and waits for the answer.
 func (m *member) ask(stats func(func([]queue.Stats, error)) error) (out []queue.Stats, err error) {
 	answered := make(chan struct{})
 	refused := stats(func(found []queue.Stats, e error) {

@@ -17,32 +17,33 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// The store itself is the snapshot of a replicated shard: taking a snapshot flushes the store and notes how far the log may be cut.
-// Only a snapshot from a leader is a file of its own, until the store is made from it.
+// The store itself is the snapshot of a replicated shard: taking a snapshot flushes the store and
+// records up to which entry the log may be cut. Only a snapshot received from a leader is a
+// separate file, until the store has been built from it.
 //
 //	snapshot.json   the record of the newest snapshot; replaced as a whole
 //	received        the file that the leader sent; complete once snapshot.json names it
 
-// snapshots is the raft.SnapshotStore of one group. It keeps the newest snapshot only.
+// snapshots is the raft.SnapshotStore of one group. It keeps only the newest snapshot.
 type snapshots struct {
 	dir        string
 	checkpoint func(dir string) error // writes a copy of the store to a folder
 	space      *storage.Space         // nil means unlimited space
 
-	noting sync.Mutex // held while the newest is replaced
+	noting sync.Mutex // held while the newest record is replaced
 
+	// mu guards now. Readers of now do not wait for noting, which is held during a disk write.
 	mu  sync.Mutex
-	now *record // nil if no snapshot was ever taken
+	now *record // nil if there is no snapshot
 }
 
 var _ raft.SnapshotStore = (*snapshots)(nil)
 
-// record is the newest snapshot.
 type record struct {
 	Meta raft.SnapshotMeta `json:"meta"`
-	// StoreIndex is the last entry that the flushed store has.
+	// StoreIndex is the last entry in the flushed store.
 	StoreIndex uint64 `json:"store_index"`
-	// Received says that the store is still to be made from the received file.
+	// Received reports that the store has not been built from the received file yet.
 	Received bool `json:"received,omitempty"`
 }
 
@@ -80,7 +81,7 @@ func openSnapshots(dir string, checkpoint func(string) error) (*snapshots, error
 	return s, nil
 }
 
-// latest returns the newest snapshot; nil if there is none.
+// latest returns a copy of the newest record, or nil.
 func (s *snapshots) latest() *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +92,7 @@ func (s *snapshots) latest() *record {
 	return &r
 }
 
-// toInstall returns the file that the store is to be made from, or "" if the store is made.
+// toInstall returns the received file if the store has not been built from it yet, or else "".
 func (s *snapshots) toInstall() string {
 	if r := s.latest(); r != nil && r.Received {
 		return filepath.Join(s.dir, receivedName)
@@ -99,14 +100,14 @@ func (s *snapshots) toInstall() string {
 	return ""
 }
 
-// note replaces the newest snapshot, durably.
+// note durably replaces the newest record.
 func (s *snapshots) note(r record) error {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	return s.noteLocked(r)
 }
 
-// noteLocked is note for a caller that holds noting.
+// noteLocked implements note. The caller holds noting.
 func (s *snapshots) noteLocked(r record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -121,7 +122,7 @@ func (s *snapshots) noteLocked(r record) error {
 	return nil
 }
 
-// installed notes that the store was made from the received file.
+// installed records that the store was built from the received file, and removes the file.
 func (s *snapshots) installed(storeIndex uint64) error {
 	s.noting.Lock()
 	defer s.noting.Unlock()
@@ -131,7 +132,7 @@ func (s *snapshots) installed(storeIndex uint64) error {
 		return err
 	}
 	if err := os.Remove(filepath.Join(s.dir, receivedName)); err != nil {
-		return fmt.Errorf("remove what was installed: %w", err)
+		return fmt.Errorf("remove the installed snapshot: %w", err)
 	}
 	return nil
 }
@@ -142,7 +143,8 @@ func newRecord(version raft.SnapshotVersion, index, term uint64, c raft.Configur
 	}}
 }
 
-// Create implements raft.SnapshotStore. Nothing is written to the sink of a snapshot of this node's own store.
+// Create implements raft.SnapshotStore. Nothing is written to the sink for a snapshot of this
+// node's own store.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	return &sink{to: s, record: newRecord(version, index, term, c, configurationIndex)}, nil
 }
@@ -156,8 +158,9 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{&r.Meta}, nil
 }
 
-// Open implements raft.SnapshotStore. It returns the received file, if the store is not made from it yet, and otherwise a copy of the
-// store. The copy may hold later entries than the snapshot's: the receiver skips these when they are sent again.
+// Open implements raft.SnapshotStore. It returns the received file if the store has not been built
+// from it yet, or else a copy of the store. The copy may include entries after the snapshot's: the
+// receiver skips them when the leader sends them again.
 func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	r := s.latest()
 	if r == nil || r.Meta.ID != id {
@@ -170,21 +173,20 @@ func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	}
 	f, err := os.Open(filepath.Join(s.dir, receivedName))
 	if err != nil {
-		return nil, nil, fmt.Errorf("open what was received: %w", err)
+		return nil, nil, fmt.Errorf("open the received snapshot: %w", err)
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open what was received: %w", err), f.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open the received snapshot: %w", err), f.Close())
 	}
 	r.Meta.Size = info.Size()
 	return &r.Meta, f, nil
 }
 
-// sink takes a snapshot.
 type sink struct {
 	to     *snapshots
 	record record
-	file   *os.File // has the received data; nil until data arrives
+	file   *os.File // holds the received data; nil until data arrives
 }
 
 // ID implements raft.SnapshotSink.
@@ -205,13 +207,15 @@ func (k *sink) Write(b []byte) (int, error) {
 	return k.file.Write(b)
 }
 
-// Close implements raft.SnapshotSink: it makes the snapshot the newest one.
+// Close implements raft.SnapshotSink. It makes the snapshot the newest one.
 func (k *sink) Close() error {
 	if k.file != nil {
 		if err := errors.Join(k.file.Sync(), checkReceived(k.file), k.file.Close()); err != nil {
-			return fmt.Errorf("receive a snapshot: %w", err) // Raft refuses it, and the leader sends another one
+			// Raft refuses it, and the leader sends another one.
+			return fmt.Errorf("receive a snapshot: %w", err)
 		}
-		if err := k.to.fits(); err != nil { // the store is made beside the received file
+		// Both the received file and the new store must fit on the disk.
+		if err := k.to.fits(); err != nil {
 			return err
 		}
 		k.record.Received = true
@@ -219,19 +223,20 @@ func (k *sink) Close() error {
 	k.to.noting.Lock()
 	defer k.to.noting.Unlock()
 	if newest := k.to.latest(); k.file == nil && newest != nil && newest.Meta.Index > k.record.Meta.Index {
-		return errNoSnapshot // the leader's snapshot was received meanwhile, and the log is cut accordingly
+		// A leader's snapshot arrived in the meantime, and Raft cut the log for it.
+		return errNoSnapshot
 	}
 	return k.to.noteLocked(k.record)
 }
 
-// fits returns an error if the disk has too little space to make a store from the received snapshot.
+// fits returns an error if the disk lacks the space to build a store from the received snapshot.
 func (s *snapshots) fits() error {
 	info, err := os.Stat(filepath.Join(s.dir, receivedName))
 	if err != nil {
 		return fmt.Errorf("receive a snapshot: %w", err)
 	}
 	if u := s.space.Usage(); u.Total > 0 && u.Available < u.Critical+uint64(info.Size()) {
-		return fmt.Errorf("receive a snapshot: the disk has %d bytes available, and the store needs %d bytes; the leader sends the snapshot again later", u.Available, info.Size())
+		return fmt.Errorf("receive a snapshot: the store needs %[2]d bytes, but the disk has only %[1]d bytes available; the leader sends the snapshot again later", u.Available, info.Size())
 	}
 	return nil
 }

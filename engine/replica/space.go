@@ -12,11 +12,13 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// reluctantElections is the number of election timeouts, from the last contact with a leader, in which a reluctant node does not
-// stand for election. After that it stands, because the others may be unable to win.
+// reluctantElections is the number of election timeouts after the last contact with a leader during
+// which a reluctant node does not stand for election. After that it stands, because the others may
+// be unable to win.
 const reluctantElections = 10
 
-// reluctant reports whether this node should leave elections to others, because its disk lacks space and theirs do not.
+// reluctant reports whether this node should leave elections to the others, because its disk lacks
+// space and theirs do not.
 func (r *Replica) reluctant() bool {
 	if r.o.Reluctant == nil || !r.started.Load() || !r.o.Reluctant() {
 		return false
@@ -24,16 +26,24 @@ func (r *Replica) reluctant() bool {
 	return time.Since(r.raft.LastContact()) < reluctantElections*r.o.ElectionTimeout
 }
 
-// spaceLog is a log that refuses changes while the member's disk is exhausted. The leader learns that they were not stored and sends
-// them again later; a majority continues without this member. The log always accepts entries without changes, which elect and confirm
-// a leader, since they are only a few bytes. Raft cuts the log up to a snapshot; spaceLog keeps the entries that a restart of the store needs.
+// spaceLog is a log that refuses changes while the member's disk is exhausted. The leader learns
+// that they were not stored and sends them again later. A majority continues without this member.
+// The log always accepts entries without changes, which elect and confirm a leader, because they
+// are only a few bytes. Raft cuts the log up to a snapshot, but spaceLog retains the entries that
+// the store needs after a restart.
 type spaceLog struct {
 	Logs
 
-	space   *storage.Space
-	leading func() bool   // whether this member leads: a leader must store what it proposed before its disk was exhausted
-	kept    func() uint64 // returns an index: entries after it are needed, unless the end of the log is removed
-	cut     atomic.Bool   // the end of the log was just removed: Raft relies on the next entries being stored
+	space *storage.Space
+	// leading reports whether this member leads. A leader must store what it proposed before its
+	// disk was exhausted.
+	leading func() bool
+	// kept returns an index. Entries after it must be retained, unless the end of the log is
+	// removed.
+	kept func() uint64
+	// cut reports that the end of the log was just removed. Raft relies on the replacing entries
+	// being stored.
+	cut atomic.Bool
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.
@@ -48,7 +58,7 @@ func (l *spaceLog) DeleteRange(first, last uint64) error {
 	if err != nil {
 		return err
 	}
-	if last < end { // Raft cuts the log
+	if last < end { // Raft removes the beginning of the log
 		if last = min(last, l.kept()); last < first {
 			return nil
 		}
@@ -81,7 +91,8 @@ func (l *spaceLog) StoreLogs(entries []*raft.Log) error {
 	return nil
 }
 
-// CutLog flushes the applied entries to the store and truncates the log before its size requires that, which reclaims space.
+// CutLog flushes the applied entries to the store and cuts the log before its size requires it, to
+// reclaim space.
 func (r *Replica) CutLog() {
 	if r.sinceSnap.Load() > 0 {
 		signal.Send(r.cut)

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// TestReluctantMembersLeaveElectionsToOthers stops leaders repeatedly. The reluctant member must not stand while another one can win.
+// Leaders are stopped repeatedly. The reluctant member must not stand while another member can win.
 func TestReluctantMembersLeaveElectionsToOthers(t *testing.T) {
 	var reluctant atomic.Pointer[string]
 	none := ""
@@ -38,7 +38,7 @@ func TestReluctantMembersLeaveElectionsToOthers(t *testing.T) {
 	g.same()
 }
 
-// TestReluctantMembersStandWhenNobodyElseDoes makes all members reluctant. The group must still elect a leader.
+// All members are reluctant. The group must still elect a leader.
 func TestReluctantMembersStandWhenNobodyElseDoes(t *testing.T) {
 	var all atomic.Bool
 	g := newGroup(t, func(o *Options) { o.Reluctant = all.Load })
@@ -51,7 +51,7 @@ func TestReluctantMembersStandWhenNobodyElseDoes(t *testing.T) {
 	g.same()
 }
 
-// TestAnExhaustedLogTakesNoChanges also checks that a log whose end was just removed accepts the replacing entries, as Raft requires.
+// A log whose end was just removed must accept the replacing entries even then, as Raft requires.
 func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 	fs := quotafstest.New(vfs.NewMem(), 1<<30)
 	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 400 << 20}, Critical: disk.Mark{Set: true, Bytes: 200 << 20}})

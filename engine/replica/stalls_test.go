@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/netproxy"
 )
 
-// A commit that waits for the other nodes is recorded with the time that it waited for them.
+// A commit that waits for other nodes is recorded with that waiting time.
 func TestASlowReplicationIsTheCauseOfASlowCommit(t *testing.T) {
 	g := newGroup(t, nil)
 	leader := g.leader()

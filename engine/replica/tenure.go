@@ -13,14 +13,16 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// tenureRetry is how long a leader whose tenure could not begin waits before the next attempt.
+// tenureRetry is the pause after a failed attempt to begin a tenure.
 const tenureRetry = 20 * time.Millisecond
 
-// lead is the leadership goroutine: the host runs the shard while this node leads. Each tenure begins and ends here.
+// lead is the leadership goroutine. It begins and ends all tenures: the host runs the shard while
+// this node leads.
 func (r *Replica) lead() {
-	changed := r.raft.LeaderCh() // has only the latest state: a loss and a gain of leadership may show as no change
+	// Buffers only the latest state: a loss and a regain of leadership may appear as no change.
+	changed := r.raft.LeaderCh()
 	var current storage.Tenure
-	var retry <-chan time.Time // set while this node leads the group and could not begin its tenure
+	var retry <-chan time.Time // set while this node leads the group but could not begin its tenure
 	for {
 		select {
 		case <-r.stop:
@@ -36,7 +38,9 @@ func (r *Replica) lead() {
 				continue
 			}
 		case <-retry:
-		case h := <-r.handOvers: // Lose waits for the commits under way; a transfer without it would leave their outcomes unknown
+		// Lose waits for pending commits; a transfer before that would leave their outcomes
+		// unknown.
+		case h := <-r.handOvers:
 			h.done <- r.handOver(h.voters)
 		}
 		r.lose()
@@ -56,12 +60,14 @@ func (r *Replica) lead() {
 	}
 }
 
-// begin begins a tenure. It returns false if the tenure could not begin, and why if this node must not lead.
+// begin begins a tenure. It returns false if that failed. why is not nil if this node must not
+// lead.
 func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
 	l := newTenureLog(r, storage.Tenure{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
 	began := time.Now()
 	allowed := make(chan error, 1)
-	r.asking.Go(func() { allowed <- r.renew() }) // beside the first entry: both wait for other nodes
+	// Concurrently with the first entry: both wait for other nodes.
+	r.asking.Go(func() { allowed <- r.renew() })
 	err := l.Propose(l.tenure.Begin()).Wait()
 	if err == nil {
 		why = <-allowed
@@ -89,7 +95,7 @@ func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
 	return l.tenure, false, nil
 }
 
-// lose ends the tenure, after all commands under way are answered.
+// lose ends the tenure after all pending commands are answered.
 func (r *Replica) lose() {
 	l := r.tenure.Load()
 	if l == nil {
@@ -100,12 +106,12 @@ func (r *Replica) lose() {
 	r.tenure.Store(nil)
 	r.inUse.RUnlock()
 	close(l.over)
-	r.o.Log.Debug("not leading any more")
+	r.o.Log.Debug("no longer leading")
 }
 
-// freeStore locks inUse, and returns with the lock held. The lock is free only after the tenure has ended, and the tenure ends
-// once all of its proposals are answered. Raft answers no proposal while it runs freeStore, so freeStore makes them fail with an
-// unknown outcome.
+// freeStore locks inUse and returns with the lock held. The tenure holds a read lock until all of
+// its proposals are answered. Raft answers no proposal while it runs freeStore, so freeStore makes
+// the proposals fail with an unknown outcome.
 func (r *Replica) freeStore() {
 	for !r.inUse.TryLock() {
 		if l := r.tenure.Load(); l != nil {
@@ -115,28 +121,28 @@ func (r *Replica) freeStore() {
 	}
 }
 
-// Restart ends the tenure and begins another one if this node still leads. The host calls it when the shard failed because a proposal
-// was refused or has an unknown outcome.
+// Restart ends the tenure and begins another one if this node still leads. The host calls it when
+// the shard failed because a proposal was refused or has an unknown outcome.
 func (r *Replica) Restart() { signal.Send(r.restart) }
 
 // tenureLog is the group's log during one tenure.
 type tenureLog struct {
 	replica   *Replica
 	tenure    storage.Tenure
-	asked     chan *proposal // proposals without an answer of Raft, in the order in which Raft answers
-	over      chan struct{}  // closed when the tenure is over: nothing further is proposed
-	abandoned chan struct{}  // closed when waiting for answers ends, although Raft has not answered
+	asked     chan *proposal // unanswered proposals, in the order of Raft's answers
+	over      chan struct{}  // closed when the tenure ends: no proposals follow
+	abandoned chan struct{}  // closed when the proposals stop waiting for Raft's answers
 	once      sync.Once
 	reads     *questions
 }
 
-// abandon ends the waiting for answers: their outcomes are unknown.
+// abandon makes all pending proposals fail with an unknown outcome.
 func (l *tenureLog) abandon() { l.once.Do(func() { close(l.abandoned) }) }
 
 const (
-	// proposeMax is how long a proposal waits for room in Raft's queue.
+	// proposeMax bounds a proposal's wait for room in Raft's queue.
 	proposeMax = 10 * time.Second
-	// proposalsMax is how many proposals are under way at once before another one waits.
+	// proposalsMax bounds the pending proposals; the next one waits.
 	proposalsMax = 256
 )
 
@@ -147,7 +153,8 @@ func newTenureLog(r *Replica, tenure storage.Tenure) *tenureLog {
 	return l
 }
 
-// settle waits for Raft's answers. It has its own goroutine, because a select cannot wait for Raft's futures.
+// settle waits for Raft's answers. It needs a goroutine, because a select cannot wait for Raft's
+// futures.
 func (l *tenureLog) settle() {
 	for {
 		select {
@@ -182,19 +189,19 @@ func (l *tenureLog) Propose(entry []byte) storage.Proposal {
 // Verify implements storage.Log.
 func (l *tenureLog) Verify() storage.Proposal { return l.reads.ask() }
 
-// members implements questioned.
 func (r *Replica) members() []raft.Server { return r.raft.GetConfiguration().Configuration().Servers }
 
-// currentTerm implements questioned.
 func (r *Replica) currentTerm() uint64 {
-	term := r.raft.CurrentTerm() // before the state: a later term begins with its loss
+	// Read before the state: a later term begins with the loss of leadership.
+	term := r.raft.CurrentTerm()
 	if r.raft.State() != raft.Leader {
 		return 0
 	}
 	return term
 }
 
-// heartbeat implements questioned. A member answers heartbeats at once, also while its disk is slow.
+// heartbeat implements questioned. A member answers heartbeats immediately, even while its disk is
+// slow.
 func (r *Replica) heartbeat(to raft.Server, term uint64) (uint64, error) {
 	question := raft.AppendEntriesRequest{RPCHeader: r.transport.header(), Term: term}
 	var answer raft.AppendEntriesResponse

@@ -6,16 +6,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// transport is the transport of a member that requests votes only while it may and should lead. A member that must not lead remains a
-// candidate in the current term and does not disturb the others, since Raft requests pre-votes before it begins a term. It still
-// votes and replicates. A silent member sends nothing to its followers.
+// transport is the transport of a member that requests votes only while it may lead and should
+// stand. A member that must not lead remains a candidate in the current term and does not disturb
+// the others, because Raft requests pre-votes before it begins a term. It still votes and
+// replicates. A silent member sends nothing to its followers.
 //
-// It also delivers messages of this node to its own Raft, see deliver.
+// The transport also delivers messages of this node to its own Raft; see deliver.
 type transport struct {
 	*raft.NetworkTransport
 
 	replica *Replica
-	rpcs    chan raft.RPC // what Raft receives
+	rpcs    chan raft.RPC // the requests that Raft receives
 	closing sync.Once
 	closed  chan struct{}
 	running sync.WaitGroup
@@ -29,7 +30,8 @@ func newTransport(r *Replica, c *raft.NetworkTransportConfig) *transport {
 	return t
 }
 
-// receive passes on what other nodes send. Raft's transport has no way to add to what it receives.
+// receive forwards requests from other nodes. Raft's transport offers no way to inject requests
+// into its channel.
 func (t *transport) receive() {
 	for {
 		select {
@@ -55,8 +57,8 @@ func (t *transport) pass(rpc raft.RPC) bool {
 // Consumer implements raft.Transport.
 func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
 
-// deliver gives this node's Raft a message as if another node had sent it, and waits for the answer. It returns false if the transport
-// is closed before.
+// deliver gives this node's Raft a message as if another node had sent it, and waits for the
+// answer. It returns false if the transport is closed first.
 func (t *transport) deliver(command any) bool {
 	answered := make(chan raft.RPCResponse, 1)
 	if !t.pass(raft.RPC{Command: command, RespChan: answered}) {
@@ -77,12 +79,10 @@ func (t *transport) Close() error {
 	return t.NetworkTransport.Close()
 }
 
-// header is the header of this node's own messages.
 func (t *transport) header() raft.RPCHeader {
 	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.replica.o.Node), Addr: t.EncodePeer(raft.ServerID(t.replica.o.Node), t.LocalAddr())}
 }
 
-// withholdsVote reports whether this node does not request votes.
 func (r *Replica) withholdsVote() bool { return r.refused() != nil || r.reluctant() }
 
 // RequestVote implements raft.Transport.
@@ -123,7 +123,8 @@ func (t *transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddres
 	return &pipeline{p, t.replica}, nil
 }
 
-// pipeline sends messages to one follower without waiting for each answer.
+// pipeline sends messages to one follower without waiting for each answer. It fails while the
+// member is silent.
 type pipeline struct {
 	raft.AppendPipeline
 

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// crash ends a member as a kill of its process does, and starts it again.
+// crash simulates a kill of a member's process and a restart.
 func (g *group) crash(m *member) {
 	g.Helper()
 	left := m.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
@@ -28,14 +28,15 @@ func (m *member) firstEntry() uint64 {
 	return first
 }
 
-// A killed member has the tasks that were in its log only: the log keeps them, although a snapshot is beyond them.
+// A killed member recovers the tasks that exist only in its log: the log retains them although a
+// snapshot is newer.
 func TestAKilledMemberHasTheTasksOfItsLog(t *testing.T) {
 	g := newGroupOn(t, nil, vfs.NewCrashableMem)
 	g.fill(60)
 	for _, m := range g.members {
 		g.caughtUp(m, g.leader())
 		require.NoError(t, m.Snapshot())
-		require.Less(t, m.firstEntry(), uint64(10), "the tasks of the first entries are in the log only")
+		require.Less(t, m.firstEntry(), uint64(10), "the tasks of the first entries exist only in the log")
 	}
 	g.fill(20)
 	away := g.members[g.others(g.leader())[0]]
@@ -57,7 +58,7 @@ func TestAKilledMemberHasTheTasksOfItsLog(t *testing.T) {
 	g.same()
 }
 
-// A member whose log lacks entries that only it has says so, with the remedy.
+// A member whose log lacks required entries reports that, with the remedy.
 func TestALogThatLacksYoungTasksIsNamed(t *testing.T) {
 	g := newGroupOn(t, nil, vfs.NewCrashableMem)
 	g.fill(30)

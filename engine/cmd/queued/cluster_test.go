@@ -128,8 +128,8 @@ func TestAClusterIsAdministered(t *testing.T) {
 	assert.Regexp(t, `level=INFO msg="changed the cluster" change="transfer leadership" peer=n2 by=\S+ from=127\.0\.0\.1:\d+ shard=1\n`, n1.log.String())
 	assert.Regexp(t, `level=INFO msg="refused a change of the cluster" change="transfer leadership" peer=n3 by=\S+ from=\S+ error=`, n2.log.String())
 	for _, n := range []*process{n1, n2} {
-		assert.Contains(t, n.log.String(), `msg="a node is not a member any more" peer=n3`)
-		assert.Contains(t, n.log.String(), `msg="a member has no vote any more" peer=n3`)
+		assert.Contains(t, n.log.String(), `msg="a node is no longer a member" peer=n3`)
+		assert.Contains(t, n.log.String(), `msg="a member lost its vote" peer=n3`)
 		assert.Contains(t, n.log.String(), `msg="a node leads"`)
 	}
 	n3.kill()

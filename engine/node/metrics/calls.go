@@ -25,7 +25,7 @@ const (
 	overREST = "rest"
 )
 
-// callMetrics counts the calls of both APIs. A stream costs nothing for each task, and little for each message.
+// callMetrics counts the calls of both APIs. Streams are not counted per task, only per message.
 type callMetrics struct {
 	seconds *prometheus.HistogramVec // api, method
 	total   *prometheus.CounterVec   // api, method, code
@@ -36,17 +36,18 @@ type callMetrics struct {
 	frames    *prometheus.CounterVec // method
 	stages    *stages.Times          // of Receive
 
-	methods sync.Map // from method to *methodMetrics: looking labels up costs more than counting
+	methods sync.Map // from method to *methodMetrics: label lookups cost more than counting
 }
 
-// method is an RPC over one of the APIs. Only registered methods have one: a client cannot add any.
+// method is an RPC over one of the APIs. Only registered methods are counted, so clients cannot
+// create labels.
 type method struct{ api, rpc string }
 
-// methodMetrics counts the calls of a method that succeed.
+// methodMetrics counts the successful calls of a method.
 type methodMetrics struct {
 	seconds   prometheus.Observer
 	succeeded prometheus.Counter
-	arrived   atomic.Uint64 // calls that were received
+	arrived   atomic.Uint64 // received calls
 }
 
 func (m *callMetrics) of(api, rpc string) *methodMetrics {
@@ -69,13 +70,13 @@ func newCallMetrics(times *stages.Times) *callMetrics {
 			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 22),
 		}, []string{"api", "method"}),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "prony_calls_total", Help: "Calls and streams that ended, by the code that they ended with.",
+			Name: "prony_calls_total", Help: "Ended calls and streams, by code.",
 		}, []string{"api", "method", "code"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "prony_refusals_total", Help: "What was refused: whole calls (of=call), and single items of batches and streams (of=item).",
+			Name: "prony_refusals_total", Help: "Refusals of whole calls (of=call), and of single items of batches and streams (of=item).",
 		}, []string{"of", "reason"}),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "prony_streams_open", Help: "Streams that are open.",
+			Name: "prony_streams_open", Help: "Open streams.",
 		}, []string{"method"}),
 		frames: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "prony_stream_frames_total", Help: "Messages that streams received from clients.",
@@ -90,7 +91,7 @@ func (m *callMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open, m.frames, m.forwarded}
 }
 
-// failed counts a call or stream that ended with an error.
+// failed counts a call or stream that ended with an error, and its refusal.
 func (m *callMetrics) failed(api, rpc string, err error) {
 	m.ended(api, rpc, err)
 	if reason, is := refusals[status.Code(err)]; is {
@@ -98,20 +99,20 @@ func (m *callMetrics) failed(api, rpc string, err error) {
 	}
 }
 
-// ended counts a call or stream by the code of its error.
 func (m *callMetrics) ended(api, rpc string, err error) {
 	m.total.WithLabelValues(api, path.Base(rpc), status.Code(err).String()).Inc()
 }
 
-// RefusedByHeaders counts a gRPC call or stream whose headers have no valid token. Its method is what the client sent, so
-// the method is not a label.
+// RefusedByHeaders counts a gRPC call or stream whose headers have no valid token. Its method is
+// not a label, because the client chooses it.
 func (m *Metrics) RefusedByHeaders(err error) {
 	if reason, is := refusals[status.Code(err)]; is {
 		m.calls.refused.WithLabelValues("call", reason).Inc()
 	}
 }
 
-// arrives returns the context of a call that is not a stream and whose message was received. One call of a method in receiveEvery is timed.
+// arrives returns the context of a received unary call. One in receiveEvery calls of a method is
+// timed.
 func (m *callMetrics) arrives(ctx context.Context, api, rpc string) context.Context {
 	if m.of(api, rpc).arrived.Add(1)%receiveEvery != 0 {
 		return ctx
@@ -119,7 +120,6 @@ func (m *callMetrics) arrives(ctx context.Context, api, rpc string) context.Cont
 	return stages.Arrives(ctx, m.stages, receiveEvery)
 }
 
-// answered counts a call that is not a stream.
 func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
 	known := m.of(api, rpc)
 	known.seconds.Observe(took.Seconds())
@@ -131,12 +131,14 @@ func (m *callMetrics) answered(api, rpc string, answer any, err error, took time
 	m.items(answer)
 }
 
-// RESTArrives returns the context for a call over REST whose body was read, method as gRPC writes it.
+// RESTArrives returns the context of a REST call whose body was read. method is the full gRPC
+// method name.
 func (m *Metrics) RESTArrives(ctx context.Context, method string) context.Context {
 	return m.calls.arrives(ctx, overREST, method)
 }
 
-// RESTCall observes a call over REST. The refusal of its only item counts as one of an item, as it does over gRPC.
+// RESTCall counts a REST call. The refusal of its only item counts as the refusal of an item, as it
+// does over gRPC.
 func (m *Metrics) RESTCall(c rest.Call) {
 	if c.Err != nil && c.Response != nil {
 		m.calls.of(overREST, c.Method).seconds.Observe(c.Took.Seconds())
@@ -150,7 +152,7 @@ func (m *Metrics) RESTCall(c rest.Call) {
 	}
 }
 
-// Interceptors observe the calls over gRPC.
+// Interceptors returns the interceptors that count gRPC calls and streams.
 func (m *Metrics) Interceptors() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(m.calls.unary), grpc.ChainStreamInterceptor(m.calls.stream)}
 }
@@ -175,22 +177,23 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// receiveEvery is the number of messages of a stream, and of calls of a method, of which one is timed. Its time counts for all of them. A
-// stream of small messages has several messages for each task, and timing one takes two readings of the clock and a lock.
+// receiveEvery is the sampling interval: one in receiveEvery messages of a stream, and calls of a
+// method, is timed. Its time counts for all of them. A stream of small messages has several
+// messages per task, and timing one takes two clock readings and a lock.
 const receiveEvery = 16
 
-// countedStream counts and times the messages that a stream receives, and counts the items that its answers refuse. RecvMsg is called by
-// one goroutine at a time.
+// countedStream counts and times the messages that a stream receives, and counts the items that its
+// answers refuse. Only one goroutine at a time may call RecvMsg.
 type countedStream struct {
 	grpc.ServerStream
 
 	calls    *callMetrics
 	frames   prometheus.Counter
 	messages uint64
-	received time.Duration // when the message that is timed came, by stages.Now; 0 without one
+	received time.Duration // when the timed message arrived, by stages.Now; 0 if none is timed
 }
 
-// RecvMsg receives a message. Its caller is done with the message before.
+// RecvMsg receives a message. The call also means that the caller has handled the previous message.
 func (s *countedStream) RecvMsg(m any) error {
 	if s.received != 0 {
 		s.calls.stages.ObserveSample(stages.Timed{Stage: stages.Receive, Took: stages.Now() - s.received}, receiveEvery)
@@ -211,7 +214,8 @@ func (s *countedStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// refusals are the codes that refuse a call. The other codes say that the client went away or that the server failed.
+// refusals are the codes that count as refusals of a call. The other codes mean that the client
+// disconnected or the server failed.
 var refusals = map[codes.Code]string{
 	codes.InvalidArgument:    "invalid_argument",
 	codes.NotFound:           "not_found",
@@ -224,7 +228,7 @@ var refusals = map[codes.Code]string{
 	codes.Unimplemented:      "unimplemented",
 }
 
-// itemRefusals are the same words for the items of a batch.
+// itemRefusals are the corresponding reasons for items of a batch.
 var itemRefusals = map[queuepb.ErrorCode]string{
 	queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:        "internal",
 	queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   "invalid_argument",
@@ -237,7 +241,6 @@ var itemRefusals = map[queuepb.ErrorCode]string{
 	queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    "unknown_outcome",
 }
 
-// items counts the items that an answer refuses.
 func (m *callMetrics) items(answer any) {
 	switch a := answer.(type) {
 	case *wire.Frame: // of a stream
@@ -248,7 +251,7 @@ func (m *callMetrics) items(answer any) {
 		}
 	case interface {
 		GetResults() []*queuepb.SettleResult
-	}: // calls that settle, claims with completions, and admin calls that take ids
+	}: // settling calls, claims with completions, and admin calls with IDs
 		for _, result := range a.GetResults() {
 			m.itemError(result.GetError())
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// messages is a stream from a client that sends so many messages. It notes how long each was handled, from its receipt until the next
-// one is asked for.
+// messages is a stream from a client that sends a number of messages. It records how long each was
+// handled, from its receipt until the next receive.
 type messages struct {
 	grpc.ServerStream
 
@@ -39,7 +39,8 @@ func (m *messages) RecvMsg(any) error {
 
 func (m *messages) Context() context.Context { return context.Background() }
 
-// The time of each sixteenth message stands for sixteen: from its receipt until the stream reads on.
+// The time of each sixteenth message counts for sixteen. It lasts from the receipt until the next
+// receive.
 func TestReceiveIsTimed(t *testing.T) {
 	m := New(1)
 	var inside []time.Duration
@@ -64,8 +65,9 @@ func TestReceiveIsTimed(t *testing.T) {
 	assert.LessOrEqual(t, h.Sum, timed(long.handled))
 }
 
-// The time of each sixteenth call of a method stands for sixteen: from its arrival until its command waits for a shard. What the answer takes
-// is no part of it, and a call that submits nothing has no time.
+// The time of each sixteenth call of a method counts for sixteen. It lasts from the arrival until
+// the call's command waits for a shard. It excludes the answer, and a call without a command has no
+// time.
 func TestReceiveOfCallsIsTimed(t *testing.T) {
 	type call func(m *callMetrics, method string, next func(context.Context) error) error
 	for name, do := range map[string]call{
@@ -95,8 +97,9 @@ func TestReceiveOfCallsIsTimed(t *testing.T) {
 				began := stages.Now()
 				require.NoError(t, do(m.calls, "/x/Enqueue", func(ctx context.Context) error {
 					err := enqueue(ctx)
-					assert.Equal(t, (n+1)%receiveEvery == 0, read().Count > counted, "call %d is in it before it is answered", n+1)
-					return errors.Join(err, enqueue(ctx)) // a second command of the call changes nothing
+					assert.Equal(t, (n+1)%receiveEvery == 0, read().Count > counted, "call %d is counted before its answer", n+1)
+					// A second command of the call has no effect.
+					return errors.Join(err, enqueue(ctx))
 				}))
 				whole = append(whole, stages.Now()-began)
 			}
@@ -108,7 +111,7 @@ func TestReceiveOfCallsIsTimed(t *testing.T) {
 			for range receiveEvery {
 				require.NoError(t, do(m.calls, "/x/Refused", func(context.Context) error { return nil }))
 			}
-			assert.Equal(t, h.Count, read().Count, "a call that submits nothing")
+			assert.Equal(t, h.Count, read().Count, "a call without a command")
 		})
 	}
 }

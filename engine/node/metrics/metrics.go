@@ -1,12 +1,14 @@
-// Package metrics is what a node shows at /metrics: the Prometheus collectors and the series.
+// Package metrics has the Prometheus collectors and series that a node shows at /metrics.
 //
-// New registers the series that the node's parts feed while they work: calls (Interceptors, RESTCall), commits (Commits),
-// turns (Turns), stages (Stages) and windows of loss (Unsynced) of shards. Watch, WatchCluster and WatchSpace register what is read at each scrape,
-// through functions that the node gives: the package does not know the node. Page answers the scrapes.
+// New registers the series that the node's components update: calls (Interceptors, RESTCall), and
+// commits (Commits), turns (Turns), stages (Stages) and windows of loss (Unsynced) of shards. Watch
+// and WatchCluster register series that are read at each scrape, through functions that the node
+// provides: this package does not depend on the node. Page serves the scrapes.
 //
-// Series of queues are sums over all shards; where each shard has series of its own, they have the label shard. All
-// functions that observe may be called by several goroutines at once; the Watch functions are called once, before the first
-// scrape. The dashboard engine/deploy/grafana/queued.json shows every series but the queues' own.
+// Series of queues are sums over all shards. Series per shard have the label shard. All functions
+// that update series are safe for concurrent use. The Watch functions must be called once, before
+// the first scrape. The dashboard engine/deploy/grafana/queued.json shows every series except those
+// per queue.
 package metrics
 
 import (
@@ -26,7 +28,7 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// Metrics are the series of one node.
+// Metrics are the metrics of one node.
 type Metrics struct {
 	registry       *prometheus.Registry
 	calls          *callMetrics
@@ -38,7 +40,7 @@ type Metrics struct {
 	raft           *raftMetrics
 }
 
-// New returns the metrics of a node with that number of shards.
+// New returns the metrics of a node with the given number of shards.
 func New(shards int) *Metrics {
 	stages := newStageCollector(shards)
 	m := &Metrics{
@@ -64,16 +66,17 @@ func New(shards int) *Metrics {
 	return m
 }
 
-// runtimeMetrics are the series of the runtime beside its usual ones: how often it collected garbage, and for how long it
-// stopped all goroutines for that.
+// runtimeMetrics are additional series of the Go runtime: the number of garbage collections, and
+// how long they stopped all goroutines.
 var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 	{Matcher: regexp.MustCompile(`^/gc/cycles/total:`)}, {Matcher: regexp.MustCompile(`^/sched/pauses/total/gc:`)},
 }
 
-// scrapesMax is how many scrapes may be under way.
+// scrapesMax bounds the concurrent scrapes.
 const scrapesMax = 8
 
-// Page answers scrapes. A scrape leaves out the series that cannot be read, such as those of a failed shard.
+// Page serves the scrapes. A scrape omits series that cannot be read, such as those of a failed
+// shard.
 func (m *Metrics) Page() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: scrapesMax})
 }
@@ -81,12 +84,12 @@ func (m *Metrics) Page() http.Handler {
 func buildInfo() prometheus.Collector {
 	build := version.Of()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "prony_build_info", Help: "Always 1; the labels say what runs.",
+		Name: "prony_build_info", Help: "Always 1; the labels identify the running build.",
 		ConstLabels: prometheus.Labels{"version": build.Version, "revision": cmp.Or(build.Commit, "unknown"), "go_version": build.Go},
 	}, func() float64 { return 1 })
 }
 
-// Commits returns the shard.Options.Observe of a shard.
+// Commits returns the value for shard.Options.Observe of a shard.
 func (m *Metrics) Commits(i int) func(shard.CommitStats) {
 	label := strconv.Itoa(i)
 	seconds, commands := m.commitSeconds.WithLabelValues(label), m.commitCommands.WithLabelValues(label)
@@ -96,21 +99,21 @@ func (m *Metrics) Commits(i int) func(shard.CommitStats) {
 	}
 }
 
-// Turns returns the shard.Options.Turned of a shard. The function neither allocates nor locks: the deciding goroutine calls
-// it at the end of each turn.
+// Turns returns the value for shard.Options.Turned of a shard. The function neither allocates nor
+// locks, because the deciding goroutine calls it at the end of each turn.
 func (m *Metrics) Turns(i int) func(shard.TurnStats) { return m.turns.observer(i) }
 
-// Stages returns the shard.Options.Stages of a shard. A shard that this node leads again continues the same times.
+// Stages returns the value for shard.Options.Stages of a shard. When this node leads a shard again,
+// the same times continue.
 func (m *Metrics) Stages(i int) *stages.Times { return &m.stages.of[i] }
 
-// Unsynced returns the windows of loss by shard. A window counts if the log of its shard is opened with it and does not have commits wait
-// for their fsync.
+// Unsynced returns the windows of loss by shard. A window is active if the log of its shard is
+// opened with it and commits do not wait for their fsync.
 func (m *Metrics) Unsynced() unsynced.Windows { return m.unsynced.windows }
 
-// RaftAppended observes how long a write to this node's Raft log took.
+// RaftAppended records the duration of a write to this node's Raft log.
 func (m *Metrics) RaftAppended(took time.Duration) { m.raft.appendSeconds.Observe(took.Seconds()) }
 
-// yes is the value of a series that says yes or no.
 func yes(is bool) float64 {
 	if is {
 		return 1

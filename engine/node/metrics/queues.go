@@ -10,15 +10,16 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// queueSeriesMax is how many queues have series of their own: those that hold the most tasks. The others are summed up,
-// which bounds the size of a scrape.
+// queueSeriesMax is the number of queues with separate series: those with the most tasks. The
+// others are summed, which bounds the size of a scrape.
 const queueSeriesMax = 1_000
 
-// otherQueues is the label queue of that sum. Its label tenant is empty, and no queue has an empty tenant.
+// otherQueues is the label queue of that sum. Its label tenant is empty, which no queue's is.
 const otherQueues = "_other"
 
-// queueCollector reads the queues' figures at each scrape. It shows the sums over all queues, and the figures of each queue
-// only when tenants is true: their labels name tenants and queues.
+// queueCollector reads the figures of the queues at each scrape. It always shows the sums over all
+// queues. It shows the figures of each queue only if tenants is true, because their labels name
+// tenants and queues.
 type queueCollector struct {
 	stats     func() ([]queue.Stats, error)
 	nowMs     func() int64
@@ -26,11 +27,10 @@ type queueCollector struct {
 	seriesMax int
 
 	queues          *prometheus.Desc
-	allTasks, tasks *prometheus.Desc // by state; by tenant, queue and state
-	all, single     []figure         // over all queues; by tenant and queue
+	allTasks, tasks *prometheus.Desc // labels: state; tenant, queue and state
+	all, single     []figure         // over all queues; labels: tenant and queue
 }
 
-// figure is one figure of a queue.
 type figure struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -40,9 +40,9 @@ type figure struct {
 func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64, tenants bool) *queueCollector {
 	c := &queueCollector{
 		stats: stats, nowMs: nowMs, tenants: tenants, seriesMax: queueSeriesMax,
-		queues:   prometheus.NewDesc("prony_queues", "Queues that there are.", nil, nil),
-		allTasks: prometheus.NewDesc("prony_tasks", "Tasks held, by state. Over all queues.", []string{"state"}, nil),
-		tasks:    prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", []string{"tenant", "queue", "state"}, nil),
+		queues:   prometheus.NewDesc("prony_queues", "Existing queues.", nil, nil),
+		allTasks: prometheus.NewDesc("prony_tasks", "Stored tasks, by state. Over all queues.", []string{"state"}, nil),
+		tasks:    prometheus.NewDesc("prony_queue_tasks", "Tasks of a queue, by state.", []string{"tenant", "queue", "state"}, nil),
 	}
 	add := func(kind prometheus.ValueType, name, help string, value func(q *queue.Stats, nowMs int64) float64) {
 		c.single = append(c.single, figure{prometheus.NewDesc("prony_queue_"+name, help, []string{"tenant", "queue"}, nil), kind, value})
@@ -51,8 +51,8 @@ func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64, 
 	add(prometheus.CounterValue, "enqueued_total", "Tasks ever enqueued.", func(q *queue.Stats, _ int64) float64 { return float64(q.Enqueued) })
 	add(prometheus.CounterValue, "completed_total", "Tasks ever completed.", func(q *queue.Stats, _ int64) float64 { return float64(q.Completed) })
 	add(prometheus.CounterValue, "removed_total", "Tasks ever purged or cancelled.", func(q *queue.Stats, _ int64) float64 { return float64(q.Removed) })
-	add(prometheus.GaugeValue, "payload_bytes", "Bytes of the payloads of the tasks held.", func(q *queue.Stats, _ int64) float64 { return float64(q.Bytes) })
-	add(prometheus.GaugeValue, "oldest_ready_seconds", "How long the task has been ready that has been so for longest; 0 without one.",
+	add(prometheus.GaugeValue, "payload_bytes", "Payload bytes of the stored tasks.", func(q *queue.Stats, _ int64) float64 { return float64(q.Bytes) })
+	add(prometheus.GaugeValue, "oldest_ready_seconds", "Time since the oldest ready task became ready; 0 without a ready task.",
 		func(q *queue.Stats, nowMs int64) float64 { return float64(max(0, nowMs-q.ReadySinceMs)) / 1_000 })
 	return c
 }
@@ -95,7 +95,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collect sends the figures of q with labels. tasks has the label state after them.
+// collect sends the figures of q with labels. tasks has the additional label state.
 func collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64, tasks *prometheus.Desc, figures []figure, labels ...string) {
 	for _, in := range []struct {
 		state string
@@ -110,7 +110,7 @@ func collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64, tasks *p
 
 func depth(q *queue.Stats) uint64 { return q.Ready + q.Delayed + q.Leased + q.Dead }
 
-// largest returns the n largest queues by depth, and after them the sum of the others, if there are any. It
+// largest returns the n queues with the most tasks, followed by the sum of the others, if any. It
 // reorders stats.
 func largest(stats []queue.Stats, n int) []queue.Stats {
 	if len(stats) <= n {
@@ -126,5 +126,5 @@ func largest(stats []queue.Stats, n int) []queue.Stats {
 	return append(stats[:n:n], other)
 }
 
-// noQueues is the sum of no queues.
+// noQueues returns the sum of no queues.
 func noQueues(name string) queue.Stats { return queue.Stats{Name: name, ReadySinceMs: math.MaxInt64} }

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// gathered returns what a collector collects, by name and labels.
+// gathered returns the metrics of a collector by name and labels.
 func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -44,14 +44,15 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 			Removed: 7, Bytes: 1 << i, ReadySinceMs: 60_000 - 1_000*int64(i),
 		})
 	}
-	stats = append(stats, queue.Stats{Tenant: "t", Name: otherQueues, Ready: 9_999, ReadySinceMs: math.MaxInt64}) // a queue may have that name
+	// A queue may have that name.
+	stats = append(stats, queue.Stats{Tenant: "t", Name: otherQueues, Ready: 9_999, ReadySinceMs: math.MaxInt64})
 	c := newQueueCollector(func() ([]queue.Stats, error) { return stats, nil }, func() int64 { return 60_500 }, true)
 	all := gathered(t, c)
 	assert.InDelta(t, 35, all["prony_removed_total"], 0)
 	assert.InDelta(t, 31, all["prony_payload_bytes"], 0)
 	assert.InDelta(t, 4.5, all["prony_oldest_ready_seconds"], 0)
 	assert.InDelta(t, 0.5, all["prony_queue_oldest_ready_seconds 0 t"], 0)
-	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "it has no ready task")
+	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "the other queues have no ready task")
 	assert.InDelta(t, 6, all["prony_queues"], 0)
 	assert.InDelta(t, 100_000, all["prony_enqueued_total"], 0)
 	assert.InDelta(t, 15, all["prony_completed_total"], 0)
@@ -77,7 +78,8 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, 1_000, queueSeriesMax)
 }
 
-// Without tenants a scrape has no name of a tenant or a queue, and its sums are those of the series that have them.
+// Without tenants, a scrape contains no name of a tenant or queue, and its sums match those of the
+// series per queue.
 func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		type key struct{ tenant, queue string }
@@ -109,7 +111,8 @@ func TestQueueSumsNameNoTenantAndMatchTheQueues(t *testing.T) {
 			if !single {
 				continue
 			}
-			parts := strings.Split(rest, " ") // the name, the queue, the state if there is one, the tenant
+			// The name, the queue, the state if present, the tenant.
+			parts := strings.Split(rest, " ")
 			switch sum := "prony_" + parts[0]; {
 			case len(parts) == 4:
 				want[sum+" "+parts[2]] += value

@@ -11,21 +11,22 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// ClusterSources are the functions that a scrape of a cluster's node reads beside Sources.
+// ClusterSources are additional functions that a scrape of a cluster's node reads.
 type ClusterSources struct {
 	Self     string
 	Replicas []*replica.Replica // by shard
-	// Skews returns the skews of the nodes that answer, by node.
+	// Skews returns the clock skews of the nodes that answer, by node.
 	Skews func() map[string]route.ClockSkew
-	// MayLead says whether this node's clock allows it to lead.
+	// MayLead reports whether this node's clock allows it to lead.
 	MayLead func() bool
-	// CertificateEnd returns when the certificate that this node shows to the others expires.
+	// CertificateEnd returns when the certificate that this node shows to other nodes expires.
 	CertificateEnd func() time.Time
-	// PeersRefused counts the connections between nodes that this node refused, and LogSyncs the fsyncs of its Raft log.
+	// PeersRefused returns the number of refused connections between nodes, and LogSyncs the number
+	// of fsyncs of the Raft log.
 	PeersRefused, LogSyncs func() uint64
 }
 
-// raftMetrics are the histograms that a cluster's node has beside the others. They are registered by WatchCluster.
+// raftMetrics are the additional histograms of a cluster's node. WatchCluster registers them.
 type raftMetrics struct {
 	appendSeconds prometheus.Histogram
 	commitSeconds *prometheus.HistogramVec // shard
@@ -35,7 +36,7 @@ func newRaftMetrics() *raftMetrics {
 	buckets := prometheus.ExponentialBuckets(10e-6, 2, 18)
 	return &raftMetrics{
 		appendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "prony_raft_append_seconds", Help: "Time to write entries to this node's log, as durably as the mode says.", Buckets: buckets,
+			Name: "prony_raft_append_seconds", Help: "Time to write entries to this node's log with the configured durability.", Buckets: buckets,
 		}),
 		commitSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_raft_commit_seconds", Help: "Time from the proposal of an entry until it was applied, on the leader.", Buckets: buckets,
@@ -48,7 +49,7 @@ func (m *Metrics) WatchCluster(s ClusterSources) {
 	m.registry.MustRegister(m.raft.appendSeconds, m.raft.commitSeconds, newSkewCollector(s.Skews))
 	m.gauge("prony_clock_may_lead", "1 if this node's clock allows it to lead, 0 otherwise.", nil, func() float64 { return yes(s.MayLead()) })
 	m.watchCertificate("nodes", s.CertificateEnd)
-	m.counter("prony_raft_peers_handshakes_refused_total", "Connections between nodes that were refused, by this one.", nil, s.PeersRefused)
+	m.counter("prony_raft_peers_handshakes_refused_total", "Connections between nodes that this node refused.", nil, s.PeersRefused)
 	m.counter("prony_raft_log_fsyncs_total", "Fsyncs of the log that all groups of this node share.", nil, s.LogSyncs)
 	for i, r := range s.Replicas {
 		m.watchReplica(i, r, s.Self)
@@ -62,12 +63,12 @@ func (m *Metrics) watchReplica(i int, r *replica.Replica, self string) {
 	}
 	counter("prony_raft_entries_total", "Entries of the log applied to the store.", func(c replica.Counters) uint64 { return c.Entries })
 	counter("prony_raft_entry_bytes_total", "Bytes of these entries.", func(c replica.Counters) uint64 { return c.EntryBytes })
-	counter("prony_raft_elections_total", "How often this node came to lead.", func(c replica.Counters) uint64 { return c.Tenures })
+	counter("prony_raft_elections_total", "How often this node became the leader.", func(c replica.Counters) uint64 { return c.Tenures })
 	counter("prony_raft_snapshots_total", "Snapshots taken, after which the log was cut.", func(c replica.Counters) uint64 { return c.Snapshots })
 	counter("prony_raft_snapshots_installed_total", "Snapshots received from a leader.", func(c replica.Counters) uint64 { return c.Installed })
-	m.gauge("prony_raft_store_damaged", "1 if this node found its store damaged when it was to send the store, 0 otherwise.", shardLabel(i),
+	m.gauge("prony_raft_store_damaged", "1 if this node found damage in its store while sending it, 0 otherwise.", shardLabel(i),
 		func() float64 { return yes(r.Damage() != nil) })
-	m.gauge("prony_raft_is_leader", "1 when this node leads the shard, 0 otherwise.", shardLabel(i), func() float64 { return yes(r.Leader() == self) })
+	m.gauge("prony_raft_is_leader", "1 if this node leads the shard, 0 otherwise.", shardLabel(i), func() float64 { return yes(r.Leader() == self) })
 	m.gauge("prony_raft_term", "The group's term.", shardLabel(i), func() float64 { return float64(r.Term()) })
 }
 
@@ -79,7 +80,6 @@ func (m *Metrics) observeCommits(i int, r *replica.Replica) {
 	})
 }
 
-// skewCollector shows how the other nodes' clocks differ from this node's.
 type skewCollector struct {
 	skews         func() map[string]route.ClockSkew
 	ahead, errMax *prometheus.Desc
@@ -89,7 +89,7 @@ func newSkewCollector(skews func() map[string]route.ClockSkew) *skewCollector {
 	return &skewCollector{
 		skews:  skews,
 		ahead:  prometheus.NewDesc("prony_clock_skew_seconds", "How far the clock of another node is ahead of this one's; absent while it does not answer.", []string{"node"}, nil),
-		errMax: prometheus.NewDesc("prony_clock_skew_error_seconds", "The bound on the error of prony_clock_skew_seconds.", []string{"node"}, nil),
+		errMax: prometheus.NewDesc("prony_clock_skew_error_seconds", "Bound of the error of prony_clock_skew_seconds.", []string{"node"}, nil),
 	}
 }
 

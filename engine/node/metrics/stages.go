@@ -8,17 +8,16 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// stageCollector shows the times of the stages.
 type stageCollector struct {
 	desc   *prometheus.Desc
 	of     []stages.Times // by shard
-	before stages.Times   // of what comes before a shard: its label shard is empty
+	before stages.Times   // stages before any shard; their label shard is empty
 }
 
 func newStageCollector(shards int) *stageCollector {
 	return &stageCollector{
 		desc: prometheus.NewDesc("prony_stage_seconds",
-			"Time that batches of commands spend in a stage of a shard's pipeline; of inbox, that of the oldest command of each batch. Of receive, that of a message of a stream or of a call, before any shard.",
+			"Time that batches of commands spend in a stage of a shard's pipeline; for inbox, the time of the oldest command of each batch; for receive, the time of a message of a stream or of a call, before any shard.",
 			[]string{"stage", "shard"}, nil),
 		of: make([]stages.Times, shards),
 	}
@@ -27,7 +26,7 @@ func newStageCollector(shards int) *stageCollector {
 // Describe implements prometheus.Collector.
 func (c *stageCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
 
-// Collect implements prometheus.Collector. It leaves out stages that no batch has passed.
+// Collect implements prometheus.Collector. It omits stages that no batch has passed.
 func (c *stageCollector) Collect(out chan<- prometheus.Metric) {
 	for shard := range c.of {
 		c.collect(out, &c.of[shard], strconv.Itoa(shard))

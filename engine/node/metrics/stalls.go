@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/stalls"
 )
 
-// watchStalls registers the totals of the slow commits.
 func (m *Metrics) watchStalls(l *stalls.Log) {
 	for _, cause := range stalls.Causes() {
 		label := prometheus.Labels{"cause": cause.String()}

@@ -9,37 +9,39 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// turnMetrics shows how long the turns of the shards' deciding goroutines are. A command waits for the turn under way to
-// end, so the longest turn bounds what one command of a tenant costs the commands of others.
+// turnMetrics shows the durations of the turns of the shards' deciding goroutines. A command waits
+// for the end of the current turn, so the longest turn bounds the delay that one tenant's command
+// can cause for the commands of others.
 type turnMetrics struct {
 	seconds  *prometheus.HistogramVec // shard
-	itemsMax []atomic.Int64           // by shard, since the process began
+	itemsMax []atomic.Int64           // by shard, since the process started
 }
 
 func newTurnMetrics(shards int) *turnMetrics {
 	return &turnMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_shard_turn_seconds", Help: "Time of a turn of a shard's deciding goroutine.",
-			Buckets: prometheus.ExponentialBuckets(2e-3/64, 2, 14), // 31.25 us to 256 ms, with an edge at exactly 2 ms
+			// From 31.25 µs to 256 ms, with a bound at exactly 2 ms.
+			Buckets: prometheus.ExponentialBuckets(2e-3/64, 2, 14),
 		}, []string{"shard"}),
 		itemsMax: make([]atomic.Int64, shards),
 	}
 }
 
-// collectors returns the collectors to register.
 func (m *turnMetrics) collectors() []prometheus.Collector {
 	out := []prometheus.Collector{m.seconds}
 	for i := range m.itemsMax {
 		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "prony_shard_turn_items_max",
-			Help:        "Most tasks, leases, waiters and queues that one turn of a shard's deciding goroutine handled since the process began.",
+			Help:        "Most tasks, leases, waiters and queues that one turn of a shard's deciding goroutine handled since the process started.",
 			ConstLabels: shardLabel(i),
 		}, func() float64 { return float64(m.itemsMax[i].Load()) }))
 	}
 	return out
 }
 
-// observer returns what observes the turns of a shard. A shard that this node leads again continues the same series.
+// observer returns the function that observes the turns of a shard. When this node leads a shard
+// again, the same series continue.
 func (m *turnMetrics) observer(i int) func(shard.TurnStats) {
 	seconds, itemsMax := m.seconds.WithLabelValues(strconv.Itoa(i)), &m.itemsMax[i]
 	return func(t shard.TurnStats) {

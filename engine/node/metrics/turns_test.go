@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// A turn of exactly 2 ms is not one of those above, the largest turn stays, also for the observer of a later tenure, and
-// nothing is allocated.
+// A turn of exactly 2 ms is not counted as longer. The largest turn is kept, also by the observer
+// of a later tenure. Observing does not allocate.
 func TestTurnsAreObserved(t *testing.T) {
 	m := newTurnMetrics(2)
 	observe := m.observer(1)
@@ -53,7 +53,7 @@ func TestTurnsAreObserved(t *testing.T) {
 	assert.Equal(t, map[string]float64{"0": 0, "1": 9}, itemsMax)
 
 	var all sync.WaitGroup
-	for begin := range 4 { // tenures may overlap for a moment
+	for begin := range 4 { // tenures may overlap briefly
 		observe := m.observer(1)
 		all.Go(func() {
 			for items := begin; items <= 1_000+begin; items++ {

@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/unsynced"
 )
 
-// unsyncedMetrics show the windows of loss. A gauge that is read now and then misses the peaks, so each fsync adds the peak before it to
-// the histograms.
+// unsyncedMetrics shows the windows of loss. Periodically read gauges miss the peaks, so each fsync
+// adds the preceding peak to the histograms.
 type unsyncedMetrics struct {
 	windows        unsynced.Windows // by shard
 	tasks, seconds *prometheus.HistogramVec
@@ -36,7 +36,8 @@ func newUnsyncedMetrics(shards int) *unsyncedMetrics {
 	return m
 }
 
-// halfSteps returns the bounds first, 1.5 times first, and so on: each doubling of the first has one bound in between.
+// halfSteps returns bounds from first through the given number of doublings, with one bound at 1.5
+// times between each pair.
 func halfSteps(first float64, doublings int) (bounds []float64) {
 	for range doublings {
 		bounds = append(bounds, first, 1.5*first)
@@ -45,14 +46,13 @@ func halfSteps(first float64, doublings int) (bounds []float64) {
 	return append(bounds, first)
 }
 
-// collectors returns the collectors to register.
 func (m *unsyncedMetrics) collectors() []prometheus.Collector {
 	out := []prometheus.Collector{m.tasks, m.seconds}
 	gauge := func(shard int, name, help string, value func() float64) {
 		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: shardLabel(shard)}, value))
 	}
 	for i, w := range m.windows {
-		gauge(i, "prony_unsynced_tasks", "Enqueues and completions of tasks that this node acknowledged and no fsync of its log covers: a loss of power takes at most these.",
+		gauge(i, "prony_unsynced_tasks", "Enqueues and completions of tasks that this node acknowledged and no fsync of its log covers: the most that a power loss can lose.",
 			func() float64 { return float64(w.Loss().Tasks) })
 		gauge(i, "prony_unsynced_seconds", "Age of the oldest of these acknowledgements; 0 if there are no such acknowledgements.", func() float64 { return w.Loss().Age.Seconds() })
 	}

@@ -15,7 +15,7 @@ import (
 
 // Sources are the functions that a scrape of any node reads.
 type Sources struct {
-	// Queues returns the figures of all queues. NowMs is the time to which they refer.
+	// Queues returns the figures of all queues. NowMs returns the time to which they refer.
 	Queues func() ([]queue.Stats, error)
 	NowMs  func() int64
 	// Tenants shows the series of each queue; their labels name tenants and queues.
@@ -23,17 +23,18 @@ type Sources struct {
 	// NotReady returns why the node is not ready, or "".
 	NotReady    func() string
 	Subscribers func() int64
-	// ClockAhead is how far the host's wall clock is ahead of the server's.
+	// ClockAhead returns how far the host's wall clock is ahead of the server's clock.
 	ClockAhead func() time.Duration
 	// CertificateEnd returns when the certificate of the listeners expires; nil without TLS.
 	CertificateEnd func() time.Time
 	// MemoryMax bounds the process's resident memory, or is 0.
 	MemoryMax int64
 	Gate      func() memory.GateCounters
-	// Shards is the number of shards, and Store the counters of a shard's store.
+	// Shards is the number of shards, and Store returns the counters of a shard's store.
 	Shards int
 	Store  func(shard int) storage.Counters
-	// Pebble returns the figures of each shard's store, or nothing while stores are being closed or replaced.
+	// Pebble returns the figures of each shard's store, or nil while stores are being closed or
+	// replaced.
 	Pebble func() []storage.PebbleMetrics
 	Space  *disk.Space
 	Stalls *stalls.Log
@@ -42,7 +43,7 @@ type Sources struct {
 // Watch registers the series that are read from s at each scrape.
 func (m *Metrics) Watch(s Sources) {
 	m.registry.MustRegister(newQueueCollector(s.Queues, s.NowMs, s.Tenants), newPebbleCollector(s.Pebble))
-	m.gauge("prony_ready", "1 when /readyz says ok, 0 otherwise.", nil, func() float64 { return yes(s.NotReady() == "") })
+	m.gauge("prony_ready", "1 if /readyz answers ok, 0 otherwise.", nil, func() float64 { return yes(s.NotReady() == "") })
 	m.gauge("prony_subscribers", "Worker streams and claims that wait for tasks, at each shard that this node leads.", nil,
 		func() float64 { return float64(s.Subscribers()) })
 	m.gauge("prony_clock_wall_ahead_seconds", "How far the host's wall clock is ahead of the server's, which is slewed towards it.", nil,
@@ -56,10 +57,11 @@ func (m *Metrics) Watch(s Sources) {
 	}
 }
 
-// watchCertificate shows when the certificate that is shown to clients, or to the other nodes, expires.
+// watchCertificate registers the expiry of the certificate that is shown to clients or to other
+// nodes.
 func (m *Metrics) watchCertificate(to string, end func() time.Time) {
 	if end != nil {
-		m.gauge("prony_certificate_expiry_timestamp_seconds", "When the certificate that this node shows to clients, or to the other nodes, expires: seconds since 1970.",
+		m.gauge("prony_certificate_expiry_timestamp_seconds", "Expiry of the certificate that this node shows to clients or to other nodes, in seconds since 1970.",
 			prometheus.Labels{"shown_to": to}, func() float64 { return float64(end().Unix()) })
 	}
 }
@@ -81,17 +83,16 @@ func (m *Metrics) seconds(name, help string, labels prometheus.Labels, value fun
 		func() float64 { return value().Seconds() }))
 }
 
-// shardLabel is the label of a shard's own series.
 func shardLabel(i int) prometheus.Labels { return prometheus.Labels{"shard": strconv.Itoa(i)} }
 
 func (m *Metrics) watchMemory(limit int64, gate func() memory.GateCounters) {
 	m.gauge("prony_memory_limit_bytes", "Bound of the process's resident memory; 0 if the memory is not bounded.", nil,
 		func() float64 { return float64(limit) })
-	m.counter("prony_memory_pauses_total", "Times that input waited near the memory's limit until garbage was collected.", nil,
+	m.counter("prony_memory_pauses_total", "Times that input waited near the memory limit until garbage was collected.", nil,
 		func() uint64 { return gate().Pauses })
-	m.counter("prony_memory_cuts_total", "Connections that were cut near the memory's limit, because they sent or held the most.", nil,
+	m.counter("prony_memory_cuts_total", "Connections cut near the memory limit, because they sent or held the most.", nil,
 		func() uint64 { return gate().Cuts })
-	m.counter("prony_memory_refusals_total", "Calls that were refused because the process was near its memory's limit.", nil,
+	m.counter("prony_memory_refusals_total", "Calls refused because the process was near its memory limit.", nil,
 		func() uint64 { return gate().Refusals })
 }
 
@@ -99,17 +100,17 @@ func (m *Metrics) watchSpace(space *disk.Space) {
 	bytes := func(name, help string, labels prometheus.Labels, value func(disk.SpaceUsage) uint64) {
 		m.gauge(name, help, labels, func() float64 { return float64(value(space.Usage())) })
 	}
-	bytes("prony_disk_size_bytes", "Size of the data folder's file system; 0 where it is not known.", nil, func(u disk.SpaceUsage) uint64 { return u.Total })
+	bytes("prony_disk_size_bytes", "Size of the data folder's file system; 0 if unknown.", nil, func(u disk.SpaceUsage) uint64 { return u.Total })
 	bytes("prony_disk_free_bytes", "Bytes of the data folder's file system that the server may still use.", nil, func(u disk.SpaceUsage) uint64 { return u.Free })
-	bytes("prony_disk_available_bytes", "Free bytes without those that the stores will need for what they hold in memory. They are compared with the marks.", nil,
+	bytes("prony_disk_available_bytes", "Free bytes minus those that the stores need to flush their memory. They are compared with the marks.", nil,
 		func(u disk.SpaceUsage) uint64 { return u.Available })
-	const markHelp = "Marks of the available bytes: below low what would grow the store is refused, below critical every change."
+	const markHelp = "Marks of the available bytes: below low, commands that grow the store are refused; below critical, every change is."
 	low, critical := prometheus.Labels{"mark": "low"}, prometheus.Labels{"mark": "critical"}
 	bytes("prony_disk_mark_bytes", markHelp, low, func(u disk.SpaceUsage) uint64 { return u.Low })
 	bytes("prony_disk_mark_bytes", markHelp, critical, func(u disk.SpaceUsage) uint64 { return u.Critical })
 	m.gauge("prony_disk_state", "What the disk's free space allows: 0 everything, 1 nothing that grows the store, 2 no changes, 3 no changes of other nodes either.", nil,
 		func() float64 { return float64(space.State()) })
-	const refusalsHelp = "Commands that were refused for lack of disk space, by the mark."
+	const refusalsHelp = "Commands refused for lack of disk space, by mark."
 	m.counter("prony_disk_refusals_total", refusalsHelp, low, func() uint64 { refused, _ := space.Refusals(); return refused })
 	m.counter("prony_disk_refusals_total", refusalsHelp, critical, func() uint64 { _, refused := space.Refusals(); return refused })
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// What Raft does with a log: it appends entries of 16 KiB, one at a time, and truncates it to a quarter whenever it has
-// 16 MiB. Each group does so at once with the others.
+// The benchmark uses a log like Raft: it appends entries of 16 KiB, one at a time, and truncates
+// the log to a quarter whenever it reaches 16 MiB. All groups run concurrently.
 func BenchmarkAppend(b *testing.B) {
 	for _, d := range []storage.Durability{storage.None, storage.Sync} {
 		for _, groups := range []int{1, 4} {
@@ -66,7 +66,7 @@ func benchmarkAppend(b *testing.B, groups int, group func(uint16) raft.LogStore)
 	b.StopTimer()
 }
 
-// Replication to a follower that is behind reads entries one after the other, from memory or from tables.
+// Replication to a slow follower reads entries sequentially, from memory or from tables.
 func BenchmarkRead(b *testing.B) {
 	for _, where := range []string{"memtable", "table"} {
 		b.Run("from="+where, func(b *testing.B) {

@@ -9,13 +9,12 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// format is the first byte of every record. A record of another format is refused.
+// format is the first byte of every record. Records with another first byte are refused.
 const format = 1
 
-// entryHeaderLen is the length of an entry's record before the extensions' length.
+// entryHeaderLen is the length of an entry's record before the length of the extensions.
 const entryHeaderLen = 1 + 1 + 8 + 8 + 4
 
-// entryLen is the length of an entry's record.
 func entryLen(l *raft.Log) int {
 	n := len(l.Extensions)
 	return entryHeaderLen + uvarintLen(uint64(n)) + n + len(l.Data)
@@ -23,7 +22,7 @@ func entryLen(l *raft.Log) int {
 
 func uvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// putEntry writes an entry's record over b, which is as long as entryLen says.
+// putEntry writes an entry's record to b, whose length must be entryLen(l).
 func putEntry(b []byte, l *raft.Log) {
 	b[0], b[1] = format, byte(l.Type)
 	binary.BigEndian.PutUint64(b[2:], l.Term)
@@ -35,7 +34,7 @@ func putEntry(b []byte, l *raft.Log) {
 	copy(b[at:], l.Data)
 }
 
-// readEntry reads the record of the entry of an index. The entry keeps b.
+// readEntry decodes the record of the entry with the given index. The entry retains b.
 func readEntry(b []byte, index uint64, l *raft.Log) error {
 	if err := checkFormat(b); err != nil {
 		return err
@@ -45,7 +44,7 @@ func readEntry(b []byte, index uint64, l *raft.Log) error {
 	}
 	nanoseconds := binary.BigEndian.Uint32(b[18:])
 	if nanoseconds >= uint32(time.Second) {
-		return fmt.Errorf("the record's time has %d ns", nanoseconds)
+		return fmt.Errorf("the record's time has %d ns: expected less than a second", nanoseconds)
 	}
 	size, n := binary.Uvarint(b[entryHeaderLen:])
 	if n <= 0 || n != uvarintLen(size) {
@@ -78,7 +77,7 @@ func checkFormat(b []byte) error {
 	return nil
 }
 
-// The stable store's records are the format and the value.
+// Records of the stable store are the format byte followed by the value.
 
 func text(value []byte) []byte { return append([]byte{format}, value...) }
 

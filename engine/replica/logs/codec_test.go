@@ -23,7 +23,7 @@ func TestEntriesKeepAllOfTheirFields(t *testing.T) {
 		if b := rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, name); len(b) > 0 {
 			return b
 		}
-		return nil // Raft makes no difference
+		return nil // Raft treats nil and empty the same
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		l := raft.Log{
@@ -40,7 +40,7 @@ func TestEntriesKeepAllOfTheirFields(t *testing.T) {
 	})
 }
 
-// The bytes are on disks: they do not change without a new format.
+// The records are on disks: changing them requires a new format number.
 func TestFormatOfAnEntry(t *testing.T) {
 	l := raft.Log{Term: 0x0102, Type: raft.LogBarrier, Data: []byte("data"), Extensions: []byte("ex"), AppendedAt: time.Unix(0x0304, 5)}
 	require.Equal(t, "\x01\x04"+"\x00\x00\x00\x00\x00\x00\x01\x02"+"\x00\x00\x00\x00\x00\x00\x03\x04"+"\x00\x00\x00\x05"+"\x02ex"+"data", string(record(&l)))
@@ -50,7 +50,7 @@ func TestFormatOfAnEntry(t *testing.T) {
 	require.Equal(t, "\x01n1", string(text([]byte("n1"))))
 }
 
-// Whatever a record holds, it is read as what it says or refused: nothing is read that was not written.
+// readEntry either refuses a record or returns exactly the entry that it encodes.
 func FuzzEntry(f *testing.F) {
 	for _, l := range []*raft.Log{
 		{},
@@ -75,7 +75,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// Records of the stable store are refused as loudly.
+// Invalid records of the stable store are refused as well.
 func FuzzStable(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(number(5))
@@ -90,7 +90,7 @@ func FuzzStable(f *testing.F) {
 	})
 }
 
-// What a newer server wrote is not taken for something else: the store does not open, or the read says so.
+// Records of a newer server are refused, either when the store opens or when they are read.
 func TestNewerRecordsAreRefused(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})
@@ -115,7 +115,7 @@ func TestNewerRecordsAreRefused(t *testing.T) {
 
 func TestForeignKeysAreRefused(t *testing.T) {
 	for key, want := range map[string]string{
-		"ab":                 "the key 6162 is not one of a Raft log",
+		"ab":                 "the key 6162 does not belong to a Raft log",
 		"\x00\x01e123456789": "group 1: the key 000165313233343536373839 of an entry has 12 bytes, not 11",
 	} {
 		fs := vfs.NewMem()

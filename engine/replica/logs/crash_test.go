@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// state is what a store holds, as far as the tests of crashes tell it apart.
+// state is the content of a store as far as the crash tests compare it.
 type state [2]groupState
 
 type groupState struct {
@@ -34,7 +34,8 @@ func (s state) clone() state {
 	return s
 }
 
-// stateOf reads all that a store holds. Each entry between the bounds is there and is the one of its index and term.
+// stateOf reads the whole content of a store. Every entry within the bounds must exist and match
+// its index and term.
 func stateOf(t require.TestingT, s *Store) (out state) {
 	for n := range out {
 		g, is := s.Group(uint16(n)), &out[n]
@@ -59,8 +60,9 @@ func stateOf(t require.TestingT, s *Store) (out state) {
 	return out
 }
 
-// change is one call, on a store and on the model of it. It returns in which modes the call survives a loss of power, and whether it is a
-// vote, with which no other group survives.
+// change makes one call on a store and on its model. It returns the modes in which the call
+// survives a power loss, and the group whose vote it stores, which survives independently of the
+// other groups.
 func change(t *rapid.T, s *Store, m *state) (durable []storage.Durability, voted int) {
 	n := rapid.IntRange(0, len(m)-1).Draw(t, "group")
 	g, is := s.Group(uint16(n)), &m[n]
@@ -106,16 +108,16 @@ func change(t *rapid.T, s *Store, m *state) (durable []storage.Durability, voted
 	return durable, voted
 }
 
-// moment is a disk at a moment, and which of the states it may hold.
+// moment is a copy of a disk, and the states that it may contain.
 type moment struct {
 	disk  vfs.FS
-	from  int               // the logs are those of this state or of a later one
-	votes [len(state{})]int // the same of each group's term and vote
+	from  int               // the logs must be those of this state or of a later one
+	votes [len(state{})]int // the same for each group's term and vote
 	to    int
 }
 
-// holds reports whether a moment may have left what was found: the logs of one state, and each group's term and vote of that state or of a
-// later one.
+// holds reports whether the disk of a moment may contain got: the logs of one allowed state, and
+// each group's term and vote of that state or a later one.
 func (m *moment) holds(states []state, got state) bool {
 	for i := m.from; i <= m.to && i < len(states); i++ {
 		if logs := states[i]; !slices.EqualFunc(logs[:], got[:], sameLog) {
@@ -137,12 +139,12 @@ func sameLog(a, b groupState) bool {
 	return a.first == b.first && a.last == b.last && slices.Equal(a.terms, b.terms)
 }
 
-// moments takes copies of a disk while it is written to.
+// moments takes copies of a disk during writes.
 type moments struct {
 	mu     sync.Mutex
 	disk   *vfs.MemFS
 	rng    *rand.Rand
-	every  int // how many writes there are for one moment
+	every  int // the number of writes per copy
 	writes int
 	may    moment
 	taken  []moment
@@ -160,7 +162,7 @@ func (m *moments) maybe(op errorfs.Op) error {
 	return nil
 }
 
-// take has the power go: of what no fsync covers, some is on the disk.
+// take simulates a power loss: only a part of the unsynced data is on the copy.
 func (m *moments) take() {
 	percent := []int{0, 30, 70, 100}[m.rng.IntN(4)]
 	one := m.may
@@ -168,16 +170,17 @@ func (m *moments) take() {
 	m.taken = append(m.taken, one)
 }
 
-// allow says what a disk may hold from now on.
+// allow sets the states that a disk may contain from now on.
 func (m *moments) allow(what moment) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.may = what
 }
 
-// The power may go at any moment. Under sync, all is there that was acknowledged, but a term only with what follows it; in the other modes
-// each group's last vote and term. What is there beyond is a beginning of what was done: of the entries no call took effect without those
-// before it, and no entry without the terms before it.
+// A power loss may occur at any time. Under sync, everything acknowledged must survive, except that
+// a term survives only with what was stored after it. In the other modes, each group's last vote
+// and its term must survive. Beyond that, a prefix of the operations may survive: no entry survives
+// without the entries and terms before it.
 func TestPowerLossLeavesABeginning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(modes).Draw(t, "durability")
@@ -187,7 +190,7 @@ func TestPowerLossLeavesABeginning(t *testing.T) {
 		}
 		s := open(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(m.maybe)), Options{Durability: d, MemTableBytes: 256 << 10})
 		states := []state{{}}
-		var kept moment // the states that no loss of power goes behind
+		var kept moment // the states that must survive every power loss
 		for range rapid.IntRange(1, 25).Draw(t, "calls") {
 			kept.to = len(states)
 			m.allow(kept)
@@ -211,13 +214,14 @@ func TestPowerLossLeavesABeginning(t *testing.T) {
 			again := open(t, one.disk, Options{Durability: d})
 			got := stateOf(t, again)
 			closeStore(t, again)
-			require.True(t, one.holds(states, got), "%+v is not of the states %d to %d, with votes from %v on: %+v", got, one.from, one.to, one.votes, states)
+			require.True(t, one.holds(states, got), "%+v is not one of the states %d to %d with votes from %v: %+v", got, one.from, one.to, one.votes, states)
 		}
 	})
 }
 
-// crashableMem is a file system in memory whose power may be cut at any moment. The ReuseForWrite of Pebble's takes a lock for reading twice, and
-// a CrashClone that begins between the two waits for ever, as does the writer.
+// crashableMem is an in-memory file system that can simulate a power loss at any time. It replaces
+// MemFS.ReuseForWrite, which read-locks a mutex twice: a CrashClone that starts between the two
+// locks deadlocks with the writer.
 type crashableMem struct{ *vfs.MemFS }
 
 func (m crashableMem) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -227,7 +231,8 @@ func (m crashableMem) ReuseForWrite(oldname, newname string, category vfs.DiskWr
 	return m.OpenReadWrite(newname, category)
 }
 
-// The same with appends of several groups at once: each has what was acknowledged to it, and a beginning of the rest.
+// Several groups append concurrently: each must keep what was acknowledged to it, and a prefix of
+// the rest.
 func TestPowerLossWithGroupsAtOnce(t *testing.T) {
 	disk := crashableMem{vfs.NewCrashableMem()}
 	s := open(t, disk, Options{MemTableBytes: 256 << 10})
@@ -272,7 +277,8 @@ func TestPowerLossWithGroupsAtOnce(t *testing.T) {
 	}
 }
 
-// The modes say what an append waits for. A vote is on the disk in all of them, and the term that was stored before it. It waits for no entry.
+// The mode determines what an append waits for. In all modes, a vote and the term before it are
+// durable, and a vote does not wait for entries.
 func TestWhatALossOfPowerLeaves(t *testing.T) {
 	for _, d := range modes {
 		t.Run(string(d), func(t *testing.T) {
@@ -294,13 +300,13 @@ func TestWhatALossOfPowerLeaves(t *testing.T) {
 			last, _ := lastAfter(power())
 			require.Equal(t, d == storage.Sync, last == 2)
 			kept, _ := lastAfter(disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))}))
-			require.Equal(t, uint64(2), kept, "a kill of the process loses nothing")
+			require.Equal(t, uint64(2), kept, "a kill of the process loses no entry")
 			for n := range uint64(3) {
 				syncs := s.Counters().Syncs
 				require.NoError(t, g.SetUint64(term, n+1))
 				require.Equal(t, syncs, s.Counters().Syncs, "a term alone waits for no fsync")
 				require.NoError(t, g.Set(candidate, []byte("n1")))
-				require.Equal(t, syncs, s.Counters().Syncs, "nor does a vote wait for one of the log")
+				require.Equal(t, syncs, s.Counters().Syncs, "a vote does not wait for an fsync of the log")
 				last, got := lastAfter(power())
 				require.Equal(t, n+1, got)
 				require.Equal(t, d == storage.Sync, last == 2)

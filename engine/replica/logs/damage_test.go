@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// TestDamagedLogIsRefusedAfterAKill flips bits of the newest log of a process that was killed: what was acknowledged is there,
-// or the file is named together with what to do about the node.
+// Bits of the newest log of a killed process are flipped. Either everything acknowledged is
+// recovered, or the error names the file and the remedy.
 func TestDamagedLogIsRefusedAfterAKill(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s, err := Open("raft", Options{FS: fs, Durability: storage.Sync})

@@ -34,8 +34,8 @@ func isVoteWrite(op errorfs.Op) bool {
 	return strings.Contains(op.Path, votesPrefix) && op.Kind == errorfs.OpFileWriteAt
 }
 
-// A write or fsync that fails ends the process, and nothing is acknowledged: neither the call under way nor a later one,
-// also when the disk says that it is well again.
+// A failed write or fsync ends the process. Neither the current call nor a later one is
+// acknowledged, even if the disk recovers.
 func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
 	appendOne := func(g *Group) error { return g.StoreLogs(entries(2, 2, 1, 10)) }
 	vote := func(g *Group) error { return g.Set(candidate, []byte("n2")) }
@@ -56,11 +56,11 @@ func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
 			}
 			return vote(g)
 		}, "fsync raft/"},
-		"fsync of a vote under sync":          {storage.Sync, isVoteSync, vote, "fsync raft/VOTE-0000"},
-		"fsync of a vote under interval":      {storage.Interval, isVoteSync, vote, "fsync raft/VOTE-0000"},
-		"fsync of a vote under none":          {storage.None, isVoteSync, vote, "fsync raft/VOTE-0000"},
-		"write of a vote under none":          {storage.None, isVoteWrite, vote, "write raft/VOTE-0000"},
-		"fsync that was asked for under none": {storage.None, isLogSync, func(g *Group) error { return g.store.Persist() }, "fsync raft/"},
+		"fsync of a vote under sync":     {storage.Sync, isVoteSync, vote, "fsync raft/VOTE-0000"},
+		"fsync of a vote under interval": {storage.Interval, isVoteSync, vote, "fsync raft/VOTE-0000"},
+		"fsync of a vote under none":     {storage.None, isVoteSync, vote, "fsync raft/VOTE-0000"},
+		"write of a vote under none":     {storage.None, isVoteWrite, vote, "write raft/VOTE-0000"},
+		"requested fsync under none":     {storage.None, isLogSync, func(g *Group) error { return g.store.Persist() }, "fsync raft/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fatal atomic.Pointer[string]
@@ -89,7 +89,8 @@ func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
 	}
 }
 
-// A bit that flipped in a closed store's log is found when it is opened: Pebble would take what follows for never written.
+// Open detects a flipped bit in the log of a closed store. Pebble would treat everything after it
+// as never written.
 func TestDamagedLogDoesNotOpen(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})
@@ -108,7 +109,7 @@ func TestDamagedLogDoesNotOpen(t *testing.T) {
 	require.ErrorContains(t, err, "have it join again")
 }
 
-// gateFS holds fsyncs of the log back while it is closed.
+// gateFS blocks fsyncs of the log while it is closed.
 type gateFS struct {
 	mu     sync.Mutex
 	closed chan struct{} // nil: open
@@ -129,7 +130,8 @@ func (g *gateFS) maybe(op errorfs.Op) error {
 	return nil
 }
 
-// What groups append while an fsync is under way, the next one covers, however many they are.
+// One fsync covers everything that groups append during the previous fsync, however many groups
+// there are.
 func TestGroupsShareAnFsync(t *testing.T) {
 	const groups = 8
 	gate := &gateFS{held: make(chan struct{}, groups+1)}
@@ -146,17 +148,17 @@ func TestGroupsShareAnFsync(t *testing.T) {
 		wg.Go(func() { assert.NoError(t, s.Group(n).StoreLogs(entries(index, index, 1, 10))) })
 	}
 	store(0, 2)
-	<-gate.held // its fsync is under way
+	<-gate.held // its fsync is in progress
 	for n := uint16(1); n < groups; n++ {
 		store(n, 1)
 	}
-	for n := uint16(1); n < groups; n++ { // until Pebble has them all
+	for n := uint16(1); n < groups; n++ { // wait until Pebble has all appends
 		require.Eventually(t, func() bool {
 			_, found, err := s.get(entryKey(n, 1))
 			return err == nil && found
 		}, waitMost, waitStep)
 	}
-	requireBounds(t, s.Group(1), 0, 0) // what is not stored is not there for Raft
+	requireBounds(t, s.Group(1), 0, 0) // Raft must not see entries that are not stored yet
 	gate.mu.Lock()
 	gate.closed = nil
 	gate.mu.Unlock()

@@ -17,15 +17,17 @@ import (
 type Group struct {
 	store   *Store
 	n       uint16
-	writing sync.Mutex             // one change of the log at a time; held until it is stored
-	bounds  atomic.Pointer[bounds] // what the log holds; changed with writing held, when the change is stored
+	writing sync.Mutex // serializes changes of the log; held until a change is stored
+	// bounds are the bounds of the log. They are updated with writing held, after a change is
+	// stored.
+	bounds atomic.Pointer[bounds]
 
 	voting sync.Mutex // held while a value of the stable store is stored
 	votes  *votes     // nil until the first value is stored
-	change uint64     // of the stable store, the last one
+	change uint64     // number of the last change of the stable store
 }
 
-// bounds are the first and the last index of a log without gaps; both 0 when it is empty.
+// bounds are the first and the last index of a log without gaps. Both are 0 if the log is empty.
 type bounds struct{ first, last uint64 }
 
 func (b *bounds) empty() bool { return b.last == 0 }
@@ -36,8 +38,8 @@ var (
 	_ raft.StableStore       = (*Group)(nil)
 )
 
-// readBounds finds the bounds, with an iterator over the whole store. It also reads the last entry, so that Open refuses an unknown
-// format.
+// readBounds finds the bounds with an iterator over the whole store. It also reads the last entry,
+// so that Open refuses an unknown format.
 func (g *Group) readBounds(it *pebble.Iterator) error {
 	b := &bounds{}
 	g.bounds.Store(b)
@@ -65,26 +67,28 @@ func (g *Group) readBounds(it *pebble.Iterator) error {
 	return nil
 }
 
-// IsMonotonic implements raft.MonotonicLogStore: a log has no gaps, and Raft empties it after it restored a snapshot.
+// IsMonotonic implements raft.MonotonicLogStore. It makes Raft empty the log after it has restored
+// a snapshot, because a log has no gaps.
 func (g *Group) IsMonotonic() bool { return true }
 
-// FirstIndex implements raft.LogStore: 0 for an empty log. It reads memory.
+// FirstIndex implements raft.LogStore. It returns 0 for an empty log, and reads only memory.
 func (g *Group) FirstIndex() (uint64, error) { return g.bounds.Load().first, nil }
 
-// LastIndex implements raft.LogStore: 0 for an empty log. It reads memory.
+// LastIndex implements raft.LogStore. It returns 0 for an empty log, and reads only memory.
 func (g *Group) LastIndex() (uint64, error) { return g.bounds.Load().last, nil }
 
-// Persist returns when everything stored before the call survives a loss of power, in every mode.
+// Persist returns once everything stored before the call survives a power loss, in every mode.
 func (g *Group) Persist() error { return g.store.Persist() }
 
-// GetLog implements raft.LogStore. The error is raft.ErrLogNotFound when the log does not hold the index.
+// GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if the log does not contain the
+// index.
 func (g *Group) GetLog(index uint64, log *raft.Log) error {
 	if b := g.bounds.Load(); b.empty() || index < b.first || index > b.last {
 		return raft.ErrLogNotFound
 	}
 	return g.store.use(func() error {
 		v, found, err := g.store.get(entryKey(g.n, index))
-		if err == nil && !found { // it was deleted meanwhile
+		if err == nil && !found { // deleted concurrently
 			return raft.ErrLogNotFound
 		}
 		if err == nil {
@@ -100,9 +104,10 @@ func (g *Group) GetLog(index uint64, log *raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (g *Group) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
 
-// StoreLogs implements raft.LogStore. It returns when the entries are as durable as the store's mode says. After a crash during the call
-// the log may have only the first of them. Their indexes must be consecutive, and above the log's last index. If the first one is not
-// the next, which happens after a snapshot beyond the log's end, the same commit deletes the entries that the log held before.
+// StoreLogs implements raft.LogStore. It returns once the entries are as durable as the mode
+// requires. After a crash during the call, the log may contain only the first of them. The indexes
+// must be consecutive and greater than the log's last index. A gap before the first one occurs
+// after a snapshot beyond the log's end. In this case the same commit deletes the previous entries.
 func (g *Group) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -133,7 +138,7 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// commitOf returns how many of the entries go into one commit, at least one, and their bytes.
+// commitOf returns the number of entries in the next commit, at least one, and their size in bytes.
 func commitOf(logs []*raft.Log) (n, size int) {
 	for _, l := range logs {
 		more := entryKeyLen + entryLen(l)
@@ -145,21 +150,21 @@ func commitOf(logs []*raft.Log) (n, size int) {
 	return n, size
 }
 
-// entryOverhead bounds what Pebble's batch adds to a key and a value.
+// entryOverhead bounds the bytes that Pebble's batch adds to a key and a value.
 const entryOverhead = 16
 
-// appendLocked stores entries of one commit. The caller holds writing.
+// appendLocked stores entries in one commit. The caller holds writing.
 func (g *Group) appendLocked(logs []*raft.Log, size int) error {
 	was := g.bounds.Load()
 	now := bounds{first: was.first, last: logs[len(logs)-1].Index}
 	if first := logs[0].Index; was.empty() || first > was.last+1 {
 		now.first = first
 	} else if first <= was.last {
-		return fmt.Errorf("the log holds %d to %d already", was.first, was.last)
+		return fmt.Errorf("the log already has entries %d to %d", was.first, was.last)
 	}
 	for i, l := range logs {
 		if want := logs[0].Index + uint64(i); l.Index == 0 || l.Index != want {
-			return fmt.Errorf("an entry has index %d where %d is next", l.Index, max(want, 1))
+			return fmt.Errorf("unexpected index %d of an entry: expected %d", l.Index, max(want, 1))
 		}
 	}
 	b := g.store.db.NewBatchWithSize(size + len(logs)*entryOverhead + 64)
@@ -185,8 +190,8 @@ func (g *Group) appendLocked(logs []*raft.Log, size int) error {
 	return nil
 }
 
-// DeleteRange implements raft.LogStore: it deletes the log's entries from first to last, both included. They must be at the beginning or
-// the end of the log, so that the rest has no gap.
+// DeleteRange implements raft.LogStore. It deletes the entries from first to last, inclusive. They
+// must be at the beginning or the end of the log, so that no gap remains.
 func (g *Group) DeleteRange(first, last uint64) error {
 	return g.store.use(func() error {
 		g.writing.Lock()
@@ -198,7 +203,7 @@ func (g *Group) DeleteRange(first, last uint64) error {
 	})
 }
 
-// deleteRangeLocked is DeleteRange for a caller that holds writing.
+// deleteRangeLocked implements DeleteRange. The caller holds writing.
 func (g *Group) deleteRangeLocked(first, last uint64) error {
 	was := *g.bounds.Load()
 	if was.empty() || last < was.first || first > was.last || first > last {
@@ -213,7 +218,7 @@ func (g *Group) deleteRangeLocked(first, last uint64) error {
 	case last >= was.last:
 		now.last = first - 1
 	default:
-		return fmt.Errorf("it holds %d to %d: that would leave a gap", was.first, was.last)
+		return fmt.Errorf("deleting from the middle of the log, which has entries %d to %d, would leave a gap", was.first, was.last)
 	}
 	b := g.store.db.NewBatch()
 	if err := b.DeleteRange(entryKey(g.n, max(first, was.first)), entryEnd(g.n, min(last, was.last)), nil); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The kinds of keys. The package documentation draws them.
+// Kinds of keys. The package documentation shows their layout.
 const (
 	kindEntry  = 'e'
 	kindNumber = 'n'
@@ -30,10 +30,9 @@ func putEntryKey(k []byte, group uint16, index uint64) {
 	binary.BigEndian.PutUint64(k[prefixLen:], index)
 }
 
-// entryEnd is the first key after that of an index.
+// entryEnd returns the first key after that of the given index.
 func entryEnd(group uint16, index uint64) []byte { return append(entryKey(group, index), 0) }
 
-// entriesEnd is the first key after those of a group's entries.
 func entriesEnd(group uint16) []byte { return prefix(group, kindEntry+1) }
 
 func stableKey(group uint16, kind byte, name []byte) []byte {

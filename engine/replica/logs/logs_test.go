@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	dir   = "raft"
-	never = time.Hour // a sync interval that does not come round in a test
+	never = time.Hour // a sync interval that does not end during a test
 )
 
 var (
@@ -42,7 +42,7 @@ func open(t require.TestingT, fs vfs.FS, o Options) *Store {
 
 func closeStore(t require.TestingT, s *Store) { require.NoError(t, s.Close()) }
 
-// entries are those of the indexes from first to last, each told from others by its term and its bytes.
+// entries returns entries with indexes from first to last. Their terms and bytes identify them.
 func entries(first, last, term uint64, size int) (out []*raft.Log) {
 	for i := first; i <= last; i++ {
 		data := make([]byte, size)
@@ -60,7 +60,7 @@ func requireBounds(t require.TestingT, g *Group, first, last uint64) {
 	require.Equal(t, []uint64{first, last}, []uint64{gotFirst, gotLast}, "first and last index")
 }
 
-// requireEntries says that the log holds these entries and, where they begin and end, no others.
+// requireEntries checks that the log contains exactly these entries.
 func requireEntries(t require.TestingT, g *Group, want ...*raft.Log) {
 	if len(want) == 0 {
 		requireBounds(t, g, 0, 0)
@@ -74,7 +74,8 @@ func requireEntries(t require.TestingT, g *Group, want ...*raft.Log) {
 		require.Equal(t, *w, got)
 	}
 	for _, i := range []uint64{0, first - 1, last + 1, last + 1000} {
-		require.Equal(t, raft.ErrLogNotFound, g.GetLog(i, &got), "index %d", i) // Raft compares it with ==
+		// Raft compares it with ==.
+		require.Equal(t, raft.ErrLogNotFound, g.GetLog(i, &got), "index %d", i)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestEntriesAreStored(t *testing.T) {
 	require.Same(t, s.Group(3), s.Group(3))
 }
 
-// What is read is the reader's: it does not change with what is read or written later.
+// A returned entry does not change with later reads or writes.
 func TestReadEntriesAreTheReaders(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	defer closeStore(t, s)
@@ -122,7 +123,7 @@ func TestGroupsDoNotMix(t *testing.T) {
 	groups := []uint16{0, 1, 2, 255, 256, 1<<16 - 1}
 	for i, n := range groups {
 		g := s.Group(n)
-		if n != 2 { // a group that has voted and has no entries yet
+		if n != 2 { // this group has voted but has no entries
 			require.NoError(t, g.StoreLogs(entries(uint64(i+1), uint64(i+5), uint64(n)+1, 10)))
 		}
 		require.NoError(t, g.SetUint64(term, uint64(n)+1))
@@ -157,17 +158,17 @@ func TestRangesAreDeleted(t *testing.T) {
 		err           string
 		again, failed bool
 	}{
-		"beginning":         {first: 10, last: 14, left: entries(15, 20, 1, 10)},
-		"before and some":   {first: 0, last: 14, left: entries(15, 20, 1, 10)},
-		"end":               {first: 18, last: 20, left: entries(10, 17, 1, 10)},
-		"end and after":     {first: 18, last: 1<<64 - 1, left: entries(10, 17, 1, 10)},
-		"one":               {first: 10, last: 10, left: entries(11, 20, 1, 10)},
-		"all":               {first: 10, last: 20},
-		"more than all":     {first: 0, last: 1<<64 - 1},
-		"before":            {first: 1, last: 9, left: entries(10, 20, 1, 10)},
-		"after":             {first: 21, last: 30, left: entries(10, 20, 1, 10)},
-		"nothing":           {first: 15, last: 14, left: entries(10, 20, 1, 10)},
-		"the middle is not": {first: 12, last: 18, left: entries(10, 20, 1, 10), err: "delete entries 12 to 18 from the log of group 4: it holds 10 to 20: that would leave a gap"},
+		"beginning":       {first: 10, last: 14, left: entries(15, 20, 1, 10)},
+		"before and some": {first: 0, last: 14, left: entries(15, 20, 1, 10)},
+		"end":             {first: 18, last: 20, left: entries(10, 17, 1, 10)},
+		"end and after":   {first: 18, last: 1<<64 - 1, left: entries(10, 17, 1, 10)},
+		"one":             {first: 10, last: 10, left: entries(11, 20, 1, 10)},
+		"all":             {first: 10, last: 20},
+		"more than all":   {first: 0, last: 1<<64 - 1},
+		"before":          {first: 1, last: 9, left: entries(10, 20, 1, 10)},
+		"after":           {first: 21, last: 30, left: entries(10, 20, 1, 10)},
+		"nothing":         {first: 15, last: 14, left: entries(10, 20, 1, 10)},
+		"middle":          {first: 12, last: 18, left: entries(10, 20, 1, 10), err: "delete entries 12 to 18 from the log of group 4: deleting from the middle of the log, which has entries 10 to 20, would leave a gap"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs := vfs.NewMem()
@@ -183,7 +184,7 @@ func TestRangesAreDeleted(t *testing.T) {
 			closeStore(t, s)
 			s = open(t, fs, Options{})
 			requireEntries(t, s.Group(4), c.left...)
-			if n := len(c.left); n > 0 { // what was deleted is written anew
+			if n := len(c.left); n > 0 { // deleted indexes can be written again
 				more := entries(c.left[n-1].Index+1, c.left[n-1].Index+5, 2, 10)
 				require.NoError(t, s.Group(4).StoreLogs(more))
 				requireEntries(t, s.Group(4), append(c.left, more...)...)
@@ -193,7 +194,7 @@ func TestRangesAreDeleted(t *testing.T) {
 	}
 }
 
-// A log whose end a snapshot is beyond begins anew after it, as it does after a loss of power under none.
+// A log restarts after a snapshot beyond its end, as after a power loss under none.
 func TestALogBeginsAnewAfterAGap(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})
@@ -218,19 +219,19 @@ func TestEntriesThatDoNotFollowAreRefused(t *testing.T) {
 		logs []*raft.Log
 		err  string
 	}{
-		{entries(0, 0, 1, 1), "append entries 0 to 0 to the log of group 1: an entry has index 0 where 1 is next"},
-		{append(entries(4, 5, 1, 1), entries(7, 7, 1, 1)...), "an entry has index 7 where 6 is next"},
-		{append(entries(4, 5, 1, 1), entries(5, 5, 1, 1)...), "an entry has index 5 where 6 is next"},
+		{entries(0, 0, 1, 1), "append entries 0 to 0 to the log of group 1: unexpected index 0 of an entry: expected 1"},
+		{append(entries(4, 5, 1, 1), entries(7, 7, 1, 1)...), "unexpected index 7 of an entry: expected 6"},
+		{append(entries(4, 5, 1, 1), entries(5, 5, 1, 1)...), "unexpected index 5 of an entry: expected 6"},
 	} {
 		require.ErrorContains(t, g.StoreLogs(c.logs), c.err)
 		requireEntries(t, g)
 	}
 	require.NoError(t, g.StoreLogs(entries(1, 5, 1, 1)))
-	require.ErrorContains(t, g.StoreLogs(entries(5, 6, 2, 1)), "the log holds 1 to 5 already")
+	require.ErrorContains(t, g.StoreLogs(entries(5, 6, 2, 1)), "the log already has entries 1 to 5")
 	requireEntries(t, g, entries(1, 5, 1, 1)...)
 }
 
-// Many large entries are several commits, so that the memory for one is bounded.
+// Large appends are split into several commits, which bounds the memory of one commit.
 func TestManyBytesAreDivided(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	defer closeStore(t, s)

@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelGroups are groups whose keys are neighbours.
+// modelGroups are groups with adjacent keys.
 var modelGroups = []uint16{0, 1, 256}
 
-// requireSame says that a group and the model answer all questions alike.
+// requireSame checks that a group and the model return the same answers.
 func requireSame(t require.TestingT, want *raft.InmemStore, got *Group) {
 	first, err := want.FirstIndex()
 	require.NoError(t, err)
@@ -46,8 +46,8 @@ func requireSame(t require.TestingT, want *raft.InmemStore, got *Group) {
 	}
 }
 
-// Whatever Raft does with its logs and stable stores, they answer like its own store in memory, also after they were
-// closed and opened, and when their memtables become tables.
+// The logs and stable stores behave like Raft's in-memory store under any sequence of operations,
+// also after closing and reopening, and after memtables become tables.
 func TestLogsAreAsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := vfs.NewMem()

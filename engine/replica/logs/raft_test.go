@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sum is a state machine that adds numbers up.
+// sum is a state machine that adds numbers.
 type sum struct{ n atomic.Uint64 }
 
 func (s *sum) Apply(l *raft.Log) any { return s.n.Add(binary.BigEndian.Uint64(l.Data)) }
@@ -37,7 +37,8 @@ func (s sumSnapshot) Persist(sink raft.SnapshotSink) error {
 
 func (sumSnapshot) Release() {}
 
-// Raft itself runs on the logs: it elects itself, stores, truncates, and goes on after the store was opened anew.
+// Raft runs on the logs: it elects a leader, stores, truncates, and continues after a restart of
+// the store.
 func TestRaftRunsOnTheLogs(t *testing.T) {
 	fs, snapshots := vfs.NewMem(), raft.NewInmemSnapshotStore()
 	const n = 200

@@ -15,20 +15,21 @@ const (
 	waitStep = 5 * time.Millisecond
 )
 
-// bytesIn is the size of the tables and logs in the store's folder.
+// bytesIn returns the size of the tables and logs in the store's folder.
 func bytesIn(t *testing.T, fs vfs.FS) (n int64) {
 	names, err := fs.List(dir)
 	require.NoError(t, err)
 	for _, name := range names {
-		if info, err := fs.Stat(fs.PathJoin(dir, name)); err == nil { // else it was removed meanwhile
+		// Otherwise it was removed concurrently.
+		if info, err := fs.Stat(fs.PathJoin(dir, name)); err == nil {
 			n += info.Size()
 		}
 	}
 	return n
 }
 
-// What is truncated gives its space back, also of tables, and also when nothing is written after it. A few logs of
-// Pebble's are kept to be written over.
+// Truncation frees the space of entries, also in tables, and also if nothing is written afterwards.
+// Pebble keeps a few of its logs for reuse.
 func TestTruncatedLogsGiveTheirSpaceBack(t *testing.T) {
 	const memTable, size, n = 256 << 10, 16 << 10, 1600
 	fs := vfs.NewMem()
@@ -44,7 +45,7 @@ func TestTruncatedLogsGiveTheirSpaceBack(t *testing.T) {
 	requireEntries(t, g, entries(n-9, n, 1, size)...)
 }
 
-// A log that is truncated while it is in memory is written once: to Pebble's log.
+// Entries that are truncated while in a memtable are written only once, to Pebble's log.
 func TestLogsTruncatedInMemoryAreNotWrittenAgain(t *testing.T) {
 	const memTable, size, kept = 4 << 20, 16 << 10, 16
 	s := open(t, vfs.NewMem(), Options{MemTableBytes: memTable})
@@ -63,7 +64,7 @@ func TestLogsTruncatedInMemoryAreNotWrittenAgain(t *testing.T) {
 	requireBounds(t, g, n-kept+1, n)
 }
 
-// Opening a log of many truncations takes a few seeks: tombstones are not walked through.
+// Opening a log after many truncations takes only a few seeks: it does not iterate over tombstones.
 func TestBoundsAreFoundBehindTombstones(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{MemTableBytes: 256 << 10})

@@ -8,13 +8,16 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Set implements raft.StableStore. It returns when the value, and the group's other values, survive a loss of power, in every mode.
+// Set implements raft.StableStore. It returns once the value and all other values of the group
+// survive a power loss, in every mode.
 func (g *Group) Set(name, value []byte) error { return g.setStable(kindText, name, text(value), true) }
 
-// SetUint64 implements raft.StableStore. The number survives if something that was stored later survives: an entry, which comes after it in
-// Pebble's log, or a text, which Set stores together with all numbers. Raft needs no more for its numbers, which are the term and the term
-// of the vote. A node that votes stores the candidate last, with Set, and counts or grants the vote only then; so the term of each leader is
-// on the disks of a majority. A node that takes over a term without a vote has promised nothing in that term before it stores an entry.
+// SetUint64 implements raft.StableStore. The number survives a power loss if anything stored later
+// survives: an entry, which follows it in Pebble's log, or a text, which Set stores together with
+// all numbers. Raft needs no more for its numbers, the current term and the term of the last vote.
+// A node that votes stores the candidate last, with Set, and counts or grants the vote only after
+// that. So the term of each leader is on the disks of a majority. A node that adopts a term without
+// voting has promised nothing in that term before it stores an entry.
 func (g *Group) SetUint64(name []byte, value uint64) error {
 	return g.setStable(kindNumber, name, number(value), false)
 }
@@ -30,7 +33,7 @@ func (g *Group) setStable(kind byte, name, record []byte, lasting bool) error {
 	})
 }
 
-// setStableLocked is setStable for a caller that holds voting.
+// setStableLocked implements setStable. The caller holds voting.
 func (g *Group) setStableLocked(kind byte, name, record []byte, lasting bool) error {
 	if g.votes == nil {
 		var err error
@@ -52,7 +55,7 @@ func (g *Group) setStableLocked(kind byte, name, record []byte, lasting bool) er
 	}
 	place := sealPlace(encodePlace(change, values))
 	if len(place) > placeBytes {
-		return fmt.Errorf("the values take %d bytes, and %d fit", len(place), placeBytes)
+		return fmt.Errorf("the values take %d bytes: expected at most %d", len(place), placeBytes)
 	}
 	if err := g.votes.write(place); err != nil {
 		return g.store.fail(err)
@@ -60,7 +63,8 @@ func (g *Group) setStableLocked(kind byte, name, record []byte, lasting bool) er
 	return nil
 }
 
-// writeStable has Pebble store values, and the number of the change that they belong to. A later commit makes them durable.
+// writeStable writes values and the number of their change to Pebble. A later commit makes them
+// durable.
 func (g *Group) writeStable(change uint64, values ...stableValue) error {
 	b := g.store.db.NewBatch()
 	for _, v := range append(values, stableValue{kind: kindChange, record: number(change)}) {
@@ -71,7 +75,6 @@ func (g *Group) writeStable(change uint64, values ...stableValue) error {
 	return g.store.write(b)
 }
 
-// stableValues returns all values.
 func (g *Group) stableValues() (values []stableValue, err error) {
 	it, err := g.store.db.NewIter(&pebble.IterOptions{LowerBound: prefix(g.n, kindNumber), UpperBound: prefix(g.n, kindText+1)})
 	if err != nil {
@@ -91,8 +94,8 @@ func (g *Group) stableValues() (values []stableValue, err error) {
 	return values, it.Error()
 }
 
-// restoreVotes takes the values of the group's file over into Pebble if they are of a later change: a loss of power took the end of Pebble's
-// log. Open calls it.
+// restoreVotes copies the values of the group's vote file to Pebble if they are from a later
+// change. That happens if a power loss removed the end of Pebble's log. Open calls it.
 func (g *Group) restoreVotes() error {
 	record, found, err := g.store.get(stableKey(g.n, kindChange, nil))
 	if err == nil && found {
@@ -108,13 +111,14 @@ func (g *Group) restoreVotes() error {
 		return nil
 	}
 	if err := g.writeStable(g.votes.change, g.votes.values...); err != nil {
-		return fmt.Errorf("take over %s: %w", votesName(g.n), err)
+		return fmt.Errorf("restore %s: %w", votesName(g.n), err)
 	}
 	g.change = g.votes.change
 	return nil
 }
 
-// Get implements raft.StableStore. The error is ErrNotFound when nothing was set. The value belongs to the caller.
+// Get implements raft.StableStore. It returns ErrNotFound if the value was never set. The caller
+// owns the value.
 func (g *Group) Get(name []byte) (value []byte, err error) {
 	err = g.getStable(kindText, name, func(record []byte) error {
 		value, err = readText(record)
@@ -123,7 +127,7 @@ func (g *Group) Get(name []byte) (value []byte, err error) {
 	return value, err
 }
 
-// GetUint64 implements raft.StableStore. The error is ErrNotFound when nothing was set.
+// GetUint64 implements raft.StableStore. It returns ErrNotFound if the value was never set.
 func (g *Group) GetUint64(name []byte) (value uint64, err error) {
 	err = g.getStable(kindNumber, name, func(record []byte) error {
 		value, err = readNumber(record)

@@ -20,59 +20,66 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Options say how the logs are opened.
+// Options configure the logs.
 type Options struct {
-	// Durability is when appended entries count as stored. It does not apply to votes, which are on disk in every mode.
+	// Durability determines when appended entries count as stored. It does not apply to votes,
+	// which are fsynced in every mode.
 	Durability   storage.Durability
-	SyncInterval time.Duration // with Interval; 0 means storage.DefaultSyncInterval
-	FS           vfs.FS        // nil means the operating system's
+	SyncInterval time.Duration // used with Interval; 0 means storage.DefaultSyncInterval
+	FS           vfs.FS        // nil means the operating system's file system
 	Log          *slog.Logger  // nil means no log
-	// Fatal is called with the problem when a write or fsync failed. It must not return to the caller in a server; nil means log and exit
-	// with status 1.
+	// Fatal is called with the problem after a failed write or fsync. In a server it must not
+	// return; nil means log and exit with status 1.
 	Fatal func(problem string)
-	// MemTableBytes is the size of a memtable, of which there are up to two; 0 means DefaultMemTableBytes.
+	// MemTableBytes is the size of each of up to two memtables; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
-	// Space, if not nil, accounts for the space that the store needs, and makes its writes wait while the disk is full.
+	// Space, if not nil, accounts for the disk space that the store needs and delays its writes
+	// while the disk is full.
 	Space *storage.Space
-	// Appended, if not nil, is called after each StoreLogs that did not fail, with how long it took. It must not block.
+	// Appended, if not nil, is called with the duration of each successful StoreLogs. It must not
+	// block.
 	Appended func(took time.Duration)
 	// Stalls, if not nil, records flushes, compactions, long fsyncs and slow appends.
 	Stalls *stalls.Log
-	// Unsynced follows what the fsyncs of the logs cover, if an append does not wait for its fsync: one window of each group.
+	// Unsynced has one window per group. Each tracks the entries that no fsync covers yet, if
+	// appends do not wait for their fsync.
 	Unsynced unsynced.Windows
 
 	flushDelay time.Duration // set by tests; 0 means flushDelay
 }
 
 const (
-	// DefaultMemTableBytes decides how much of the logs is written a second time, to a table: entries that Raft truncates before their
-	// memtable is full are not. Measured for the logs of all groups together:
+	// DefaultMemTableBytes determines how much of the logs is written a second time, to a table:
+	// entries that Raft truncates before their memtable is full are not. Measured for the logs of
+	// all groups together:
 	//
 	//	log between truncations   memtables of 32, 64, 128 MiB: written twice
 	//	64 MiB                    79 %, 49 %, 22 %
 	//	16 MiB                    24 %, 11 %, 4 %
 	//
-	// Appending 16 KiB costs 60 us of CPU with 64 MiB and 36 us with 128 MiB. A store begins with small memtables, so that only a busy node
-	// takes this memory.
+	// Appending 16 KiB costs 60 µs of CPU time with 64 MiB and 36 µs with 128 MiB. A store starts
+	// with small memtables, so only a busy node takes this memory.
 	DefaultMemTableBytes = 128 << 20
 
 	memTablesStop = 2
-	// cacheBytes is small: Raft reads recent entries, which its own cache or a memtable has.
+	// cacheBytes is small, because Raft mostly reads recent entries, which are in its own cache or
+	// in a memtable.
 	cacheBytes = 8 << 20
-	// walBytesPerSync is how much of the log the system may put off writing.
+	// walBytesPerSync bounds the bytes of Pebble's log that the operating system buffers before it
+	// starts writing them.
 	walBytesPerSync = 1 << 20
-	// flushDelay is how long after a truncation the space of removed entries may stay taken on an idle node. A busy node fills a memtable
-	// before that.
+	// flushDelay bounds how long an idle node keeps the space of removed entries after a
+	// truncation. A busy node fills a memtable sooner.
 	flushDelay = 10 * time.Second
-	// batchBytesMax is the most bytes of one commit: StoreLogs divides more entries into several, which bounds the memory.
+	// batchBytesMax bounds the memory of one commit: StoreLogs splits larger appends.
 	batchBytesMax = 16 << 20
 )
 
-// Store is the logs of all groups. It is safe for concurrent use.
+// Store holds the logs of all groups. It is safe for concurrent use.
 type Store struct {
 	db       *pebble.DB
-	fs       vfs.FS      // below what durability does with the log
-	files    *disk.Files // on fs
+	fs       vfs.FS      // the file system below files
+	files    *disk.Files // applies the durability mode to fs
 	dir      string
 	appended func(took time.Duration)
 	work     stalls.Store
@@ -80,9 +87,9 @@ type Store struct {
 	space    *storage.Space
 	flushes  disk.Flushes
 
-	failed atomic.Pointer[error] // the first error of a write or fsync: nothing further is stored
+	failed atomic.Pointer[error] // the first error of a write or fsync: all later calls fail
 
-	inUse  sync.RWMutex // read: a call; written: closing
+	inUse  sync.RWMutex // read-locked during a call, write-locked while closing
 	closed bool
 
 	opening sync.Mutex // guards groups
@@ -93,16 +100,17 @@ type counters struct {
 	entries, bytes, appends, appendNs atomic.Uint64
 }
 
-// Counters are what was stored since the store was opened.
+// Counters counts what was stored since the store was opened.
 type Counters struct {
 	Entries  uint64 // entries appended
-	Bytes    uint64 // their records, with keys
+	Bytes    uint64 // the size of their keys and records
 	Appends  uint64 // calls of StoreLogs
-	AppendNs uint64 // how long they took together
-	Syncs    uint64 // fsyncs of Pebble's log that reached the file system, of all groups
+	AppendNs uint64 // their total duration
+	Syncs    uint64 // fsyncs of Pebble's log, for all groups, that reached the file system
 }
 
-// Open opens the logs in a folder, which it makes if need be. One process at a time may hold it.
+// Open opens the logs in a folder, and creates the folder if missing. Only one process may open it
+// at a time.
 func Open(dir string, o Options) (*Store, error) {
 	s := &Store{fs: o.FS, dir: dir, appended: o.Appended, groups: map[uint16]*Group{}}
 	if s.fs == nil {
@@ -135,7 +143,7 @@ func (s *Store) open(o Options) error {
 		return errors.Join(err, s.files.Close())
 	}
 	if err := disk.BreakSeal(s.fs, s.dir, false); err != nil {
-		err = fmt.Errorf("%w. A node that lost a part of its Raft log may break what it promised: better remove it from the cluster and have it join again with an empty data folder", err)
+		err = fmt.Errorf("%w. A node that lost part of its Raft log may break its promises to other nodes: remove it from the cluster and have it join again with an empty data folder", err)
 		return errors.Join(err, s.files.Close())
 	}
 	cache := pebble.NewCache(cacheBytes)
@@ -147,18 +155,20 @@ func (s *Store) open(o Options) error {
 	s.files.Track(o.Unsynced)
 	options := &pebble.Options{
 		FS: s.files,
-		// Not FormatWALSyncChunks, which would have Pebble note how far the log was synced: disk/synced.go says why.
+		// Not FormatWALSyncChunks, with which Pebble would record how far the log was synced: see
+		// disk/synced.go.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache,
 		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
 		FlushDelayDeleteRange:       o.flushDelay,
-		Logger:                      logger, // what the event listener's defaults log to
+		Logger:                      logger, // used by the event listener's defaults
 		LoggerAndTracer:             logger,
 		EventListener:               listener,
 	}
-	// Entries in a table are soon deleted: compression is not worth the CPU time. The other levels take the first level's setting.
+	// Entries in a table are deleted soon, so compression is not worth the CPU time. The other
+	// levels inherit the first level's setting.
 	options.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	if s.db, err = disk.Open(s.dir, options); err != nil {
 		return errors.Join(err, s.files.Close())
@@ -173,7 +183,7 @@ func (s *Store) open(o Options) error {
 	return nil
 }
 
-// readGroups finds the bounds of the logs, with a few seeks for each.
+// readGroups finds the bounds of all logs with a few seeks per group.
 func (s *Store) readGroups() (err error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -182,7 +192,7 @@ func (s *Store) readGroups() (err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for ok := it.First(); ok; {
 		if len(it.Key()) < prefixLen {
-			return fmt.Errorf("the key %x is not one of a Raft log", it.Key())
+			return fmt.Errorf("the key %x does not belong to a Raft log", it.Key())
 		}
 		n := binary.BigEndian.Uint16(it.Key())
 		g := &Group{store: s, n: n}
@@ -198,7 +208,6 @@ func (s *Store) readGroups() (err error) {
 	return it.Error()
 }
 
-// restoreVotes reads the files of the groups.
 func (s *Store) restoreVotes() error {
 	names, err := s.files.List(s.dir)
 	if err != nil {
@@ -214,7 +223,6 @@ func (s *Store) restoreVotes() error {
 	return nil
 }
 
-// closeVotes closes the files of the groups.
 func (s *Store) closeVotes() (err error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -226,7 +234,8 @@ func (s *Store) closeVotes() (err error) {
 	return err
 }
 
-// Group returns the log and the stable store of a group, which are empty if the group has none yet. Each call returns the same Group.
+// Group returns the log and stable store of a group. They are empty if the group is new. All calls
+// with the same n return the same Group.
 func (s *Store) Group(n uint16) *Group {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -239,7 +248,7 @@ func (s *Store) Group(n uint16) *Group {
 	return g
 }
 
-// Counters returns what was stored so far.
+// Counters returns the current counts.
 func (s *Store) Counters() Counters {
 	return Counters{
 		Entries: s.count.entries.Load(), Bytes: s.count.bytes.Load(),
@@ -247,7 +256,7 @@ func (s *Store) Counters() Counters {
 	}
 }
 
-// Persist returns when everything stored before the call survives a loss of power, in every mode.
+// Persist returns once everything stored before the call survives a power loss, in every mode.
 func (s *Store) Persist() error {
 	return s.use(func() error {
 		if err := s.files.SyncLog(); err != nil {
@@ -257,7 +266,7 @@ func (s *Store) Persist() error {
 	})
 }
 
-// Close closes the store, when the calls under way are done. Later ones fail with ErrClosed.
+// Close closes the store after the calls in progress. Later calls fail with ErrClosed.
 func (s *Store) Close() error {
 	s.space.Leave(s)
 	s.inUse.Lock()
@@ -279,7 +288,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// use calls do, during which the store is not closed.
+// use calls do while preventing the store from being closed.
 func (s *Store) use(do func() error) error {
 	s.inUse.RLock()
 	defer s.inUse.RUnlock()
@@ -292,13 +301,14 @@ func (s *Store) use(do func() error) error {
 	return do()
 }
 
-// fail keeps the first error: all later calls fail with it. A failed write or fsync has ended the process, unless a test keeps it alive.
+// fail records the first error: all later calls fail with it. In a server, a failed write or fsync
+// has ended the process; only a test continues.
 func (s *Store) fail(err error) error {
 	s.failed.CompareAndSwap(nil, &err)
 	return err
 }
 
-// commit applies a batch and returns when it is as durable as the mode says.
+// commit applies a batch and returns once it is as durable as the mode requires.
 func (s *Store) commit(b *pebble.Batch) error {
 	err := s.apply(b)
 	if err == nil {
@@ -318,12 +328,14 @@ func (s *Store) write(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// apply applies a batch. The caller waits for the commit separately, because Pebble returns the log's error only then.
+// apply applies a batch. The caller waits for the commit separately, because Pebble reports an
+// error of its log only then.
 func (s *Store) apply(b *pebble.Batch) error {
 	return s.guarded(b, func() error { return s.db.ApplyNoSyncWait(b, pebble.Sync) })
 }
 
-// guarded turns a panic of Pebble into an error: Pebble panics at a write after a write to its log failed.
+// guarded turns a panic of Pebble into an error: Pebble panics on a write after a failed write to
+// its log.
 func (s *Store) guarded(b *pebble.Batch, apply func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -337,14 +349,15 @@ func (s *Store) guarded(b *pebble.Batch, apply func() error) (err error) {
 // Unflushed implements disk.SpaceUser.
 func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
 
-// Reclaim implements disk.SpaceUser. It does nothing: the next flush and compaction, which Pebble begins by itself, reclaim the space
-// of removed entries. A flush now would take further space for the remaining entries.
+// Reclaim implements disk.SpaceUser. It does nothing: Pebble starts the next flush and compaction
+// without a request, and they reclaim the space of removed entries. A flush now would take more
+// space for the remaining entries.
 func (s *Store) Reclaim(context.Context, uint64) error { return nil }
 
 // Files implements disk.SpaceUser.
 func (s *Store) Files() *disk.Files { return s.files }
 
-// get returns a copy of a key's value, or false.
+// get returns a copy of a key's value, and whether the key exists.
 func (s *Store) get(key []byte) (value []byte, found bool, err error) {
 	v, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {

@@ -12,8 +12,9 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// A loss of power takes no more entries of a group than the group's window of loss says, also while Pebble begins new logs and one group
-// has all of them synced. Under sync it takes none.
+// A power loss never removes more entries of a group than the group's window reported. This also
+// holds while Pebble starts new logs and one group has all of its entries synced. Under sync no
+// entry is lost.
 func TestALossOfPowerTakesNoMoreEntriesThanTheWindowsSay(t *testing.T) {
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
@@ -36,7 +37,8 @@ func TestALossOfPowerTakesNoMoreEntriesThanTheWindowsSay(t *testing.T) {
 				if rng.IntN(3) > 0 {
 					continue
 				}
-				said := [2]uint64{windows[0].Loss().Tasks, windows[1].Loss().Tasks} // before the copy: a later fsync takes nothing from what is lost
+				// Read before the copy: a later fsync does not reduce the loss.
+				said := [2]uint64{windows[0].Loss().Tasks, windows[1].Loss().Tasks}
 				after := open(t, mem.CrashClone(vfs.CrashCloneCfg{}), Options{})
 				for n := range windows {
 					last, err := after.Group(uint16(n)).LastIndex()
@@ -47,7 +49,7 @@ func TestALossOfPowerTakesNoMoreEntriesThanTheWindowsSay(t *testing.T) {
 				require.NoError(t, after.Close())
 				cuts++
 			}
-			t.Logf("%d losses of power took %d entries", cuts, lost)
+			t.Logf("%d power losses removed %d entries", cuts, lost)
 			assert.Equal(t, d != storage.Sync, lost > 0)
 			require.NoError(t, s.Close())
 		})

@@ -13,22 +13,25 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A group's stable store is also kept in a small file beside Pebble's files, in two places that are written in turn:
+// A group's stable store is also written to a small vote file next to Pebble's files. The file has
+// two places, which are written alternately:
 //
 //	VOTE-<group>   │ place 4096 │ place 4096 │
 //	place          │ format 1 │ change 8 │ length 4 │ values │ CRC-32C 4 │ unused
 //	value          │ kind 1 │ length: uvarint │ name │ length: uvarint │ record │
 //
-// with integers in big-endian order. A vote is in the file, and fsynced, before it is given. Its space was taken when the file was made, so
-// that the fsync waits neither for log data nor for the file system's journal. Under load the fsync of Pebble's log takes far longer.
+// Integers are big-endian. A vote is written and fsynced to this file before the node gives it. The
+// file's space is allocated when it is created, so the fsync waits neither for log data nor for the
+// file system's journal. Under load, an fsync of Pebble's log takes far longer.
 //
-// A crash can cut off the writing of one place. The vote in it was not answered yet, and the other place still has the values before it.
-// Pebble has each change, too, and its number; whichever has the later change is right, see restoreVotes.
+// A crash can interrupt the write of one place. That vote was not given yet, and the other place
+// still has the previous values. Pebble also stores each change and its number; the later change of
+// the two is valid, see restoreVotes.
 const (
 	votesPrefix = "VOTE-"
 	placeBytes  = 4096
 	placesCount = 2
-	// placeHeadLen is the length of a place before the values.
+	// placeHeadLen is the length of a place's header, before the values.
 	placeHeadLen = 1 + 8 + 4
 	checksumLen  = 4
 )
@@ -37,28 +40,27 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func votesName(group uint16) string { return fmt.Sprintf("%s%04x", votesPrefix, group) }
 
-// votesGroup returns the group whose file has a name, or false.
+// votesGroup returns the group of the vote file with the given name, or false.
 func votesGroup(name string) (uint16, bool) {
 	hex, is := strings.CutPrefix(name, votesPrefix)
 	n, err := strconv.ParseUint(hex, 16, 16)
 	return uint16(n), is && err == nil && name == votesName(uint16(n))
 }
 
-// stableValue is one value of a stable store.
 type stableValue struct {
 	kind         byte
 	name, record []byte
 }
 
-// votes is the file of one group. One goroutine at a time may use it.
+// votes is the vote file of one group. It is not safe for concurrent use.
 type votes struct {
 	file   vfs.File
 	change uint64        // of the newest place when the file was opened
-	values []stableValue // of that place, then
-	next   int           // the place that is written next: never that of the newest values
+	values []stableValue // of the newest place when the file was opened
+	next   int           // the place to write next: never that of the newest values
 }
 
-// openVotes opens the file of a group, and makes it if need be.
+// openVotes opens the vote file of a group, and creates it if missing.
 func openVotes(fs vfs.FS, dir string, group uint16) (*votes, error) {
 	name := votesName(group)
 	v, err := openVotesFile(fs, dir, name)
@@ -78,7 +80,7 @@ func openVotesFile(fs vfs.FS, dir, name string) (_ *votes, err error) {
 	if v.file, err = fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified); err != nil {
 		return nil, err
 	}
-	if len(content) < placeBytes*placesCount { // it is new, or a crash cut off its making
+	if len(content) < placeBytes*placesCount { // new, or a crash interrupted its creation
 		_, err = v.file.WriteAt(make([]byte, placeBytes*placesCount), 0)
 		if err == nil {
 			err = v.file.Sync()
@@ -103,7 +105,6 @@ func openVotesFile(fs vfs.FS, dir, name string) (_ *votes, err error) {
 	return v, nil
 }
 
-// readVotes returns the content of a file, or nothing if the file does not exist.
 func readVotes(fs vfs.FS, path string) (content []byte, err error) {
 	f, err := fs.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -124,7 +125,8 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// write replaces the values with those of an encoded place. It returns when they survive a loss of power.
+// write replaces the oldest place with an encoded place. It returns once that survives a power
+// loss.
 func (v *votes) write(place []byte) error {
 	if _, err := v.file.WriteAt(place, int64(v.next*placeBytes)); err != nil {
 		return err
@@ -140,7 +142,7 @@ func (v *votes) write(place []byte) error {
 func encodePlace(change uint64, values []stableValue) []byte {
 	b := append(make([]byte, 0, placeBytes), format)
 	b = binary.BigEndian.AppendUint64(b, change)
-	b = binary.BigEndian.AppendUint32(b, 0) // the length, which follows
+	b = binary.BigEndian.AppendUint32(b, 0) // the length, set below
 	for _, v := range values {
 		b = append(b, v.kind)
 		b = append(binary.AppendUvarint(b, uint64(len(v.name))), v.name...)
@@ -150,12 +152,12 @@ func encodePlace(change uint64, values []stableValue) []byte {
 	return b
 }
 
-// sealPlace appends the checksum.
 func sealPlace(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// readPlace returns the values of a place, which belong to the caller. change is 0 for a place that was not written, or not wholly.
+// readPlace returns the values of a place. The caller owns them. change is 0 for a place that was
+// never written or only partially.
 func readPlace(b []byte) (change uint64, values []stableValue, err error) {
 	length := uint64(binary.BigEndian.Uint32(b[1+8:]))
 	end := placeHeadLen + length
@@ -182,5 +184,5 @@ func readPlace(b []byte) (change uint64, values []stableValue, err error) {
 	return change, values, nil
 }
 
-// Close closes the file.
+// Close closes the vote file.
 func (v *votes) Close() error { return v.file.Close() }

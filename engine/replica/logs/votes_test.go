@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// requireVote says which term and vote a group has.
+// requireVote checks a group's term and vote.
 func requireVote(t *testing.T, g *Group, wantTerm uint64, wantCandidate string) {
 	t.Helper()
 	n, err := g.GetUint64(term)
@@ -29,7 +29,7 @@ func vote(t *testing.T, g *Group, inTerm uint64, who string) {
 	require.NoError(t, g.Set(candidate, []byte(who)))
 }
 
-// overwrite writes into a file, as damage or a write that was cut off would.
+// overwrite writes to a file, simulating damage or an interrupted write.
 func overwrite(t *testing.T, fs vfs.FS, name string, b []byte, at int64) {
 	t.Helper()
 	f, err := fs.OpenReadWrite(fs.PathJoin(dir, name), vfs.WriteCategoryUnspecified)
@@ -38,7 +38,7 @@ func overwrite(t *testing.T, fs vfs.FS, name string, b []byte, at int64) {
 	require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
 }
 
-// A node votes while its disk writes the log: the fsync of the log, which is held back here, does not delay the vote.
+// A vote does not wait for a blocked fsync of the log.
 func TestAVoteDoesNotWaitForTheLog(t *testing.T) {
 	for _, d := range modes {
 		t.Run(string(d), func(t *testing.T) {
@@ -71,7 +71,8 @@ func TestAVoteDoesNotWaitForTheLog(t *testing.T) {
 	}
 }
 
-// A loss of power may take all of Pebble's log: the votes are those of the file then, and later ones go on from these.
+// A power loss may remove all of Pebble's log. The votes are then read from the vote files, and
+// later changes continue from them.
 func TestVotesOutliveTheLog(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Options{Durability: storage.None})
@@ -91,7 +92,8 @@ func TestVotesOutliveTheLog(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A crash that cuts off the writing of a vote leaves the vote before it, in either place: the new one was not answered yet.
+// A crash that interrupts the write of a vote, in either place, preserves the previous vote: the
+// new one was not given yet.
 func TestAVoteThatWasCutOffIsNone(t *testing.T) {
 	for name, percent := range map[string]int{"Pebble has the vote before": 100, "only the file has it": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +113,7 @@ func TestAVoteThatWasCutOffIsNone(t *testing.T) {
 	}
 }
 
-// A crash may also cut the making of the file off.
+// A crash may also interrupt the creation of the vote file.
 func TestAnUnfinishedFileOfVotesIsMadeAgain(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Options{Durability: storage.None})
@@ -129,12 +131,14 @@ func TestAnUnfinishedFileOfVotesIsMadeAgain(t *testing.T) {
 	requireVote(t, s.Group(0), 1, "n1")
 }
 
-// A store of an older server has its votes in Pebble only. One that an older server used meanwhile has later ones there.
+// A store of an older server has votes only in Pebble. If an older server used the store in
+// between, Pebble has the later votes.
 func TestVotesOfOlderServersHold(t *testing.T) {
 	fs := vfs.NewMem()
 	s := open(t, fs, Options{})
 	vote(t, s.Group(0), 1, "n1")
-	for _, v := range []stableValue{{kindNumber, term, number(5)}, {kindText, candidate, text([]byte("n3"))}} { // as an older server does it
+	// As an older server writes it.
+	for _, v := range []stableValue{{kindNumber, term, number(5)}, {kindText, candidate, text([]byte("n3"))}} {
 		b := s.db.NewBatch()
 		require.NoError(t, b.Set(stableKey(0, v.kind, v.name), v.record, nil))
 		require.NoError(t, s.commit(b))
@@ -150,13 +154,13 @@ func TestVotesOfOlderServersHold(t *testing.T) {
 	requireVote(t, s.Group(0), 6, "n1")
 }
 
-// A vote that a newer server wrote is refused, as are values that do not fit.
+// Votes written by a newer server and values that are too large are refused.
 func TestForeignVotesAreRefused(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	s := open(t, disk, Options{Durability: storage.None})
 	g := s.Group(0)
 	vote(t, g, 1, "n1")
-	require.ErrorContains(t, g.Set(candidate, make([]byte, placeBytes)), "fit")
+	require.ErrorContains(t, g.Set(candidate, make([]byte, placeBytes)), "expected at most 4096")
 	crashed := disk.CrashClone(vfs.CrashCloneCfg{})
 	closeStore(t, s)
 	place := encodePlace(9, nil)

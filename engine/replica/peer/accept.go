@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// The pauses after a failed accept: the system may be out of file descriptors for a while.
+// After a failed accept, the listener pauses: the system may temporarily lack file descriptors.
 const (
 	acceptPause    = 5 * time.Millisecond
 	acceptPauseMax = time.Second
 )
 
-// accept accepts connections until the listener is closed.
 func (m *Mux) accept() {
 	pause := acceptPause
 	for {
@@ -39,14 +38,14 @@ func (m *Mux) accept() {
 			m.running.Go(func() { m.acceptConn(raw) })
 		default:
 			m.refused.Add(1)
-			m.problems.warn("closed a connection of a peer: too many handshakes are under way", "remote", raw.RemoteAddr().String(), "handshakes_max", m.bounds.handshakes)
+			m.problems.warn("closed a connection of a peer: too many handshakes are in progress", "remote", raw.RemoteAddr().String(), "handshakes_max", m.bounds.handshakes)
 			_ = raw.Close() // nothing was sent on it
 		}
 	}
 }
 
-// acceptConn makes the handshake of an incoming connection and delivers the connection to its layer. It holds a slot until the end of
-// the handshake.
+// acceptConn performs the handshake of an incoming connection and delivers the connection to its
+// layer. It releases its slot after the handshake.
 func (m *Mux) acceptConn(raw net.Conn) {
 	c := &conn{Conn: raw, raw: raw, mux: m}
 	err := m.keep(c)
@@ -55,31 +54,32 @@ func (m *Mux) acceptConn(raw net.Conn) {
 	}
 	<-m.slots
 	if err != nil {
-		_ = c.abort() // the handshake's error counts
+		_ = c.abort() // the handshake's error is reported
 		m.logRefused("refused a peer's connection", err, "remote", raw.RemoteAddr().String())
 		return
 	}
 	m.accepted.Add(1)
 	if err := c.layer.deliver(c); err != nil {
-		_ = c.abort() // the error of deliver counts
+		_ = c.abort() // deliver's error is reported
 		m.logRefused("dropped a peer's connection", err, "remote", raw.RemoteAddr().String(), "node", c.node, "for", c.layer.place.String())
 	}
 }
 
-// logRefused counts and logs a failed handshake, unless the mux is being closed.
+// logRefused counts and logs a failed handshake, unless the mux is closing.
 func (m *Mux) logRefused(what string, err error, about ...any) {
 	if m.ctx.Err() != nil {
 		return
 	}
 	m.refused.Add(1)
 	if errors.Is(err, errNothingSent) {
-		m.log.Debug(what, append(about, "error", err)...) // a load balancer that checks whether the port is open
+		// For example, a load balancer checks whether the port is open.
+		m.log.Debug(what, append(about, "error", err)...)
 		return
 	}
 	m.problems.refusal(what, err, about...)
 }
 
-// serverHandshake makes the handshake of an incoming connection within bounds.handshake.
+// serverHandshake performs the handshake of an incoming connection within bounds.handshake.
 func (m *Mux) serverHandshake(c *conn) error {
 	deadline := time.Now().Add(m.bounds.handshake)
 	if err := c.SetDeadline(deadline); err != nil {

@@ -13,20 +13,22 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// Config says how Listen works. Listen keeps copies.
+// Config configures Listen, which copies it.
 type Config struct {
-	// Node is this node's id: as nodeid.Check wants it.
+	// Node is this node's ID; nodeid.Check must accept it.
 	Node string
-	// Listen is the host:port to listen on; the system chooses port 0.
+	// Listen is the host:port to listen on. With port 0, the system chooses the port.
 	Listen string
-	// Advertise is the host:port at which the other nodes reach this one. Empty: the listener's address. Port 0: the listener's port.
+	// Advertise is the host:port that other nodes dial to reach this one. If it is empty, Listen
+	// uses the listener's address. With port 0, Listen uses the listener's port.
 	Advertise string
-	// Peers are the addresses of other nodes, by id. They take precedence over the addresses that the cluster knows. This node may be
-	// among them.
+	// Peers maps node IDs to addresses. They take precedence over the addresses that the cluster
+	// knows. This node may be included.
 	Peers map[string]string
-	// Credentials returns the certificate that this node shows and the CA that it trusts. It is called for each handshake, at any time.
+	// Credentials returns this node's certificate and the CA that it trusts. It is called for each
+	// handshake and must be safe for concurrent use.
 	Credentials func() *certs.Credentials
-	// Log gets a line for each refused connection, at most 20 in 10 s. nil: nothing is logged.
+	// Log receives a line for each refused connection, at most 20 in 10 s. nil disables logging.
 	Log *slog.Logger
 }
 
@@ -47,22 +49,22 @@ func (c Config) check() error {
 			return fmt.Errorf("peers: node %s: address %w", node, err)
 		}
 		if other, ok := at[address]; ok {
-			return fmt.Errorf("peers: nodes %s and %s have one address, %s: each needs its own", other, node, address)
+			return fmt.Errorf("peers: nodes %s and %s have the same address %s: each node needs a different one", other, node, address)
 		}
 		at[address] = node
 	}
 	return nil
 }
 
-// advertise returns the address at which the other nodes reach a listener at l.
+// advertise returns the address that other nodes dial to reach a listener at l.
 func (c Config) advertise(l net.Addr) (string, error) {
 	listening, ok := l.(*net.TCPAddr)
 	if !ok {
-		return "", fmt.Errorf("listen for peers on %s: that is not a TCP address", l)
+		return "", fmt.Errorf("listen for peers on %s: not a TCP address", l)
 	}
 	if c.Advertise == "" {
 		if listening.IP.IsUnspecified() {
-			return "", fmt.Errorf("listen for peers on %s: that means all interfaces: name the address at which the other nodes reach it (advertise)", c.Listen)
+			return "", fmt.Errorf("listen for peers on %s: this means all interfaces: set advertise to the address that the other nodes use", c.Listen)
 		}
 		return listening.String(), nil
 	}

@@ -5,31 +5,32 @@ import (
 	"sync/atomic"
 )
 
-// Addr is the type of RemoteAddr of every connection of this package: the address of the other side, and the node of its certificate.
-// A server of calls gets it from gRPC's peer.FromContext.
+// Addr is the type of the RemoteAddr of every connection of this package. It contains the address
+// of the other side and the node named by its certificate. A server of calls gets it from gRPC's
+// peer.FromContext.
 type Addr struct {
 	net.Addr
 	Node string
 }
 
-// addr is an address as text.
 type addr string
 
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-// conn is a connection. Close of the mux, or of the connection's layer, closes it.
+// conn is a connection. It is closed with the mux and, for Raft groups, with its layer.
 type conn struct {
-	net.Conn // TLS over raw, which the user reads and writes; raw itself before the handshake
+	net.Conn // TLS over raw; raw itself before the handshake
 
 	raw    net.Conn
 	mux    *Mux
-	node   string // the node at the other side; "" before the handshake
-	layer  *layer // nil before the handshake, and for outgoing calls. Guarded by mux.mu
+	node   string // the node on the other side; "" before the handshake
+	layer  *layer // nil before the handshake and for outgoing calls; guarded by mux.mu
 	closed atomic.Bool
 }
 
-// assign ends the handshake: the connection belongs to a node and a layer.
+// assign completes the handshake: it sets the connection's node and layer. It fails if the layer is
+// closed.
 func (c *conn) assign(node string, l *layer) error {
 	c.node = node
 	c.mux.mu.Lock()
@@ -45,7 +46,7 @@ func (c *conn) assign(node string, l *layer) error {
 	return nil
 }
 
-// RemoteAddr implements net.Conn: it is an Addr.
+// RemoteAddr implements net.Conn. It returns an Addr.
 func (c *conn) RemoteAddr() net.Addr { return Addr{Addr: c.raw.RemoteAddr(), Node: c.node} }
 
 // Close implements net.Conn.
@@ -56,7 +57,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// abort closes the connection at once, without TLS's close notification.
+// abort closes the connection immediately, without TLS's close notification.
 func (c *conn) abort() error {
 	if c.closed.CompareAndSwap(false, true) {
 		c.mux.forget(c)

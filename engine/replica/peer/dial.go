@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
-// The addresses that ServerAddr returns contain the node's id, since Raft's transport passes nothing but the address to Dial.
+// Addresses returned by ServerAddr contain the node's ID, because Raft's transport passes only the
+// address to Dial.
 const addressSeparator = "@"
 
 func joinAddress(node, address string) raft.ServerAddress {
@@ -77,14 +78,16 @@ func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer)
 	return c, nil
 }
 
-// clientHandshake makes the handshake of an outgoing connection, until ctx ends and within bounds.handshake.
+// clientHandshake performs the handshake of an outgoing connection. It stops when ctx ends, or
+// after bounds.handshake.
 func (m *Mux) clientHandshake(ctx context.Context, c *conn, node string, p place) error {
 	ctx, cancel := context.WithTimeout(ctx, m.bounds.handshake)
 	defer cancel()
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		_ = c.raw.SetDeadline(time.Unix(1, 0)) // it fails if the connection is closed, which needs no deadline
+		// It fails on a closed connection, which needs no deadline.
+		_ = c.raw.SetDeadline(time.Unix(1, 0))
 	})
 	err := m.negotiate(ctx, c, node, p)
 	if !stop() {

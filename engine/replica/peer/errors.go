@@ -2,11 +2,11 @@ package peer
 
 import "errors"
 
-// Errors about what the other side sends.
+// Errors about data from the other side.
 var (
-	errNothingSent = errors.New("it was closed before the handshake began")
-	errNoAnswer    = errors.New("the other side closed the connection without an answer: its log says why; it may be stopping, or be no node")
-	errNotTLS      = errors.New("it does not speak TLS: it is no node, or one of a version before certificates, which cannot be in a cluster with this one")
-	errNotPeer     = errors.New("it does not begin the handshake of a peer")
+	errNothingSent = errors.New("the connection was closed before the handshake began")
+	errNoAnswer    = errors.New("the other side closed the connection without an answer: its log says why; it may be stopping, or may not be a node")
+	errNotTLS      = errors.New("the other side does not speak TLS: it is not a node, or a node of a version before certificates, which cannot join a cluster with this one")
+	errNotPeer     = errors.New("the other side does not begin the handshake of a peer")
 	errMalformed   = errors.New("the handshake is malformed")
 )

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = waittest.Most
 
-// journal is a log that tests read.
+// journal is a log that tests can read.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -42,7 +42,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// station is a mux with its log.
+// station is a mux and its log.
 type station struct {
 	*Mux
 
@@ -50,7 +50,7 @@ type station struct {
 	log *journal
 }
 
-// credentials returns what a node shows, and trusts.
+// credentials returns a node's certificate and the CA that it trusts.
 func credentials(t *testing.T, node string) func() *certs.Credentials {
 	t.Helper()
 	c, err := certs.Load(certstest.Dir(t, node), node)
@@ -73,10 +73,10 @@ func start(t *testing.T, node string, change ...func(*Config, *bounds)) *station
 	return &station{Mux: m, t: t, log: j}
 }
 
-// to is the address of a station for Dial, with its id.
+// to returns the address of a station, including its node ID, for Dial.
 func (s *station) to() raft.ServerAddress { return joinAddress(s.node, s.Addr()) }
 
-// logs waits until the log has all of some texts.
+// logs waits until the log contains all texts.
 func (s *station) logs(texts ...string) {
 	s.t.Helper()
 	for _, text := range texts {
@@ -84,7 +84,7 @@ func (s *station) logs(texts ...string) {
 	}
 }
 
-// refused waits until so many handshakes were refused.
+// refusals waits until n handshakes were refused.
 func (s *station) refusals(n uint64) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return s.Counters().Refused == n }, patience, time.Millisecond)
@@ -107,12 +107,12 @@ func accept(t *testing.T, l net.Listener) net.Conn {
 		require.NoError(t, r.err)
 		return r.c
 	case <-time.After(patience):
-		require.FailNow(t, "nothing was accepted")
+		require.FailNow(t, "no connection was accepted")
 		return nil
 	}
 }
 
-// exchange checks that what one side writes the other reads, both ways.
+// exchange checks that each side reads what the other side writes.
 func exchange(t *testing.T, a, b net.Conn) {
 	t.Helper()
 	for _, pair := range [][2]net.Conn{{a, b}, {b, a}} {
@@ -126,7 +126,7 @@ func exchange(t *testing.T, a, b net.Conn) {
 	}
 }
 
-// ended checks that a connection was closed by the other side.
+// ended checks that the other side closed a connection.
 func ended(t *testing.T, c net.Conn) {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFrames gives any bytes to what reads handshakes: none make it panic or read more than a frame, and what it accepts is
-// what its own writer makes.
+// Arbitrary input does not make the parsers of the handshake panic or read more than one frame.
+// Whatever they accept is re-encoded identically.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range []frame{
 		hello{place: place{purpose: forGroup, group: 7}, from: "n1", to: "n2"}.frame(),

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// serverHello makes the listener's side of the handshake after TLS. It returns the node that dialed, and the layer that it means.
+// serverHello performs the listener's part of the handshake after TLS. It returns the dialing node
+// and the requested layer.
 func (m *Mux) serverHello(c *tls.Conn, deadline time.Time) (node string, l *layer, err error) {
 	h, refused, err := m.readHello(c)
 	if err != nil {
@@ -35,7 +36,7 @@ func (m *Mux) readHello(c *tls.Conn) (hello, *RefusedError, error) {
 		return hello{}, nil, err
 	}
 	if err == nil && f.version != version {
-		return hello{}, refuse(CodeVersion, "this node speaks version %d of the handshake, the other one version %d: run releases that go together", version, f.version), nil
+		return hello{}, refuse(CodeVersion, "this node speaks version %d of the handshake, but the other one speaks version %d: run compatible releases", version, f.version), nil
 	}
 	var h hello
 	if err == nil {
@@ -47,40 +48,40 @@ func (m *Mux) readHello(c *tls.Conn) (hello, *RefusedError, error) {
 	return h, nil, nil
 }
 
-// names returns the nodes that the other side's certificate names.
 func names(c *tls.Conn) []string { return c.ConnectionState().PeerCertificates[0].DNSNames }
 
-// checkHello decides whether to accept the connection of a dialer. certified are the nodes that the dialer's certificate names.
+// checkHello decides whether to accept the connection of a dialer. certified are the nodes that the
+// dialer's certificate names.
 func (m *Mux) checkHello(h hello, certified []string) (*layer, *RefusedError) {
 	if !slices.Contains(certified, h.from) {
-		return nil, refuse(CodeCertificate, "the dialer says that it is node %s, and its certificate is for %s", h.from, strings.Join(certified, ", "))
+		return nil, refuse(CodeCertificate, "the dialer claims to be node %s, but its certificate is for %s", h.from, strings.Join(certified, ", "))
 	}
 	if h.to != "" && h.to != m.node {
-		return nil, refuse(CodeNode, "this is node %s, and node %s means node %s: look at the addresses of the peers", m.node, h.from, h.to)
+		return nil, refuse(CodeNode, "this is node %s, but node %s dialed node %s: check the addresses of the peers", m.node, h.from, h.to)
 	}
 	if h.from == m.node && h.instance != m.instance {
-		return nil, refuse(CodeDuplicate, "two processes say that they are node %s: each needs an id of its own", m.node)
+		return nil, refuse(CodeDuplicate, "two processes claim to be node %s: each node needs a unique id", m.node)
 	}
 	l := m.find(h.place)
 	if l == nil {
-		return nil, refuse(CodePlace, "node %s does not take connections for %s: it starts or stops, or its number of shards is another", m.node, h.place)
+		return nil, refuse(CodePlace, "node %s does not take connections for %s: it is starting or stopping, or its number of shards differs", m.node, h.place)
 	}
 	return l, nil
 }
 
-// refuse sends the dialer the reason, and waits a bounded time until the dialer has read it.
+// refuse sends the reason to the dialer, and waits a bounded time for the dialer to read it.
 func (m *Mux) refuse(c *tls.Conn, deadline time.Time, r *RefusedError) error {
 	if _, err := c.Write(verdict{code: r.Code, node: m.node, reason: r.Reason}.frame().raw); err != nil {
-		return r // the dialer is gone
+		return r // the dialer disconnected
 	}
-	// A close with unread input resets the connection, and the dialer would lose the verdict.
+	// Closing a connection with unread input resets it, and the dialer would lose the verdict.
 	if c.CloseWrite() == nil && c.SetReadDeadline(earlier(deadline, time.Now().Add(m.bounds.linger))) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c, lingerBytes)) // the refusal counts
+		_, _ = io.Copy(io.Discard, io.LimitReader(c, lingerBytes)) // the refusal is reported
 	}
 	return r
 }
 
-// lingerBytes is how much a refused dialer may still have sent.
+// lingerBytes bounds the data that refuse discards while the dialer reads the verdict.
 const lingerBytes = 512
 
 func earlier(a, b time.Time) time.Time {
@@ -90,7 +91,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// clientHello makes the dialer's side of the handshake after TLS. It returns the node at the other side; to is "" if any node will do.
+// clientHello performs the dialer's part of the handshake after TLS. It returns the node on the
+// other side. to is "" if any node is acceptable.
 func (m *Mux) clientHello(c *tls.Conn, to string, p place) (node string, err error) {
 	if _, err := c.Write(hello{place: p, instance: m.instance, from: m.node, to: to}.frame().raw); err != nil {
 		return "", fmt.Errorf("begin the handshake: %w", err)
@@ -99,7 +101,8 @@ func (m *Mux) clientHello(c *tls.Conn, to string, p place) (node string, err err
 	if errors.Is(err, errNothingSent) || errors.Is(err, syscall.ECONNRESET) {
 		return "", errNoAnswer
 	}
-	if isAlert(err) { // TLS 1.3: the listener judges the certificate after the dialer's side of its handshake has ended
+	// TLS 1.3: the listener verifies the certificate after the dialer has completed its part.
+	if isAlert(err) {
 		return "", refuseAlert(err)
 	}
 	if err != nil {
@@ -113,10 +116,10 @@ func (m *Mux) clientHello(c *tls.Conn, to string, p place) (node string, err err
 		return "", &RefusedError{Code: v.code, Reason: v.reason, Remote: true}
 	}
 	if certified := names(c); !slices.Contains(certified, v.node) {
-		return "", refuse(CodeCertificate, "the listener says that it is node %s, and its certificate is for %s", v.node, strings.Join(certified, ", "))
+		return "", refuse(CodeCertificate, "the listener claims to be node %s, but its certificate is for %s", v.node, strings.Join(certified, ", "))
 	}
 	if to != "" && v.node != to {
-		return "", refuse(CodeNode, "node %s is there, and node %s is meant: look at the addresses of the peers", v.node, to)
+		return "", refuse(CodeNode, "found node %s instead of node %s: check the addresses of the peers", v.node, to)
 	}
 	return v.node, nil
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// dialTimeout bounds a dial whose caller names no bound.
+// dialTimeout bounds a dial whose caller sets no timeout.
 const dialTimeout = 10 * time.Second
 
-// place is what a connection is for.
+// place is the purpose of a connection.
 type place struct {
 	purpose purpose
 	group   uint16 // 0 for calls
@@ -39,16 +39,16 @@ type layer struct {
 	mux      *Mux
 	place    place
 	incoming chan *conn
-	waiting  atomic.Int64 // connections that are not accepted yet
+	waiting  atomic.Int64 // connections not yet accepted
 	closing  sync.Once
 	closed   chan struct{}
 }
 
-// deliver gives a connection to Accept, for which it waits at most bounds.handoff.
+// deliver passes a connection to Accept. It waits at most bounds.handoff.
 func (l *layer) deliver(c *conn) error {
 	defer l.waiting.Add(-1)
 	if most := l.mux.bounds.handoffs; l.waiting.Add(1) > most {
-		return fmt.Errorf("%d connections already wait to be accepted, which is the most", most)
+		return fmt.Errorf("too many connections wait to be accepted: expected at most %d", most)
 	}
 	patience := time.NewTimer(l.mux.bounds.handoff)
 	defer patience.Stop()
@@ -58,7 +58,7 @@ func (l *layer) deliver(c *conn) error {
 	case <-l.closed:
 		return net.ErrClosed
 	case <-patience.C:
-		return fmt.Errorf("it was not accepted within %s", l.mux.bounds.handoff)
+		return fmt.Errorf("the connection was not accepted within %s", l.mux.bounds.handoff)
 	}
 }
 
@@ -90,7 +90,7 @@ func (l *layer) Close() error {
 	return nil
 }
 
-// shut ends Accept, and frees the place for a new layer.
+// shut ends Accept and frees the place for a new layer.
 func (l *layer) shut() {
 	l.closing.Do(func() {
 		l.mux.mu.Lock()
@@ -102,11 +102,11 @@ func (l *layer) shut() {
 	})
 }
 
-// Addr implements net.Listener: it is the advertised address.
+// Addr implements net.Listener. It returns the advertised address.
 func (l *layer) Addr() net.Addr { return l.mux.advertise }
 
-// Dial implements raft.StreamLayer. An address that ServerAddr returned names the node, and Dial refuses any other node;
-// at an address that is host:port alone Dial accepts any node.
+// Dial implements raft.StreamLayer. An address that ServerAddr returned names the node, and Dial
+// refuses any other node. At a plain host:port address, Dial accepts any node.
 func (l *layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if timeout <= 0 {
 		timeout = dialTimeout
@@ -117,11 +117,12 @@ func (l *layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Con
 	return l.mux.dial(ctx, node, to, l)
 }
 
-// ServerAddr implements raft.ServerAddressProvider: the address at which Dial reaches a node and no other. It comes from
-// Config.Peers, else from SetMembers; it is an error if neither has it. For this node it is Addr.
+// ServerAddr implements raft.ServerAddressProvider. It returns the address where Dial reaches
+// this node and no other: that of Config.Peers, or else that of SetMembers. It fails if both lack
+// the node. For this node it returns Addr.
 func (m *Mux) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	node := string(id)
-	if node == m.node { // the leader's address in Raft's messages
+	if node == m.node { // used as the leader's address in Raft's messages
 		return raft.ServerAddress(m.advertise), nil
 	}
 	if a := m.address(node, ""); a != "" {
@@ -130,14 +131,15 @@ func (m *Mux) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	return "", fmt.Errorf("node %q: neither the configured peers nor the members of the cluster have its address", node)
 }
 
-// DialCalls connects to a node's server for calls, at the address of Config.Peers, else at address, else at that of SetMembers. If node is
-// "", any node at the address will do. DialCalls ends with ctx, or after 10 s if ctx has no deadline.
+// DialCalls connects to a node's server for calls. It uses the address in Config.Peers, or else
+// address, or else that of SetMembers. If node is "", any node at the address is acceptable.
+// DialCalls ends with ctx, or after 10 s if ctx has no deadline.
 func (m *Mux) DialCalls(ctx context.Context, node, address string) (net.Conn, error) {
 	if node != "" {
 		address = m.address(node, address)
 	}
 	if address == "" {
-		return nil, fmt.Errorf("node %q: no address is known", node)
+		return nil, fmt.Errorf("node %q: unknown address", node)
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
-// The handshake is two frames, after that of TLS and before the first byte of the connection's user:
+// The handshake consists of two frames, after the TLS handshake and before the first byte of the
+// connection's user:
 //
 //	dialer                                   listener
 //	hello: purpose, from, to           ──▶
@@ -21,18 +22,19 @@ import (
 //
 //	magic: 4 bytes | version: 1 | kind: 1 | length of the body: 2, big-endian | body
 //
-// and the layout of this header and of a verdict is the same in every version from 2 on, so that nodes of different versions can
-// say so. (Version 1 proved a shared secret in place of certificates.)
+// The layout of this header and of a verdict is the same in every version from 2 on, so that nodes
+// of different versions can report their incompatibility. (Version 1 proved a shared secret instead
+// of using certificates.)
 //
 //	hello     purpose: 1 | group: 2 | instance: 16 | from: text | to: text
 //	verdict   code: 1 | node: text | reason: text
 //
-// A text is its length in one byte, and its bytes.
+// A text is its length in one byte, followed by its bytes.
 const (
 	magic     = "PrnP"
 	version   = 2
 	headerLen = 8
-	bodyMax   = 248 // so a frame has at most 256 bytes, and each side reads one
+	bodyMax   = 248 // a frame has at most 256 bytes, and each side reads one
 	reasonMax = 200
 )
 
@@ -41,10 +43,10 @@ const (
 	kindVerdict = 'v'
 )
 
-// instance identifies a process: no two have the same.
+// instance is a random value that identifies a process.
 type instance [16]byte
 
-// frame is one frame, as it was sent.
+// frame is a frame as it is on the wire.
 type frame struct {
 	version, kind byte
 	body          []byte
@@ -60,7 +62,7 @@ func makeFrame(kind byte, body []byte) frame {
 	return frame{version: version, kind: kind, body: raw[headerLen:], raw: raw}
 }
 
-// readFrame reads a frame and no byte after it.
+// readFrame reads a frame and not a byte more.
 func readFrame(r io.Reader) (frame, error) {
 	raw := make([]byte, headerLen, headerLen+bodyMax)
 	if n, err := io.ReadFull(r, raw[:len(magic)]); err != nil {
@@ -77,7 +79,7 @@ func readFrame(r io.Reader) (frame, error) {
 	}
 	n := int(binary.BigEndian.Uint16(raw[6:]))
 	if n > bodyMax {
-		return frame{}, fmt.Errorf("%w: a part of %d bytes, the most are %d", errMalformed, n, bodyMax)
+		return frame{}, fmt.Errorf("%w: a body of %d bytes: expected at most %d", errMalformed, n, bodyMax)
 	}
 	raw = raw[:headerLen+n]
 	if _, err := io.ReadFull(r, raw[headerLen:]); err != nil {
@@ -86,7 +88,7 @@ func readFrame(r io.Reader) (frame, error) {
 	return frame{version: raw[4], kind: raw[5], body: raw[headerLen:], raw: raw}, nil
 }
 
-// scanner parses a body. After a failure it returns empty values.
+// scanner parses a body. After a failure it returns zero values.
 type scanner struct {
 	rest   []byte
 	failed bool
@@ -104,7 +106,7 @@ func (s *scanner) take(n int) []byte {
 
 func (s *scanner) text() string { return string(s.take(int(s.take(1)[0]))) }
 
-// end returns an error unless the whole body was taken, and nothing else.
+// end returns an error unless the body was consumed exactly.
 func (s *scanner) end() error {
 	if s.failed || len(s.rest) > 0 {
 		return errMalformed
@@ -117,7 +119,7 @@ func appendText(b []byte, text string) []byte { return append(append(b, byte(len
 type hello struct {
 	place    place
 	instance instance
-	from, to string // to is "" if any node will do
+	from, to string // to is "" if any node is acceptable
 }
 
 func (h hello) frame() frame {
@@ -137,7 +139,7 @@ func parseHello(f frame) (h hello, err error) {
 		return hello{}, errMalformed
 	}
 	if p := h.place.purpose; p != forGroup && p != forCalls || p == forCalls && h.place.group != 0 {
-		return hello{}, fmt.Errorf("%w: it does not say what the connection is for", errMalformed)
+		return hello{}, fmt.Errorf("%w: invalid purpose of the connection", errMalformed)
 	}
 	if err := nodeid.Check(h.from); err != nil {
 		return hello{}, fmt.Errorf("%w: node %w", errMalformed, err)
@@ -152,8 +154,8 @@ func parseHello(f frame) (h hello, err error) {
 
 type verdict struct {
 	code   Code
-	node   string // the listener
-	reason string // of a refusal
+	node   string // the listener's ID
+	reason string // set if refused
 }
 
 func (v verdict) frame() frame {
@@ -168,7 +170,7 @@ func parseVerdict(f frame) (v verdict, err error) {
 		return verdict{}, errMalformed
 	}
 	if len(v.reason) > reasonMax || strings.ContainsFunc(v.reason, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
-		return verdict{}, errMalformed // it goes to a log
+		return verdict{}, errMalformed // it may be logged
 	}
 	return v, nil
 }

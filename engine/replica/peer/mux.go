@@ -1,14 +1,15 @@
-// Package peer connects the nodes of a cluster: one TCP listener per node carries the Raft traffic of all groups and the
-// calls that nodes make to each other.
+// Package peer connects the nodes of a cluster. One TCP listener per node carries the Raft traffic
+// of all groups and the calls between nodes.
 //
-// Each connection begins with a TLS 1.3 handshake in which both sides show a certificate of the cluster's CA (package certs).
-// Then the dialer says which node it is, which node it means and what the connection is for, and the listener accepts or
-// refuses with a reason. Each side checks that the certificate of the other one is for the node that it says it is. After
-// that the connection belongs to its user: Raft's transport of a group (Mux.Group), or a gRPC server or client of calls
-// (Mux.Calls, Mux.DialCalls). Nothing is sent without encryption.
+// Each connection begins with a TLS 1.3 handshake in which both sides show a certificate of the
+// cluster's CA (package certs). The dialer then sends its own node ID, the node ID that it wants to
+// reach, and the purpose of the connection. The listener accepts, or refuses with a reason. Each
+// side checks that the other side's certificate is for the node that it claims to be. After that,
+// the connection belongs to its user: Raft's transport of a group (Mux.Group), or a gRPC server or
+// client of calls (Mux.Calls, Mux.DialCalls). Nothing is sent unencrypted.
 //
-// A Mux is safe for concurrent use. A refusal by either side is a *RefusedError; both sides count it and log it,
-// at most 20 lines in 10 s.
+// A Mux is safe for concurrent use. A refusal by either side is a *RefusedError. Both sides count
+// and log it, at most 20 lines in 10 s.
 package peer
 
 import (
@@ -29,41 +30,44 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-const keepAlive = 15 * time.Second // of TCP
+const keepAlive = 15 * time.Second // TCP keep-alive period
 
-// bounds are the limits of a Mux. Tests have smaller ones.
+// bounds are the limits of a Mux. Tests use smaller ones.
 type bounds struct {
-	handshake  time.Duration // of a whole handshake, TLS included
-	handshakes int           // under way at once at the listener; further connections are closed
+	handshake time.Duration // duration of a handshake, including TLS
+	// handshakes bounds the concurrent handshakes at the listener; further connections are closed.
+	handshakes int
 	linger     time.Duration // how long a refused dialer may take to read the reason
 	handoff    time.Duration // how long a connection waits for its layer's Accept
 	handoffs   int64         // connections of one layer that wait for Accept
-	conns      int           // open at once, dialed and accepted
+	conns      int           // open connections, dialed and accepted
 }
 
 var defaults = bounds{handshake: 5 * time.Second, handshakes: 128, linger: time.Second, handoff: 5 * time.Second, handoffs: 64, conns: 16_384}
 
-// Counters count what a Mux did since Listen.
+// Counters counts events of a Mux since Listen.
 type Counters struct {
 	Accepted uint64 // incoming connections whose handshake succeeded
-	Dialed   uint64 // outgoing ones
-	Refused  uint64 // handshakes that failed here or at the other side, and connections beyond a bound
-	Open     uint64 // connections that are open now
+	Dialed   uint64 // outgoing connections whose handshake succeeded
+	Refused  uint64 // handshakes that failed on either side, and connections beyond a bound
+	Open     uint64 // currently open connections
 }
 
-// Mux is the listener of a node and dials other nodes. Its methods are safe for concurrent use.
+// Mux is the listener of a node, and dials other nodes. Its methods are safe for concurrent use.
 type Mux struct {
 	bounds      bounds
 	node        string
 	instance    instance
 	credentials func() *certs.Credentials
-	peers       map[string]string // never changed
+	peers       map[string]string // never modified
 	listener    net.Listener
 	advertise   addr
 	log         *slog.Logger
 	problems    *problemLog
-	connect     func(ctx context.Context, network, address string) (net.Conn, error) // a TCP connection
-	slots       chan struct{}                                                        // one for each handshake under way at the listener
+	// connect opens a TCP connection.
+	connect func(ctx context.Context, network, address string) (net.Conn, error)
+	// slots has one element per handshake in progress at the listener.
+	slots chan struct{}
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -72,13 +76,14 @@ type Mux struct {
 
 	accepted, dialed, refused atomic.Uint64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards layers, members and conns
 	layers  map[place]*layer
 	members map[string]string
 	conns   map[*conn]struct{}
 }
 
-// Listen begins to listen at c.Listen. Connections for a group, or calls, are refused until Group, or Calls, is called.
+// Listen starts listening at c.Listen. Connections for a group are refused until Group is called
+// for it, and connections for calls until Calls is called.
 func Listen(c Config) (*Mux, error) { return listen(c, defaults) }
 
 func listen(c Config, b bounds) (*Mux, error) {
@@ -101,16 +106,16 @@ func listen(c Config, b bounds) (*Mux, error) {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.problems = newProblemLog(m.log)
-	_, _ = rand.Read(m.instance[:]) // it never fails: it ends the process instead
+	_, _ = rand.Read(m.instance[:]) // rand.Read never fails: it ends the process instead
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.running.Go(m.accept)
 	return m, nil
 }
 
-// Addr returns the address at which the other nodes reach this one: host:port.
+// Addr returns the host:port that other nodes dial to reach this one.
 func (m *Mux) Addr() string { return string(m.advertise) }
 
-// Counters returns the counts up to now.
+// Counters returns the current counts.
 func (m *Mux) Counters() Counters {
 	m.mu.Lock()
 	open := len(m.conns)
@@ -118,7 +123,8 @@ func (m *Mux) Counters() Counters {
 	return Counters{Accepted: m.accepted.Load(), Dialed: m.dialed.Load(), Refused: m.refused.Load(), Open: uint64(open)}
 }
 
-// Close stops listening, ends dials and handshakes under way, and closes every connection that was made, those in use too.
+// Close stops listening, ends dials and handshakes in progress, and closes all connections,
+// including those in use.
 func (m *Mux) Close() error {
 	var err error
 	m.closed.Do(func() {
@@ -136,14 +142,14 @@ func (m *Mux) Close() error {
 	return err
 }
 
-// Group returns the stream layer of a group. Until it is closed, each call for the same group returns the same one.
-// Closing it closes the group's connections, dialed and accepted.
+// Group returns the stream layer of a group. Until it is closed, each call for the same group
+// returns the same layer. Closing it closes the group's dialed and accepted connections.
 func (m *Mux) Group(n uint16) raft.StreamLayer {
 	return m.layer(place{purpose: forGroup, group: n})
 }
 
-// Calls returns the listener that accepts the connections of other nodes for calls. Closing it leaves the connections
-// that it accepted open.
+// Calls returns the listener for calls from other nodes. Closing it does not close the connections
+// that it accepted.
 func (m *Mux) Calls() net.Listener { return m.layer(place{purpose: forCalls}) }
 
 func (m *Mux) layer(p place) *layer {
@@ -161,15 +167,14 @@ func (m *Mux) layer(p place) *layer {
 	return l
 }
 
-// find returns the layer of a place, or nil.
 func (m *Mux) find(p place) *layer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.layers[p]
 }
 
-// SetMembers replaces the addresses of the groups' members. ServerAddr and DialCalls use these addresses for nodes that are not
-// in Config.Peers.
+// SetMembers replaces the known addresses of members. ServerAddr and DialCalls use them for nodes
+// that are not in Config.Peers.
 func (m *Mux) SetMembers(addresses map[string]string) {
 	addresses = maps.Clone(addresses)
 	m.mu.Lock()
@@ -177,7 +182,8 @@ func (m *Mux) SetMembers(addresses map[string]string) {
 	m.members = addresses
 }
 
-// address returns where a node is reached: the address of Config.Peers, else given, else that of SetMembers, else "".
+// address returns a node's address: that of Config.Peers, or else given, or else that of
+// SetMembers, or else "".
 func (m *Mux) address(node, given string) string {
 	if a := m.peers[node]; a != "" {
 		return a
@@ -190,7 +196,8 @@ func (m *Mux) address(node, given string) string {
 	return m.members[node]
 }
 
-// keep registers a connection, so that Close closes it.
+// keep registers a connection, so that Close closes it. It fails if the mux is closed or has too
+// many connections.
 func (m *Mux) keep(c *conn) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +205,7 @@ func (m *Mux) keep(c *conn) error {
 	case m.ctx.Err() != nil:
 		return net.ErrClosed
 	case len(m.conns) >= m.bounds.conns:
-		return fmt.Errorf("%d connections are open, which is the most: close some", m.bounds.conns)
+		return fmt.Errorf("too many open connections: expected at most %d", m.bounds.conns)
 	}
 	m.conns[c] = struct{}{}
 	return nil
@@ -210,7 +217,7 @@ func (m *Mux) forget(c *conn) {
 	delete(m.conns, c)
 }
 
-// closeConns closes the connections for which which returns true.
+// closeConns aborts the connections that which selects.
 func (m *Mux) closeConns(which func(*conn) bool) {
 	m.mu.Lock()
 	var chosen []*conn
@@ -221,6 +228,6 @@ func (m *Mux) closeConns(which func(*conn) bool) {
 	}
 	m.mu.Unlock()
 	for _, c := range chosen {
-		_ = c.abort() // the connection is of no use any more
+		_ = c.abort() // the connection is no longer needed
 	}
 }

@@ -58,18 +58,18 @@ func TestWhatFollowsTheHandshakeAtOnceIsNotLost(t *testing.T) {
 	assert.Equal(t, "early", string(got[:n]))
 }
 
-// TestNoDeadlineOfTheHandshakeRemains waits for longer than a handshake may take.
+// The test waits for longer than the handshake bound.
 func TestNoDeadlineOfTheHandshakeRemains(t *testing.T) {
 	a, b := start(t, "n1"), start(t, "n2", func(_ *Config, b *bounds) { b.handshake = 50 * time.Millisecond })
 	l := b.Group(0)
 	var out net.Conn
-	require.Eventually(t, func() (ok bool) { // a busy host may take longer than the bound
+	require.Eventually(t, func() (ok bool) { // a busy host may exceed the bound
 		var err error
 		out, err = a.Group(0).Dial(b.to(), patience)
 		return err == nil
 	}, patience, time.Millisecond)
 	in := accept(t, l)
-	// A dialer that says nothing is closed at its bound, which is after that of the connection in use.
+	// A silent dialer is closed at its deadline, which is after that of the connection in use.
 	ended(t, b.raw())
 	exchange(t, in, out)
 }
@@ -102,7 +102,7 @@ func TestCloseOfAGroupClosesItsConnectionsOnly(t *testing.T) {
 	require.ErrorContains(t, err, "does not take connections for group 1")
 	exchange(t, out2, in2)
 
-	// A gRPC server closes its listener first, and its connections when their calls have ended.
+	// A gRPC server closes its listener first, and its connections after their calls have ended.
 	require.NoError(t, calls.Close())
 	exchange(t, out3, in3)
 
@@ -112,7 +112,7 @@ func TestCloseOfAGroupClosesItsConnectionsOnly(t *testing.T) {
 	require.NoError(t, err)
 	exchange(t, out1, accept(t, again))
 
-	// The dialer's side of a group closes what it dialed.
+	// Closing a group also closes connections that it dialed.
 	require.NoError(t, a.Group(2).Close())
 	ended(t, in2)
 }
@@ -137,10 +137,10 @@ func TestCloseEndsEverything(t *testing.T) {
 	require.NoError(t, err)
 	accept(t, calls)
 	silent := b.raw()
-	waiting, err := a.Group(0).Dial(b.to(), patience) // nobody accepts it
+	waiting, err := a.Group(0).Dial(b.to(), patience) // Accept is not called for it
 	require.NoError(t, err)
 
-	// A dial that gets no answer.
+	// This dial gets no answer.
 	deaf, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer deaf.Close() //nolint:errcheck // the test's own
@@ -168,7 +168,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	_, err = net.Dial("tcp", b.Addr())
 	require.Error(t, err)
 	assert.Zero(t, b.Counters().Open)
-	assert.NotContains(t, b.log.String(), "WARN", "the end is no problem")
+	assert.NotContains(t, b.log.String(), "WARN", "closing is not a problem")
 }
 
 func TestADialEndsWithItsContext(t *testing.T) {
@@ -193,7 +193,7 @@ func TestADialEndsWithItsContext(t *testing.T) {
 	assert.Zero(t, a.Counters().Open)
 }
 
-// TestCloseEndsADialThatDoesNotConnect is about hosts that swallow what is sent to them.
+// The host drops all packets.
 func TestCloseEndsADialThatDoesNotConnect(t *testing.T) {
 	a := start(t, "n1")
 	begun := make(chan struct{})
@@ -227,19 +227,19 @@ func TestAddressesComeFromThePeersThenFromTheMembers(t *testing.T) {
 	assert.Equal(t, a.Addr(), a.Group(0).Addr().String())
 	address, err := a.ServerAddr("n1")
 	require.NoError(t, err)
-	assert.Equal(t, raft.ServerAddress(a.Addr()), address, "what the others are told is not where the peers say this node is")
+	assert.Equal(t, raft.ServerAddress(a.Addr()), address, "this node's own address is the advertised one")
 
 	_, err = a.ServerAddr("n3")
 	require.ErrorContains(t, err, `node "n3"`)
 	_, err = a.DialCalls(context.Background(), "n3", "")
-	require.ErrorContains(t, err, "no address is known")
+	require.ErrorContains(t, err, "unknown address")
 	members := map[string]string{"n2": elsewhere, "n3": b.Addr()}
 	a.SetMembers(members)
-	members["n3"] = elsewhere // a copy is kept
+	members["n3"] = elsewhere // the mux has its own copy
 
 	calls, g := b.Calls(), b.Group(0)
 	out, err := a.DialCalls(within(t), "n2", elsewhere)
-	require.NoError(t, err, "the peers go before what is told")
+	require.NoError(t, err, "the configured peers take precedence")
 	exchange(t, out, accept(t, calls))
 	address, err = a.ServerAddr("n2")
 	require.NoError(t, err)
@@ -247,13 +247,13 @@ func TestAddressesComeFromThePeersThenFromTheMembers(t *testing.T) {
 	require.NoError(t, err)
 	exchange(t, out, accept(t, g))
 
-	// n3 is said to be where n2 is.
+	// The given address of n3 is that of n2.
 	address, err = a.ServerAddr("n3")
 	require.NoError(t, err)
 	_, err = a.Group(0).Dial(address, patience)
-	require.ErrorContains(t, err, "this is node n2, and node n1 means node n3")
+	require.ErrorContains(t, err, "this is node n2, but node n1 dialed node n3")
 	_, err = a.DialCalls(within(t), "n3", "")
-	require.ErrorContains(t, err, "this is node n2, and node n1 means node n3")
+	require.ErrorContains(t, err, "this is node n2, but node n1 dialed node n3")
 	a.SetMembers(nil)
 	_, err = a.ServerAddr("n3")
 	require.Error(t, err)

@@ -9,13 +9,13 @@ import (
 	"github.com/pronybench/prony/engine/internal/linelimit"
 )
 
-// Whoever can reach the port can make handshakes fail: they must not fill the disk with lines.
+// Anyone who can reach the port can make handshakes fail, but must not be able to fill the disk
+// with log lines.
 const (
-	linesMax    = 20 // within linesPeriod
+	linesMax    = 20 // per linesPeriod
 	linesPeriod = 10 * time.Second
 )
 
-// problemLog logs at most linesMax problems in a linesPeriod.
 type problemLog struct {
 	log   *slog.Logger
 	limit linelimit.Limit
@@ -27,7 +27,8 @@ func newProblemLog(to *slog.Logger) *problemLog {
 
 func (l *problemLog) warn(message string, about ...any) { l.write(slog.LevelWarn, message, about) }
 
-// refusal logs that a handshake was refused. CodePlace is no problem: it happens while a node starts or stops.
+// refusal logs a refused handshake. CodePlace is logged at info level: it is normal while a node
+// starts or stops.
 func (l *problemLog) refusal(message string, err error, about ...any) {
 	level := slog.LevelWarn
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) && refused.Code == CodePlace {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// transport is Raft's own, over a group of a station.
+// transport returns Raft's transport over a group of a station.
 func transport(t *testing.T, s *station, group uint16) *raft.NetworkTransport {
 	t.Helper()
 	out := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -23,13 +23,13 @@ func transport(t *testing.T, s *station, group uint16) *raft.NetworkTransport {
 		Logger: hclog.New(&hclog.LoggerOptions{Output: io.Discard}),
 	})
 	t.Cleanup(func() {
-		out.CloseStreams() // the connections that wait in its pool
+		out.CloseStreams() // closes the idle connections in its pool
 		require.NoError(t, out.Close())
 	})
 	return out
 }
 
-// follow answers what comes in for a transport, until it is stopped.
+// follow answers requests to a transport until it is stopped.
 func follow(t *testing.T, in *raft.NetworkTransport, group uint16) (appended func() uint64) {
 	t.Helper()
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func follow(t *testing.T, in *raft.NetworkTransport, group uint16) (appended fun
 
 var snapshot = bytes.Repeat([]byte("snapshot"), 100_000)
 
-// TestRaftSpeaksOverGroups runs Raft's own transport over two groups of one listener per node.
+// Raft's transport runs over two groups of one listener per node.
 func TestRaftSpeaksOverGroups(t *testing.T) {
 	b := start(t, "n2")
 	a := start(t, "n1", func(c *Config, _ *bounds) { c.Peers = map[string]string{"n2": b.Addr()} })
@@ -84,7 +84,7 @@ func TestRaftSpeaksOverGroups(t *testing.T) {
 		assert.Equal(t, raft.ServerAddress(a.Addr()), leader.LocalAddr())
 		assert.Equal(t, a.Addr(), string(leader.EncodePeer("n1", "x")))
 
-		// The address of Raft's configuration is of nobody: the configured peers go before it.
+		// The address in Raft's configuration is invalid: the configured peers take precedence.
 		const nobody = "192.0.2.1:1"
 		pipeline, err := leader.AppendEntriesPipeline("n2", nobody)
 		require.NoError(t, err)

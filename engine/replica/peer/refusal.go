@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Code is the reason why a handshake was refused. The numbers are on the wire.
+// Code is the reason for the refusal of a handshake. The numbers are part of the protocol.
 type Code byte
 
-// The codes.
+// Reasons for a refusal.
 const (
 	accepted        Code = 0
-	CodeMalformed   Code = 1 // the other side sent something else than a handshake
-	CodeVersion     Code = 2 // of another version of the handshake
+	CodeMalformed   Code = 1 // the other side did not send a valid handshake
+	CodeVersion     Code = 2 // the handshake has an incompatible version
 	CodeCertificate Code = 3 // a side has no certificate of the CA, or one for another node
-	CodeNode        Code = 4 // another node is meant
-	CodeDuplicate   Code = 5 // another process has the dialer's node id
-	CodePlace       Code = 6 // the node does not have this group, or takes no calls
+	CodeNode        Code = 4 // the dialer wanted to reach another node
+	CodeDuplicate   Code = 5 // another process uses the dialer's node ID
+	CodePlace       Code = 6 // the node does not have this group, or accepts no calls
 )
 
 var codeNames = [...]string{"accepted", "malformed", "version", "certificate", "node", "duplicate", "place"}
@@ -28,7 +28,7 @@ func (c Code) String() string {
 	return fmt.Sprintf("code %d", byte(c))
 }
 
-// RefusedError says that a handshake was refused: by this side, or by the other one.
+// RefusedError reports that this side or the other side refused a handshake.
 type RefusedError struct {
 	Code   Code
 	Reason string // in English, for a log
@@ -42,7 +42,7 @@ func (e *RefusedError) Error() string {
 		text = "the other side " + text
 	}
 	if e.Code == CodeCertificate {
-		text += ": each node needs a certificate of its own from the cluster's CA, as 'queued cluster init' makes it"
+		text += ": each node needs its own certificate from the cluster's CA, as 'queued cluster init' makes it"
 	}
 	return text
 }

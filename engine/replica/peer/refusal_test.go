@@ -25,15 +25,15 @@ func TestRefusalsAreToldToBothSides(t *testing.T) {
 		code   Code
 		want   string
 	}{
-		"another node is meant": {dialer: "n1", to: "n3", code: CodeNode, want: "this is node n2, and node n1 means node n3"},
+		"wrong node": {dialer: "n1", to: "n3", code: CodeNode, want: "this is node n2, but node n1 dialed node n3"},
 		"another node's certificate": {
 			dialer: "n1", change: func(c *Config, _ *bounds) { c.Credentials = credentials(t, "n3") },
-			to: "n2", code: CodeCertificate, want: `the dialer says that it is node n1, and its certificate is for n3`,
+			to: "n2", code: CodeCertificate, want: `the dialer claims to be node n1, but its certificate is for n3`,
 		},
-		"unknown group":       {dialer: "n1", to: "n2", group: 5, code: CodePlace, want: "node n2 does not take connections for group 5"},
-		"a node's id twice":   {dialer: "n2", to: "n2", code: CodeDuplicate, want: "two processes say that they are node n2"},
-		"the same, whoever":   {dialer: "n2", code: CodeDuplicate, want: "two processes say that they are node n2"},
-		"unknown and another": {dialer: "n1", to: "n3", group: 5, code: CodeNode, want: "means node n3"},
+		"unknown group":                      {dialer: "n1", to: "n2", group: 5, code: CodePlace, want: "node n2 does not take connections for group 5"},
+		"duplicate node id":                  {dialer: "n2", to: "n2", code: CodeDuplicate, want: "two processes claim to be node n2"},
+		"duplicate node id, any node dialed": {dialer: "n2", code: CodeDuplicate, want: "two processes claim to be node n2"},
+		"wrong node and unknown group":       {dialer: "n1", to: "n3", group: 5, code: CodeNode, want: "dialed node n3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var changes []func(*Config, *bounds)
@@ -55,7 +55,7 @@ func TestRefusalsAreToldToBothSides(t *testing.T) {
 			assert.True(t, refused.Remote)
 			assert.Contains(t, a.log.String(), c.want)
 			level := "level=WARN"
-			if c.code == CodePlace { // a node that starts or stops
+			if c.code == CodePlace { // normal while a node starts or stops
 				level = "level=INFO"
 			}
 			assert.Contains(t, a.log.String(), level)
@@ -82,12 +82,12 @@ func TestADialerWithoutTheNameOfANode(t *testing.T) {
 	}
 }
 
-// TestOthersThanPeers sends what is no handshake of TLS.
+// The dialers do not send a TLS handshake.
 func TestOthersThanPeers(t *testing.T) {
 	b := start(t, "n2")
 	for name, text := range map[string]string{
-		"HTTP":                         "GET / HTTP/1.1\r\n\r\n",
-		"a node of the version before": magic + "\x01h\x00\x00",
+		"HTTP":                           "GET / HTTP/1.1\r\n\r\n",
+		"a node of the previous version": magic + "\x01h\x00\x00",
 	} {
 		before := b.Counters().Refused
 		c := b.raw()
@@ -96,10 +96,10 @@ func TestOthersThanPeers(t *testing.T) {
 		b.refusals(before + 1)
 		ended(t, c)
 	}
-	b.logs("level=WARN", "it does not speak TLS: it is no node, or one of a version before certificates")
+	b.logs("level=WARN", "the other side does not speak TLS: it is not a node, or a node of a version before certificates")
 }
 
-// TestMalformedHandshakes sends what is no handshake of a peer, with a certificate.
+// The dialer has a valid certificate but sends an invalid handshake.
 func TestMalformedHandshakes(t *testing.T) {
 	b := start(t, "n2", func(_ *Config, b *bounds) { b.linger = time.Millisecond })
 	good := hello{place: place{purpose: forCalls}, from: "n1", to: "n2"}
@@ -113,16 +113,16 @@ func TestMalformedHandshakes(t *testing.T) {
 	purposeless.place.purpose = 9
 	for name, c := range map[string]struct {
 		text []byte
-		code Code   // accepted: no verdict is sent
-		log  string // what is logged here
+		code Code   // accepted: no verdict is expected
+		log  string // the expected log of the listener
 	}{
-		"HTTP":             {[]byte("GET / HTTP/1.1\r\n\r\n"), accepted, "it begins with"},
-		"another version":  {next.raw, CodeVersion, "version 3"},
-		"too long":         {long.raw, CodeMalformed, "malformed"},
-		"no hello":         {verdict{node: "n1"}.frame().raw, CodeMalformed, "malformed"},
-		"a bad node id":    {bad.frame().raw, CodeMalformed, "N1"},
-		"for what":         {purposeless.frame().raw, CodeMalformed, "what the connection is for"},
-		"more than enough": {makeFrame(kindHello, append(good.frame().body, 0)).raw, CodeMalformed, "malformed"},
+		"HTTP":            {[]byte("GET / HTTP/1.1\r\n\r\n"), accepted, "it begins with"},
+		"another version": {next.raw, CodeVersion, "version 3"},
+		"too long":        {long.raw, CodeMalformed, "malformed"},
+		"no hello":        {verdict{node: "n1"}.frame().raw, CodeMalformed, "malformed"},
+		"a bad node id":   {bad.frame().raw, CodeMalformed, "N1"},
+		"no purpose":      {purposeless.frame().raw, CodeMalformed, "invalid purpose of the connection"},
+		"trailing byte":   {makeFrame(kindHello, append(good.frame().body, 0)).raw, CodeMalformed, "malformed"},
 	} {
 		before := b.Counters().Refused
 		conn := b.tls("n1")
@@ -131,7 +131,7 @@ func TestMalformedHandshakes(t *testing.T) {
 		b.refusals(before + 1)
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 		answer, err := io.ReadAll(conn)
-		if err != nil { // it sent more than was read of it
+		if err != nil { // the listener did not read everything that was sent
 			require.NotErrorIs(t, err, io.EOF, name)
 		}
 		b.logs(c.log)
@@ -166,8 +166,7 @@ func TestWhoSaysNothingIsClosed(t *testing.T) {
 	b.logs("level=DEBUG")
 }
 
-// TestAHandshakeThatBreaksOffIsNotACertificateProblem closes a connection in the middle of a TLS
-// record.
+// The connection is closed in the middle of a TLS record.
 func TestAHandshakeThatBreaksOffIsNotACertificateProblem(t *testing.T) {
 	b := start(t, "n2")
 	c := b.raw()
@@ -185,7 +184,7 @@ func TestNoMoreHandshakesThanTheBound(t *testing.T) {
 	first, second := b.raw(), b.raw()
 	require.Eventually(t, func() bool { return len(b.slots) == 2 }, patience, time.Millisecond)
 	ended(t, b.raw())
-	b.logs("too many handshakes are under way")
+	b.logs("too many handshakes are in progress")
 	b.refusals(1)
 	require.NoError(t, first.Close())
 	require.Eventually(t, func() bool { return len(b.slots) == 1 }, patience, time.Millisecond)
@@ -201,7 +200,7 @@ func TestWhatNobodyAcceptsIsClosed(t *testing.T) {
 	c, err := a.Group(0).Dial(b.to(), patience)
 	require.NoError(t, err)
 	ended(t, c)
-	b.logs("it was not accepted", "node=n1", `for="group 0"`)
+	b.logs("the connection was not accepted", "node=n1", `for="group 0"`)
 
 	b = start(t, "n3", func(_ *Config, b *bounds) { b.handoff, b.handoffs = patience, 1 })
 	l := b.Group(0)
@@ -211,7 +210,7 @@ func TestWhatNobodyAcceptsIsClosed(t *testing.T) {
 	second, err := a.Group(0).Dial(b.to(), patience)
 	require.NoError(t, err)
 	ended(t, second)
-	b.logs("1 connections already wait")
+	b.logs("too many connections wait to be accepted: expected at most 1")
 	exchange(t, first, accept(t, l))
 }
 
@@ -222,14 +221,14 @@ func TestConnectionsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	accept(t, calls)
 	_, err = a.DialCalls(within(t), "n2", b.Addr())
-	require.ErrorContains(t, err, "1 connections are open, which is the most")
+	require.ErrorContains(t, err, "too many open connections: expected at most 1")
 	require.NoError(t, out.Close())
 	out, err = a.DialCalls(within(t), "n2", b.Addr())
 	require.NoError(t, err)
 	exchange(t, out, accept(t, calls))
 }
 
-// TestWhatAListenerMustAnswer answers a dialer over TLS, with a certificate of the CA.
+// Invalid verdicts are sent to a dialer over TLS, with a certificate of the CA.
 func TestWhatAListenerMustAnswer(t *testing.T) {
 	a := start(t, "n1")
 	next := verdict{code: 77, node: "n2", reason: "too old"}.frame()
@@ -238,14 +237,14 @@ func TestWhatAListenerMustAnswer(t *testing.T) {
 		answer []byte
 		want   string
 	}{
-		"another node's name":           {verdict{code: accepted, node: "n2"}.frame().raw, `the listener says that it is node n2, and its certificate is for n3`},
-		"another node":                  {verdict{code: accepted, node: "n3"}.frame().raw, "node n3 is there, and node n2 is meant"},
-		"no verdict":                    {hello{from: "n3"}.frame().raw, "malformed"},
-		"no name":                       {verdict{code: accepted}.frame().raw, "malformed"},
-		"HTTP":                          {[]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "does not begin the handshake of a peer"},
-		"a reason to fill the log with": {verdict{code: CodeNode, node: "n3", reason: "\x1b[2J\n"}.frame().raw, "malformed"},
-		"a release to come":             {next.raw, "refused (code 77): too old"},
-		"nothing":                       {nil, "closed the connection without an answer"},
+		"another node's name": {verdict{code: accepted, node: "n2"}.frame().raw, `the listener claims to be node n2, but its certificate is for n3`},
+		"another node":        {verdict{code: accepted, node: "n3"}.frame().raw, "found node n3 instead of node n2"},
+		"no verdict":          {hello{from: "n3"}.frame().raw, "malformed"},
+		"no name":             {verdict{code: accepted}.frame().raw, "malformed"},
+		"HTTP":                {[]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "does not begin the handshake of a peer"},
+		"unprintable reason":  {verdict{code: CodeNode, node: "n3", reason: "\x1b[2J\n"}.frame().raw, "malformed"},
+		"newer release":       {next.raw, "refused (code 77): too old"},
+		"nothing":             {nil, "closed the connection without an answer"},
 	} {
 		own := credentials(t, "n3")()
 		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{own.Certificate}})
@@ -261,7 +260,7 @@ func TestWhatAListenerMustAnswer(t *testing.T) {
 			assert.NoError(t, err)
 			_, err = conn.Write(c.answer)
 			assert.NoError(t, err)
-			_ = conn.(*tls.Conn).CloseWrite() // the dialer may have closed it
+			_ = conn.(*tls.Conn).CloseWrite() // the dialer may have closed it already
 			_, _ = io.Copy(io.Discard, conn)  // until the dialer closes it
 			_ = conn.Close()
 		}()
@@ -273,8 +272,7 @@ func TestWhatAListenerMustAnswer(t *testing.T) {
 	assert.Zero(t, a.Counters().Open)
 }
 
-// TestAListenerThatResetsTheConnection closes connections with input that was not read, as a
-// listener with too many handshakes does.
+// The listener closes connections with unread input, like one with too many handshakes.
 func TestAListenerThatResetsTheConnection(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -295,7 +293,7 @@ func TestAListenerThatResetsTheConnection(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestARelayedHandshakeNamesWhoIsMeant passes a dialer on to another node of the same cluster.
+// A relay connects the dialer to another node of the same cluster.
 func TestARelayedHandshakeNamesWhoIsMeant(t *testing.T) {
 	a, c := start(t, "n1"), start(t, "n3")
 	c.Calls()
@@ -323,12 +321,12 @@ func TestARelayedHandshakeNamesWhoIsMeant(t *testing.T) {
 		<-back
 	}()
 	_, err = a.DialCalls(within(t), "n2", relay.Addr().String())
-	require.ErrorContains(t, err, "this is node n3, and node n1 means node n2")
+	require.ErrorContains(t, err, "this is node n3, but node n1 dialed node n2")
 	require.NoError(t, relay.Close())
 	<-done
 }
 
-// Whoever can reach the port can make handshakes fail.
+// Failed handshakes must not fill the log.
 func TestLinesAreBounded(t *testing.T) {
 	var out strings.Builder
 	l := newProblemLog(slog.New(slog.NewTextHandler(&out, nil)))

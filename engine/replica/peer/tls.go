@@ -12,9 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// serverTLS makes the TLS handshake of an incoming connection.
 func (m *Mux) serverTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
-	own := m.credentials() // for each handshake: files that changed take effect
+	own := m.credentials() // read for each handshake, so that changed files take effect
 	c := tls.Server(raw, &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{own.Certificate},
@@ -27,30 +26,31 @@ func (m *Mux) serverTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	return c, handshakeTLS(ctx, c, errNothingSent)
 }
 
-// clientTLS makes the TLS handshake of an outgoing connection.
 func (m *Mux) clientTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	own := m.credentials()
 	c := tls.Client(raw, &tls.Config{
 		MinVersion:           tls.VersionTLS13,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own.Certificate, nil },
-		// The certificates of nodes name nodes, not hosts: VerifyConnection verifies the chain, and Mux.clientHello the node.
+		// Certificates name nodes, not hosts. VerifyConnection verifies the chain, and
+		// Mux.clientHello verifies the node.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection:   verify(own),
 	})
 	err := handshakeTLS(ctx, c, errNoAnswer)
-	if errors.Is(err, syscall.ECONNRESET) { // the listener closed the connection before it read the whole hello
+	// The listener closed the connection before it read the whole hello.
+	if errors.Is(err, syscall.ECONNRESET) {
 		err = fmt.Errorf("%w: %w", errNoAnswer, syscall.ECONNRESET)
 	}
 	return c, err
 }
 
-// verify checks the chain of the other side's certificate, on both sides of a connection.
+// verify returns a function that verifies the chain of the other side's certificate.
 func verify(own *certs.Credentials) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error { return own.Verify(s.PeerCertificates) }
 }
 
-// handshakeTLS makes a TLS handshake. closed is the error if the other side closed the connection. What is wrong with a certificate is a
-// *RefusedError.
+// handshakeTLS performs a TLS handshake. It returns closed if the other side closed the connection,
+// and a *RefusedError if a certificate was rejected.
 func handshakeTLS(ctx context.Context, c *tls.Conn, closed error) error {
 	err := c.HandshakeContext(ctx)
 	broken := (*net.OpError)(nil)
@@ -63,13 +63,14 @@ func handshakeTLS(ctx context.Context, c *tls.Conn, closed error) error {
 		return closed
 	case isAlert(err):
 		return refuseAlert(err)
-	case errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil: // it broke off, or took too long
+	// The connection broke, or the handshake timed out.
+	case errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil:
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	return refuse(CodeCertificate, "TLS handshake: %s", err)
 }
 
-// isAlert reports whether the other side ended TLS with an error of its own.
+// isAlert reports whether the other side ended TLS with an alert.
 func isAlert(err error) bool {
 	op := (*net.OpError)(nil)
 	return errors.As(err, &op) && op.Op == "remote error"

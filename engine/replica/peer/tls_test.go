@@ -40,17 +40,17 @@ func TestNodesSpeakTLS(t *testing.T) {
 	}
 }
 
-// Both sides refuse whom their CA did not certify, log why, and count it.
+// Both sides refuse certificates that their CA did not sign, and log and count the refusal.
 func TestCertificatesThatDoNotFitAreRefused(t *testing.T) {
 	good := credentials(t, "n1")()
 	other := foreign(t, "n1")
 	for name, c := range map[string]struct {
 		dialer      *certs.Credentials
-		here, there string // what the dialer's error says, and the listener's log
+		here, there string // expected in the dialer's error and the listener's log
 	}{
-		"another CA's":                        {other, "certificate signed by unknown authority", "the other node does not accept this node's certificate"},
-		"another CA's, which trusts this one": {&certs.Credentials{Certificate: other.Certificate, CA: good.CA}, "the other node does not accept this node's certificate", "certificate signed by unknown authority"},
-		"no certificate":                      {&certs.Credentials{CA: good.CA}, "the other node does not accept this node's certificate", "client didn't provide a certificate"},
+		"another CA's":                    {other, "certificate signed by unknown authority", "the other node does not accept this node's certificate"},
+		"another CA's, trusting this one": {&certs.Credentials{Certificate: other.Certificate, CA: good.CA}, "the other node does not accept this node's certificate", "certificate signed by unknown authority"},
+		"no certificate":                  {&certs.Credentials{CA: good.CA}, "the other node does not accept this node's certificate", "client didn't provide a certificate"},
 	} {
 		a, b := start(t, "n1", func(o *Config, _ *bounds) { o.Credentials = func() *certs.Credentials { return c.dialer } }), start(t, "n2")
 		b.Group(0)
@@ -68,7 +68,7 @@ func TestCertificatesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// A listener with a certificate of another CA is refused before it is sent anything.
+// A dialer refuses a listener with a certificate of another CA before it sends anything.
 func TestAListenerOfAnotherCAIsRefused(t *testing.T) {
 	a, b := start(t, "n1"), start(t, "n2", func(c *Config, _ *bounds) {
 		own := foreign(t, "n2")
@@ -87,7 +87,8 @@ func TestOlderTLSIsRefused(t *testing.T) {
 	b.logs("level=WARN", "unsupported versions")
 }
 
-// Each handshake asks for the certificate: what was replaced takes effect without a restart.
+// Each handshake reads the certificate again: a replaced certificate takes effect without a
+// restart.
 func TestCertificatesAreReplacedWhileANodeRuns(t *testing.T) {
 	var own atomic.Pointer[certs.Credentials]
 	first := credentials(t, "n2")()

@@ -1,15 +1,18 @@
-// Package certs makes and reads the certificates by which the nodes of a cluster know each other.
+// Package certs creates and reads the certificates with which the nodes of a cluster authenticate
+// each other.
 //
-// A cluster has one certificate authority (CA), which signs a certificate for each node. Init writes them:
+// A cluster has one certificate authority (CA), which signs a certificate for each node. Init
+// writes them:
 //
 //	DIR/ca.crt       the CA's certificate
-//	DIR/ca.key       the CA's key: it makes nodes, so keep it off the hosts of the nodes
-//	DIR/n1/ca.crt    the folder of node n1, which goes to its host:
+//	DIR/ca.key       the CA's key: it can certify nodes, so do not copy it to the nodes' hosts
+//	DIR/n1/ca.crt    in the folder of node n1, to be copied to its host
 //	DIR/n1/tls.crt   the node's certificate
 //	DIR/n1/tls.key   the certificate's key
 //
-// The names in a node's folder are those of a Kubernetes TLS secret, so that the certificates may also come from elsewhere. A node's certificate
-// has the node's id among its DNS names, and is for server and for client authentication.
+// The file names in a node's folder are those of a Kubernetes TLS secret, so that certificates from
+// other sources can be used too. A node's certificate has the node's ID among its DNS names, and
+// permits server and client authentication.
 package certs
 
 import (
@@ -22,7 +25,7 @@ import (
 	"slices"
 )
 
-// The files in a node's folder.
+// Names of the files in a node's folder.
 const (
 	CAFile   = "ca.crt"
 	CertFile = "tls.crt"
@@ -34,13 +37,15 @@ func Files(dir string) []string {
 	return []string{filepath.Join(dir, CAFile), filepath.Join(dir, CertFile), filepath.Join(dir, KeyFile)}
 }
 
-// Credentials are the certificate that a node shows to the other nodes, and the CA whose certificates it accepts.
+// Credentials is the certificate that a node shows to other nodes, and the CA whose certificates it
+// accepts.
 type Credentials struct {
 	Certificate tls.Certificate
 	CA          *x509.CertPool
 }
 
-// Load reads the folder of a node. The error says what the folder lacks, or that the certificate is not one for that node.
+// Load reads the folder of a node. It fails if files are missing or invalid, or if the certificate
+// is not for this node. An expired certificate is accepted.
 func Load(dir, node string) (*Credentials, error) {
 	c, err := load(dir, node)
 	if err != nil {
@@ -76,7 +81,8 @@ func load(dir, node string) (*Credentials, error) {
 	}
 	err = c.Verify(chain)
 	if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
-		return c, nil // the other nodes refuse it and say so, and it can be replaced while the node runs
+		// Other nodes refuse it and say why, and it can be replaced while the node runs.
+		return c, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", CertFile, err)
@@ -84,10 +90,11 @@ func load(dir, node string) (*Credentials, error) {
 	return c, nil
 }
 
-// Verify checks that a chain of certificates, the node's first, leads to the CA, and that the node's is for server and client authentication.
+// Verify checks that a chain of certificates, starting with the node's, leads to the CA, and that
+// the node's certificate permits server and client authentication.
 func (c *Credentials) Verify(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
-		return errors.New("it shows no certificate")
+		return errors.New("the other node shows no certificate")
 	}
 	between := x509.NewCertPool()
 	for _, cert := range chain[1:] {

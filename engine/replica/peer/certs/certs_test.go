@@ -40,7 +40,7 @@ func TestInitMakesACAAndAFolderForEachNode(t *testing.T) {
 	}
 }
 
-// A second run adds nodes and renews certificates, with the CA of the first one.
+// A second run adds nodes and renews certificates with the existing CA.
 func TestInitKeepsTheCA(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, Init(dir, []string{"n1"}, time.Now()))
@@ -55,12 +55,12 @@ func TestInitKeepsTheCA(t *testing.T) {
 	require.NoError(t, first.Verify([]*x509.Certificate{fourth.Certificate.Leaf}))
 	require.NoError(t, fourth.Verify([]*x509.Certificate{first.Certificate.Leaf}))
 
-	// With half of a CA, Init makes nothing.
+	// If half of the CA is missing, Init creates nothing.
 	for _, missing := range []string{"ca.key", "ca.crt"} {
 		half := t.TempDir()
 		require.NoError(t, Init(half, nil, time.Now()))
 		require.NoError(t, os.Remove(filepath.Join(half, missing)))
-		require.ErrorContains(t, Init(half, []string{"n5"}, time.Now()), "only one of ca.crt and ca.key is there")
+		require.ErrorContains(t, Init(half, []string{"n5"}, time.Now()), "only one of ca.crt and ca.key exists")
 	}
 }
 
@@ -99,7 +99,8 @@ func TestAFolderThatDoesNotFitIsNamed(t *testing.T) {
 	}
 }
 
-// A certificate that expired does not keep a node from starting: the other nodes refuse it until it is renewed.
+// An expired certificate does not prevent a node from starting: other nodes refuse it until it is
+// renewed.
 func TestAnExpiredCertificateIsRead(t *testing.T) {
 	dir := t.TempDir()
 	ca, err := NewCA(time.Now().AddDate(-6, 0, 0))
@@ -110,7 +111,7 @@ func TestAnExpiredCertificateIsRead(t *testing.T) {
 	require.ErrorContains(t, c.Verify([]*x509.Certificate{c.Certificate.Leaf}), "expired")
 }
 
-// A certificate of the CA that is only for clients, or only for servers, is no node's.
+// A certificate that permits only client or only server authentication is refused.
 func TestANodeIsServerAndClient(t *testing.T) {
 	ca, err := NewCA(time.Now())
 	require.NoError(t, err)

@@ -19,9 +19,10 @@ import (
 const (
 	caKeyFile = "ca.key"
 
-	// caYears and nodeYears are how long certificates are good.
+	// caYears and nodeYears are the validity periods of certificates.
 	caYears, nodeYears = 20, 5
-	// clockSlack is how far the clock of a node may be behind the clock of the host that makes the certificate.
+	// clockSlack is how far a node's clock may be behind that of the host that creates the
+	// certificate.
 	clockSlack = time.Hour
 
 	keyMode, certMode, folderMode = 0o600, 0o644, 0o700
@@ -33,8 +34,9 @@ type CA struct {
 	key  any
 }
 
-// Init writes the folders of nodes to dir, signed by the CA in dir. It makes a CA if dir has none. A node that has a folder there gets a new
-// certificate, which renews the old one.
+// Init writes a folder for each node to dir, with a certificate signed by the CA in dir. It creates
+// a CA if dir has none. A node that already has a folder gets a new certificate, which renews the
+// old one.
 func Init(dir string, nodes []string, now time.Time) error {
 	ca, err := openCA(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +55,7 @@ func Init(dir string, nodes []string, now time.Time) error {
 	return nil
 }
 
-// NewCA returns a CA that is good from now on.
+// NewCA returns a new CA that is valid from now on.
 func NewCA(now time.Time) (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -73,7 +75,7 @@ func NewCA(now time.Time) (*CA, error) {
 	return ca, err
 }
 
-// openCA reads the CA of a folder. The error is fs.ErrNotExist if neither of its files exists.
+// openCA reads the CA from a folder. It returns fs.ErrNotExist if neither of its files exists.
 func openCA(dir string) (*CA, error) {
 	certPath, keyPath := filepath.Join(dir, CAFile), filepath.Join(dir, caKeyFile)
 	_, noCert := os.Stat(certPath)
@@ -81,8 +83,9 @@ func openCA(dir string) (*CA, error) {
 	switch {
 	case noCert != nil && noKey != nil:
 		return nil, noCert
-	case noCert != nil || noKey != nil: // another CA would make nodes that the first ones refuse
-		return nil, fmt.Errorf("only one of %s and %s is there: put the other one beside it, or name another folder", CAFile, caKeyFile)
+	// Nodes with certificates of a new CA would be refused by existing nodes.
+	case noCert != nil || noKey != nil:
+		return nil, fmt.Errorf("only one of %s and %s exists: put the other one into the same folder, or name another folder", CAFile, caKeyFile)
 	}
 	pair, err := tls.LoadX509KeyPair(certPath, keyPath)
 	if err != nil {
@@ -94,7 +97,6 @@ func openCA(dir string) (*CA, error) {
 	return &CA{cert: pair.Leaf, key: pair.PrivateKey}, nil
 }
 
-// keep writes the CA to a folder.
 func (ca *CA) keep(dir string) error {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (ca *CA) keep(dir string) error {
 	return writeCert(filepath.Join(dir, CAFile), ca.cert.Raw)
 }
 
-// WriteNode makes a certificate for a node and writes the node's folder.
+// WriteNode creates a certificate for a node and writes the node's folder.
 func (ca *CA) WriteNode(dir, node string, now time.Time) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -135,7 +137,6 @@ func (ca *CA) WriteNode(dir, node string, now time.Time) error {
 	return writeKey(files[2], key)
 }
 
-// sign returns a certificate with a random serial number.
 func (ca *CA) sign(c *x509.Certificate, key *ecdsa.PrivateKey) ([]byte, error) {
 	return x509.CreateCertificate(rand.Reader, c, ca.cert, &key.PublicKey, ca.key)
 }
@@ -152,7 +153,7 @@ func writeKey(path string, key any) error {
 	return write(path, &pem.Block{Type: "PRIVATE KEY", Bytes: der}, keyMode)
 }
 
-// write replaces a file whole, so that a node that runs never reads half of one.
+// write replaces a file atomically, so that a running node never reads a partial file.
 func write(path string, block *pem.Block, mode fs.FileMode) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, pem.EncodeToMemory(block), mode); err != nil {
