@@ -51,7 +51,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 		require.NoError(t, p.OpenSlice(t.Context(), i, 2000, 20*time.Millisecond))
 	}
 	_, err = p.Slice(t.Context(), 0)
-	assert.EqualError(t, err, "generator: slice: load: a slice of 0s; it must be above 0, and 1m0s at most")
+	assert.EqualError(t, err, "generator: slice: load: a slice of 0s; it must be above 0 and at most 1m0s")
 	r, err := p.Finish(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, r.Open)
