@@ -60,7 +60,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.Zero(t, r.Ledger.Lost+r.Ledger.Duplicated+r.Ledger.Corrupted+r.Ledger.Unknown)
 	assert.Equal(t, r.Ledger.Enqueued, r.Ledger.Completed)
 	_, err = p.Slice(t.Context(), time.Millisecond)
-	assert.EqualError(t, err, "generator: finished before")
+	assert.EqualError(t, err, "generator: already ended")
 }
 
 // The profiles are those of the generator's process, and not of this one.
