@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// started starts a generator with the driver of a name, which ends with the test.
+// started starts a generator with the named driver. It ends with the test.
 func started(t *testing.T, spec Spec) (p *Process, log string, err error) {
 	log = filepath.Join(t.TempDir(), "generator.log")
 	self, err := os.Executable()
@@ -63,7 +63,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.EqualError(t, err, "generator: already ended")
 }
 
-// The profiles are those of the generator's process, and not of this one.
+// The profiles are those of the generator's process, not of this process.
 func TestProcessIsProfiled(t *testing.T) {
 	p, _, err := started(t, specOf("null"))
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestProcessIsProfiled(t *testing.T) {
 
 func TestProcessThatCannotStart(t *testing.T) {
 	_, _, err := started(t, specOf("k6"))
-	assert.EqualError(t, err, `generator: open: workload.driver is "k6"; a generator has stream, unary and rest`)
+	assert.EqualError(t, err, `generator: open: workload.driver is "k6"; expected stream, unary or rest`)
 	_, log, err := started(t, specOf("dies"))
 	assert.ErrorContains(t, err, "generator: open: the process ended early: exit status 3\n  log: "+log)
 	assert.ErrorContains(t, err, "out of memory")
@@ -108,7 +108,7 @@ func TestProcessThatIsKilledInASlice(t *testing.T) {
 	_, err = p.Slice(t.Context(), time.Minute)
 	require.ErrorContains(t, err, "generator: slice: ")
 	_, again := p.Slice(t.Context(), time.Minute)
-	assert.Equal(t, err, again, "nothing is left to command")
+	assert.Equal(t, err, again, "no further command is sent")
 	_, err = p.Finish(t.Context())
 	assert.ErrorIs(t, err, again)
 }
