@@ -12,6 +12,7 @@
 //	    │TUN           │TUN           │TUN
 //	    └──────────────┼──────────────┘
 //	           forwarder process                       delay: half a round trip for each packet
+//
 // The network namespace of the machine contains no part of this. Enter executes the program again
 // in a new namespace, and creates the hosts from there. The namespaces have no names: a namespace
 // ends with the last process in it and the last descriptor of it, and its links end with it. This

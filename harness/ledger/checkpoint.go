@@ -16,7 +16,8 @@ import (
 //	n | n times a route: tenant, queue
 //	reads | completions of unreadable payloads | for each kind of fault: count, n, n samples
 //	n | n times an account: sent, acknowledged, refused, completed, completions refused,
-//	                        n, n times a page: index, and runs that cover all of its tasks: length, flags 1
+//	                        n, n times a page: index, and runs that cover all of its tasks:
+//	                        length, flags 1
 //	checksum 8: xxHash of all preceding bytes, little-endian like all fields with a size
 const checkpointMagic = "PRONYLC\x01"
 

@@ -116,7 +116,7 @@ func check(t scenario.Topology) error {
 			return fmt.Errorf("topology %q listens on TCP", t.Kind)
 		}
 	case scenario.Remote:
-		// topology "remote" { durability = "sync"  node "n1" { address = "10.0.0.1:7070"  admin = … } }
+		// topology "remote" { durability = "sync"  node "n1" { address = "10.0.0.1:7070" … } }
 		return checkRemote(t)
 	case scenario.Embedded: // topology "embedded" { durability = "none" }
 		if t.Procs > 0 || t.BusyPoll || t.Listen == "unix" {

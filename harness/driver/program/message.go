@@ -26,7 +26,8 @@ func (n names) of(text []byte) string {
 
 // opening is the body of kindOpenProducer, which has no slots and no queues, and of kindOpenWorker:
 //
-//	session uint32, tenant text, and for a worker: slots uint32, count uint32, and each queue as a text
+//	session uint32, tenant text, and for a worker:
+//	slots uint32, count uint32, and each queue as a text
 type opening struct {
 	session uint32
 	tenant  string

@@ -14,8 +14,10 @@
 //
 //   - names: one queue, no tenants, no priorities, no idempotency keys and no order beyond FIFO;
 //   - access: no tokens, no TLS and no quotas;
-//   - life of a task: no retries, no delays, no dead letters, no extended leases; a lease never expires;
+//   - life of a task: no retries, no delays, no dead letters, no extended leases; a lease never
+//     expires;
 //   - wire: no protobuf, no versions, no errors for single tasks and no other calls, such as reads;
-//   - storage: no recovery, no limits on memory, no checksums of payloads; the store is removed and never opened again;
+//   - storage: no recovery, no limits on memory, no checksums of payloads; the store is
+//     removed and never opened again;
 //   - operation: no replication, no shards, no metrics, no logs and no settings.
 package bare
