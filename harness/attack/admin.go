@@ -120,7 +120,6 @@ func (a *attacker) redrives(ctx context.Context) error {
 	return err
 }
 
-// purges fills a queue and purges it in one call.
 func (a *attacker) purges(ctx context.Context) error {
 	queue := fmt.Sprintf("purges-%d", a.number)
 	if _, err := a.fill(ctx, fullQueue, &queuepb.NewTask{Queue: queue, Payload: []byte("x")}); err != nil {

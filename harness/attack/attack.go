@@ -46,7 +46,6 @@ type Plan struct {
 	Clients int          `json:"clients"` // of each kind
 }
 
-// attacker is one hostile client.
 type attacker struct {
 	address         string
 	unauthenticated *grpc.ClientConn           // without a token
@@ -60,7 +59,6 @@ type attacker struct {
 // tally counts what one kind of attack did. It is safe for concurrent use.
 type tally struct{ tries, refused, failed atomic.Uint64 }
 
-// note counts the outcome of a try.
 func (t *tally) note(err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -95,7 +93,6 @@ var attacks = map[string]struct {
 // loopback interface.
 func Run(ctx context.Context, p Plan) ([]result.Attack, error) { return newTallied(p).run(ctx) }
 
-// tallied is a plan with a tally for each of its kinds.
 type tallied struct {
 	Plan
 	tallies []*tally
@@ -191,7 +188,6 @@ func (a *attacker) repeat(ctx context.Context, kind string, begun func()) {
 	}
 }
 
-// wait waits for d or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -55,7 +55,6 @@ func (a *attacker) emptyTasks(ctx context.Context) error {
 	return a.unauthenticated.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage(), &answer, grpc.ForceCodec(encoded{}))
 }
 
-// encoded is a codec for messages that are already encoded.
 type encoded struct{}
 
 func (encoded) Name() string { return "proto" }
@@ -103,7 +102,6 @@ func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) (ids 
 	return ids, err
 }
 
-// claim leases up to tasksMax tasks of queues in one call.
 func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string) ([]*queuepb.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -141,7 +139,6 @@ func (a *attacker) fail(ctx context.Context, tasks []*queuepb.Task, text string)
 	return err
 }
 
-// large returns tasks with large payloads.
 func large(queue string) []*queuepb.NewTask {
 	payload := make([]byte, largeBytes)
 	tasks := make([]*queuepb.NewTask, largeTasks)

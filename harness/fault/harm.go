@@ -19,7 +19,6 @@ type harm struct {
 	release func(node string) error
 }
 
-// harms returns the harm of a fault.
 func harms(f scenario.Fault, c Cluster, links Links) harm {
 	plain := func(do func(string) error) func(context.Context, string) error {
 		return func(_ context.Context, node string) error { return do(node) }
@@ -59,7 +58,6 @@ func rejoin(ctx context.Context, c Cluster, node string) error {
 	return c.Start(ctx, node)
 }
 
-// conditions returns the conditions of the links during a fault.
 func conditions(f scenario.Fault) netproxy.Conditions {
 	c := netproxy.Conditions{Delay: f.Delay, Jitter: f.Jitter, BytesPerS: f.BytesPerS}
 	if f.Kind == scenario.FaultPartition {

@@ -108,7 +108,6 @@ func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error
 	return events, nil
 }
 
-// inject executes one fault.
 func inject(ctx context.Context, p *Plan, h happening, c Cluster, links Links) (e *Event, err error) {
 	nodes, leader, err := targets(ctx, h, c)
 	if err != nil {
@@ -165,7 +164,6 @@ func targets(ctx context.Context, h happening, c Cluster) (nodes []string, leade
 	return nodes, leader, nil
 }
 
-// awaitLeader waits until shard 0 has a leader.
 func awaitLeader(ctx context.Context, c Cluster) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()

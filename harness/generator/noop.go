@@ -32,7 +32,6 @@ type NoopSpec struct {
 // NoopInFlightMax is the number of requests of one stream that a server accepts before it answers.
 const NoopInFlightMax = 256
 
-// noopTenant is the tenant of the requests.
 const noopTenant = "serial"
 
 type noopArguments struct {
@@ -70,7 +69,6 @@ func (p *Process) Noops(ctx context.Context, length time.Duration, timed bool) (
 	return s, err
 }
 
-// noopLoad holds the streams of a generator.
 type noopLoad struct {
 	streams []*noopStream
 	clients []*client.Client

@@ -31,7 +31,6 @@ type Target struct {
 	Idempotent bool `json:"idempotent,omitempty"`
 }
 
-// driver converts the target for drivers.
 func (t Target) driver() driver.Target {
 	return driver.Target{Address: t.Address, HTTP: t.HTTP, Token: t.Token, CA: t.CA, BusyPoll: t.BusyPoll, Idempotent: t.Idempotent}
 }

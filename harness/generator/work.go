@@ -56,7 +56,6 @@ type fixedWork struct {
 	claimed []*queuepb.Task // of the current batch
 }
 
-// workTenant holds the sessions of one tenant.
 type workTenant struct {
 	name     string
 	producer *client.Producer
@@ -294,7 +293,6 @@ func (w *fixedWork) kept(ctx context.Context, t *workTenant) error {
 	return nil
 }
 
-// unary enqueues, claims and completes a batch with unary calls.
 func (w *fixedWork) unary(ctx context.Context, t *workTenant, n int) error {
 	in := &queuepb.EnqueueRequest{Tenant: t.name}
 	for range n {

@@ -33,7 +33,6 @@ type request struct {
 	Begin   bool  `json:"begin"` // reset the counts after the answer
 }
 
-// requestMax bounds the length of a line.
 const requestMax = 4 << 10
 
 // IsChild reports whether a command line belongs to the forwarder's process.
@@ -50,7 +49,6 @@ func Main(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// forward moves packets until stdin ends.
 func forward(args []string, stdin *os.File, stdout io.Writer) error {
 	hosts, err := strconv.Atoi(args[2])
 	if err != nil || hosts < 2 {
@@ -147,7 +145,6 @@ func (d descriptor) write(packet []byte) error {
 	}
 }
 
-// poller waits for the hosts' devices and for stdin.
 type poller struct {
 	stdin int32
 	fds   []unix.PollFd // the hosts' devices; stdin is last

@@ -15,7 +15,6 @@ type delayLine struct {
 	held  int
 }
 
-// slot is one packet with its destination.
 type slot struct {
 	due  time.Duration // on the clock of the caller
 	to   int

@@ -92,7 +92,6 @@ func (f *forwarder) pause() time.Duration {
 	return max(0, due-f.now()-f.lead)
 }
 
-// deliver writes the due packets.
 func (f *forwarder) deliver() error {
 	for {
 		due, held := f.line.due()
@@ -116,7 +115,6 @@ func (f *forwarder) deliver() error {
 	}
 }
 
-// take reads packets from a host.
 func (f *forwarder) take(from int) error {
 	for range readsInTurn {
 		into := f.line.free()

@@ -31,7 +31,6 @@ const (
 	tunQueue = 8192
 )
 
-// addressOf returns the address of a host by its index.
 func addressOf(index int) string { return fmt.Sprintf("%s%d", hostsPrefix, index+1) }
 
 // indexOf returns the index of the host that a packet is addressed to. It returns false for any

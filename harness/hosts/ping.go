@@ -122,7 +122,6 @@ func checksum(message []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// trips are measured round trips.
 type trips struct {
 	all  []time.Duration
 	lost int // unanswered requests

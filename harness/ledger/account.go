@@ -77,7 +77,6 @@ type account struct {
 	beyond   *beyond // of a restored ledger, shared by its accounts; otherwise nil
 }
 
-// update adds a flag to the state of a task.
 func (a *account) update(p *page, i uint64, flag uint8) {
 	was := p.tasks[i]
 	now := was | flag

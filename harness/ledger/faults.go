@@ -12,7 +12,6 @@ import (
 // unextended and rekeyed.
 const samplesPerKind = 7
 
-// fault counts one kind of fault.
 type fault struct {
 	count   uint64
 	samples []string // of the first samplesPerKind faults
@@ -60,7 +59,6 @@ func (f *faults) kinds() []*fault {
 	return []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread}
 }
 
-// read copies all counts, and appends the samples.
 func (f *faults) read(into *result.Ledger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -240,7 +240,6 @@ func (l *Ledger) Completed(ids ...Identity) (ended int) {
 	return ended
 }
 
-// completed enters completed tasks of one producer.
 func (l *Ledger) completed(ids []Identity) (ended int) {
 	a := &l.accounts[ids[0].Producer]
 	for len(ids) > 0 {

@@ -51,7 +51,6 @@ func (id Identity) String() string {
 	return fmt.Sprintf("producer %d task %d", id.Producer, id.Sequence)
 }
 
-// word packs the producer and the sequence number.
 func (id Identity) word() uint64 {
 	return uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
 }

@@ -102,7 +102,6 @@ func (a *account) reach(sequence uint64) bool {
 	return true
 }
 
-// readCheckpoint returns the ledger in a checkpoint.
 func readCheckpoint(r io.Reader) (*Ledger, error) {
 	all, err := io.ReadAll(io.LimitReader(r, checkpointBytesMax+1))
 	if err != nil {

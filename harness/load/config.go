@@ -57,7 +57,6 @@ func (p *problems) checkUnused(l *ledger.Ledger) {
 	p.check(l == nil || l.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
 }
 
-// problems collects the errors of a configuration.
 type problems []error
 
 func (p *problems) check(ok bool, format string, args ...any) {
@@ -135,7 +134,6 @@ func (c *Config) validateWorkload() *problems {
 	return errs
 }
 
-// checkArrivals checks the arrivals and the in-flight limit.
 func (p *problems) checkArrivals(w scenario.Workload) {
 	switch w.Arrivals.Kind {
 	case scenario.None:

@@ -74,7 +74,6 @@ func newKeys(w scenario.Workload) keys {
 
 func (k *keys) chosen() bool { return len(k.upTo) > 0 }
 
-// draw returns the index of a queue.
 func (k *keys) draw(from *rand.Rand) int {
 	x := from.Float64()
 	return min(sort.Search(len(k.upTo), func(i int) bool { return k.upTo[i] > x }), len(k.upTo)-1)

@@ -23,7 +23,6 @@ type windowEdges struct {
 // never is the end of a window without an end.
 const never = math.MaxInt64
 
-// nowhere is a window that contains no instant.
 var nowhere = span{start: never, end: never}
 
 // newWindowEdges returns edges that are not settled. over is the latest deadline that they can get.
@@ -35,7 +34,6 @@ func newWindowEdges(over int64) *windowEdges {
 	return e
 }
 
-// settledEdges returns edges that are settled.
 func settledEdges(s span, over int64) *windowEdges {
 	e := newWindowEdges(over)
 	e.settle(s, over)

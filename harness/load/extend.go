@@ -97,7 +97,6 @@ func (s *slot) extended(at int, asked time.Time, outcome error) bool {
 	return false
 }
 
-// leaseOf returns the lease that came with a delivery.
 func leaseOf(d *driver.Delivery) ledger.Lease {
 	lease := ledger.Lease{Token: d.Token}
 	if d.UntilMs > 0 {

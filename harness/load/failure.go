@@ -18,7 +18,6 @@ type failure struct {
 	others int
 }
 
-// set ends the round with an error.
 func (f *failure) set(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,5 +109,4 @@ func (a *again) wait(ctx context.Context) bool {
 	}
 }
 
-// answered resets the pause.
 func (a *again) answered() { a.pause = 0 }

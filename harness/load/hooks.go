@@ -36,7 +36,6 @@ type HookTimes struct {
 	Returned time.Time
 }
 
-// progressEvery is the time between calls of Hooks.Progress.
 const progressEvery = 250 * time.Millisecond
 
 // Progress is the progress of a round's load.

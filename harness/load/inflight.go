@@ -32,7 +32,6 @@ func (r *inFlightLimit) closeIn(left time.Duration) {
 	r.finish = time.AfterFunc(left, func() { close(over) })
 }
 
-// close closes the limit early.
 func (r *inFlightLimit) close() {
 	if r.finish.Stop() {
 		close(r.over)

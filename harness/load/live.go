@@ -36,7 +36,6 @@ func (s *settles) show(ns int64, n int) {
 	s.shown++
 }
 
-// note enters n cycles with a latency of ns nanoseconds.
 func (l *live) note(ns int64, n int) {
 	l.counts[liveBucket(ns)].Add(uint64(n))
 }

@@ -44,7 +44,6 @@ type ramp struct {
 	over     float64 // ns
 }
 
-// all returns the number of tasks in the ramp.
 func (r ramp) all() float64 { return (r.from.count(r.over) + r.to.count(r.over)) / 2 }
 
 func (r ramp) count(ns float64) float64 {
@@ -77,7 +76,6 @@ type burst struct {
 	rest, every float64 // ns: length of the quiet part and of the period
 }
 
-// period returns the number of tasks in one period.
 func (b burst) period() float64 { return b.quiet.count(b.rest) + b.loud.count(b.every-b.rest) }
 
 func (b burst) count(ns float64) float64 {
@@ -129,7 +127,6 @@ func (p poisson) due(tasks float64) float64 {
 	return p.all[int(tasks)]
 }
 
-// validateArrivals checks the rates and times of arrivals.
 func validateArrivals(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
 	if a.Kind == scenario.Stages {
 		validateStages(check, a)
@@ -148,7 +145,6 @@ func validateArrivals(check func(ok bool, format string, args ...any), a scenari
 	}
 }
 
-// meanPerSecond returns the mean rate of a pacer over a window.
 func meanPerSecond(p pacer, window time.Duration) float64 {
 	return p.count(float64(window)) / window.Seconds()
 }

@@ -18,7 +18,6 @@ func newPlaces(apart bool) *places {
 	return &places{}
 }
 
-// add adds places that Next returned.
 func (p *places) add(due []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +51,6 @@ func (p *places) use(due int64) bool {
 	return true
 }
 
-// count returns the number of unused places.
 func (p *places) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -206,7 +206,6 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	return acknowledged, now, true
 }
 
-// choose returns the destination of the next call.
 func (p *producer) choose() *destination {
 	at, turns := p.next, len(p.routes)
 	if p.keys.chosen() {

@@ -139,7 +139,6 @@ func (r *reader) asked(task *readable) ledger.Asked {
 	return ledger.Asked{By: r.own.tenant, How: r.way.how, ID: task.id, Identity: task.identity, Address: task.address}
 }
 
-// misread counts a wrong answer.
 func (r *reader) misread(task *readable, asked ledger.Asked, into *result.Reads, why string) {
 	task.ledger.Misread(asked, why)
 	into.Wrong++
@@ -179,7 +178,6 @@ func (r *reader) unanswered(calls context.Context, task *readable, into *result.
 	}
 }
 
-// verb returns the name of the call in errors.
 func (r *reader) verb() string {
 	if r.kind == scenario.ReadGet {
 		return "read"

@@ -15,7 +15,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// look returns a stored task.
 func (b *broker) look(id string) (task driver.Delivery, stored bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -83,8 +83,6 @@ type clock struct{ epoch time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.epoch)) }
 
-// at returns the instant ns nanoseconds after the epoch.
 func (c clock) at(ns int64) time.Time { return c.epoch.Add(time.Duration(ns)) }
 
-// until returns the time left before ns.
 func (c clock) until(ns int64) time.Duration { return time.Duration(ns - c.now()) }

@@ -217,7 +217,6 @@ func (f *freeTime) since() int64 {
 	return f.start
 }
 
-// sent adds n tasks to those in flight.
 func (s *schedule) sent(n int) { s.inFlight.Add(int64(n)) }
 
 // settled removes n tasks from those in flight, because no further answer about them will come.

@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// claimed describes a delivery.
 type claimed struct {
 	id      ledger.Identity
 	verdict ledger.Verdict
@@ -131,7 +130,6 @@ func (s *settles) recordSettle(claimed, now int64) {
 	s.claims.n++
 }
 
-// flushSettle records the noted completions.
 func (s *settles) flushSettle(now int64) {
 	n := s.claims.n
 	s.claims.n = 0

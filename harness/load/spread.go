@@ -13,7 +13,6 @@ func TenantName(i int) string { return "t" + strconv.Itoa(i) }
 // QueueName returns the name of queue i of a workload's tenant. Queues are numbered from 0.
 func QueueName(i int) string { return "q" + strconv.Itoa(i) }
 
-// names returns n names, from number first on.
 func names(name func(int) string, first, n int) []string {
 	all := make([]string, n)
 	for i := range all {

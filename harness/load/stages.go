@@ -63,7 +63,6 @@ func (s stages) due(tasks float64) float64 {
 	return passed + s.last.due(tasks)
 }
 
-// validateStages checks the rates and times of stages.
 func validateStages(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
 	rate := func(r scenario.Rate) {
 		check(r.PerSecond >= 0 && !math.IsInf(r.PerSecond, 0), "workload.arrivals has a rate of %v a second; it must not be negative", r.PerSecond)

@@ -23,7 +23,6 @@ func newThinking(w scenario.Workload, slot int) thinking {
 	return thinking{Think: w.Think, draw: rand.New(rand.NewPCG(uint64(w.Seed), thinkStream+uint64(slot)))}
 }
 
-// next returns the think time of the next claim.
 func (t *thinking) next() time.Duration {
 	switch t.Kind {
 	case scenario.ThinkUniform:
@@ -34,7 +33,6 @@ func (t *thinking) next() time.Duration {
 	return t.Max
 }
 
-// pause waits for one think time, or until ctx is done.
 func (t *thinking) pause(ctx context.Context) {
 	d := t.next()
 	if d <= 0 {

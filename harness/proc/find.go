@@ -52,7 +52,6 @@ func (b Binary) find(beside string) (string, error) {
 		b.Called, b.File, b.Make, b.Env, b.Wanted, errors.Join(errs...))
 }
 
-// runnable returns the absolute path of an executable file.
 func runnable(name string) (string, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {

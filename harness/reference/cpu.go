@@ -52,7 +52,6 @@ func compute(state uint64) uint64 {
 	return state
 }
 
-// threadCPU returns the CPU time of the calling thread.
 func threadCPU() (time.Duration, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

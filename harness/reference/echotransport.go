@@ -35,7 +35,6 @@ func newEchoServer(driver string, encrypted bool) (echoServer, error) {
 	return nil, fmt.Errorf("driver %q has no transport that an echo can use", driver)
 }
 
-// echoMethod is the only method of the gRPC echo.
 const echoMethod = "/prony.reference.Echo/Echo"
 
 // rawCodec passes messages unchanged, because an echo encodes nothing.

@@ -68,7 +68,6 @@ func Of(s *scenario.Scenario, dir string) Config {
 // load of its sides, and only take longer to connect.
 const callersMax = 64
 
-// kind is one reference.
 type kind struct {
 	operation string
 	measure   func(context.Context, Config) (measured, error)

@@ -162,7 +162,6 @@ func unanswered(err error) bool {
 	return errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// ask reads a JSON page of an admin listener.
 func ask(ctx context.Context, admin adminhttp.Client, path string, into any) error {
 	body, err := admin.Get(ctx, path, requestTimeout, settingsBytesMax)
 	if err != nil {

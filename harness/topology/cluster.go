@@ -87,7 +87,6 @@ func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, er
 	return c, c.saveState(false)
 }
 
-// ids returns the IDs of the servers.
 func (c *Config) ids() []string {
 	switch c.Topology.Kind {
 	case scenario.NoTopology, scenario.ByProgram:
@@ -122,7 +121,6 @@ func (c *Cluster) makeRoot(kept *state) error {
 	return err
 }
 
-// certify creates the certificates, or finds kept ones.
 func (c *Cluster) certify(ctx context.Context, kept bool) error {
 	if c.config.Topology.Clustered() {
 		if err := c.makeCertificates(ctx, kept); err != nil {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 )
 
-// folders are the folders and files of one server.
 type folders struct {
 	root        string // contains data and addressFile
 	data        string
@@ -41,7 +40,6 @@ func makeFolders(root string, unix bool) (folders, error) {
 	return f, nil
 }
 
-// wipe deletes the server's data.
 func (f folders) wipe() error {
 	if err := os.RemoveAll(f.data); err != nil {
 		return err

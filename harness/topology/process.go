@@ -25,7 +25,6 @@ type life interface {
 	CPU() time.Duration
 }
 
-// startProcess starts command with stdout and stderr written to log.
 func startProcess(command, env []string, log *os.File, settings proc.Settings) (*proc.Process, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(proc.Environ("QUEUED_"), env...) // only the scenario configures the server

@@ -260,7 +260,6 @@ func readToken(path string) (string, error) {
 	return tokenOf(path, data)
 }
 
-// tokenOf returns the secret in the content of a token file.
 func tokenOf(path string, data []byte) (string, error) {
 	token := strings.TrimSuffix(string(data), "\n")
 	if token == "" || len(token) > tokenBytesMax || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {

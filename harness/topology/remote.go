@@ -25,7 +25,6 @@ type remote struct {
 	host   result.ServerHost
 }
 
-// checkRemote is check for topology "remote".
 func checkRemote(t scenario.Topology) error {
 	switch {
 	case t.Remote == nil || len(t.Remote.Nodes) == 0 || len(t.Remote.Nodes) > scenario.NodesMax:
@@ -71,7 +70,6 @@ func (c *Cluster) newRemote(ctx context.Context) error {
 	})
 }
 
-// readAccess reads the token and the CA of attached servers.
 func (c *Cluster) readAccess() (err error) {
 	where := c.config.Topology.Remote
 	if path := where.TokenFile; path != "" {

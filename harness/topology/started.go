@@ -94,7 +94,6 @@ func (r *remote) prepare(ctx context.Context, p program) error {
 	return r.push(ctx, p, name)
 }
 
-// hostOf returns the properties that a host printed.
 func hostOf(node string, said map[string]string) result.ServerHost {
 	h := result.ServerHost{
 		Node: node, From: result.HostFromSSH, OS: said["os"], Kernel: said["kernel"], Arch: said["arch"], CPUModel: said["cpu_model"],
@@ -126,7 +125,6 @@ chmod 700 %[1]s/program && mv %[1]s/program %[3]s/%[4]s
 	return nil
 }
 
-// pushCertificates copies the certificates of a server into its folder.
 func (s *Server) pushCertificates(ctx context.Context) error {
 	folders := map[string]string{}
 	if s.cluster.certs != "" {
@@ -206,7 +204,6 @@ func (n *Node) waitForIntroduction(ctx context.Context) error {
 	})
 }
 
-// readToken reads the token from a file on the server's host.
 func (r *remote) readToken(ctx context.Context, file string) (string, error) {
 	text, err := r.shell.Run(ctx, fmt.Sprintf("file=%s\ntest -e \"$file\" || exit 0\ncat \"$file\"", sshclient.Quote(file)), nil)
 	if err != nil {
@@ -218,7 +215,6 @@ func (r *remote) readToken(ctx context.Context, file string) (string, error) {
 	return tokenOf(file, text)
 }
 
-// wipe removes the server's data.
 func (r *remote) wipe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()

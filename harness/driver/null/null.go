@@ -37,7 +37,6 @@ func New() *Target { return &Target{tenants: map[string]*tenant{}} }
 // Dial returns a connection to the target. All connections share the same tasks.
 func (t *Target) Dial() driver.Conn { return conn{t} }
 
-// tenant returns the tenant with the given name.
 func (t *Target) tenant(name string) *tenant {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -53,7 +53,6 @@ func BenchmarkHop(b *testing.B) {
 // queues numbers the queues of the goroutines.
 var queues atomic.Int64
 
-// hop cycles batches through a separate queue.
 func hop(b *testing.B, conn driver.Conn, batch int, next func() bool) {
 	queue := fmt.Sprint(queues.Add(1))
 	p, w := sessions(b, conn, queue)

@@ -175,7 +175,6 @@ func (w *worker) settle(ctx context.Context, k kind, deliveries []driver.Deliver
 	return w.conn.settle(ctx, id, of, outcomes[:len(deliveries)])
 }
 
-// failer is a worker of a target that can fail tasks.
 type failer struct{ *worker }
 
 var _ driver.Failer = failer{}

@@ -173,7 +173,6 @@ func (c *conn) abandon(id uint64) bool {
 	return true
 }
 
-// cancel asks the program to end a claim.
 func (c *conn) cancel(id uint64) {
 	ctx, stop := context.WithTimeout(context.Background(), cancelMax)
 	defer stop()
@@ -197,7 +196,6 @@ func (c *conn) because(err error) error {
 	}
 }
 
-// end returns why the connection has ended.
 func (c *conn) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,7 +34,6 @@ type connection struct {
 	claims   map[uint64]context.CancelFunc // claims in progress
 }
 
-// session is a producer or a worker of a connection.
 type session struct {
 	tenant   string
 	producer driver.Producer // nil for a worker
@@ -211,7 +210,6 @@ func sized[E any](of []E, n int) []E {
 	return of
 }
 
-// cancel ends a claim that is in progress.
 func (c *connection) cancel(call uint64) {
 	c.mu.Lock()
 	end := c.claims[call]
@@ -221,7 +219,6 @@ func (c *connection) cancel(call uint64) {
 	}
 }
 
-// opened opens a session and encodes the answer.
 func (c *connection) opened(r *request) {
 	s, canFail, err := c.session(r)
 	if err != nil {
@@ -257,12 +254,10 @@ func (c *connection) session(r *request) (s *session, canFail bool, err error) {
 	return s, canFail, err
 }
 
-// failed encodes the answer to a failed call.
 func (r *request) failed(err error) {
 	r.answer = appendReason(beginFrame(r.answer, kindFailed, r.call), err)
 }
 
-// do forwards a call and encodes the answer.
 func (c *connection) do(r *request) {
 	switch r.kind {
 	case kindOpenProducer, kindOpenWorker:
@@ -292,7 +287,6 @@ func (c *connection) do(r *request) {
 	}
 }
 
-// settled encodes the answer to a call with outcomes.
 func (r *request) settled(err error) {
 	if err != nil {
 		r.failed(err)
@@ -301,7 +295,6 @@ func (r *request) settled(err error) {
 	r.answer = appendOutcomes(beginFrame(r.answer, kindOutcomes, r.call), r.outcomes)
 }
 
-// claim waits for tasks and encodes the answer.
 func (c *connection) claim(r *request) {
 	n, err := r.session.worker.Claim(r.claim, r.deliveries)
 	c.mu.Lock()

@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// outcome is the outcome of a task in a call.
 type outcome uint8
 
 const (

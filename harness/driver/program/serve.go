@@ -36,7 +36,6 @@ type serving struct {
 	last    int
 }
 
-// serverOf holds the servers of one launch.
 type serverOf struct {
 	server      Server
 	end         context.CancelFunc // of the connections
@@ -73,7 +72,6 @@ func (s *serving) describe(ctx context.Context, _ dialogue.None) (d descriptions
 	return d, nil
 }
 
-// find returns the target with the given name, and its description.
 func (s *serving) find(ctx context.Context, name string) (Target, Description, error) {
 	var known []string
 	for _, t := range s.targets {
@@ -122,7 +120,6 @@ func (d Description) Check(spec LaunchSpec) error {
 	return nil
 }
 
-// list joins values with commas.
 func list[V any](all []V) string {
 	texts := make([]string, len(all))
 	for i, v := range all {
@@ -131,7 +128,6 @@ func list[V any](all []V) string {
 	return strings.Join(texts, ", ")
 }
 
-// of returns the servers with the given number.
 func (s *serving) of(number int) (*serverOf, error) {
 	of := s.servers[number]
 	if of == nil {
@@ -186,7 +182,6 @@ func (s *serving) stop(ctx context.Context, r reference) (none dialogue.None, er
 	return none, of.stop(ctx)
 }
 
-// stop ends the remaining connections, and then the servers.
 func (of *serverOf) stop(ctx context.Context) error {
 	of.end()
 	of.connections.Wait()

@@ -65,12 +65,10 @@ func (c caller) post(ctx context.Context, path string, body []byte, into any) er
 	return a.decode(http.MethodPost, path, into)
 }
 
-// refusal returns the error for an unexpected HTTP status.
 func (a answer) refusal(method, path string) error {
 	return fmt.Errorf("%s %s: %s: %s", method, path, a.status, says(a.body))
 }
 
-// decode decodes the body.
 func (a answer) decode(method, path string, into any) error {
 	if len(a.body) > answerBytesMax {
 		return fmt.Errorf("%s %s: the answer is larger than %d bytes", method, path, answerBytesMax)

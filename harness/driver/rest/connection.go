@@ -38,7 +38,6 @@ type connection struct {
 	unwatch func() bool
 }
 
-// answer is the answer to a request.
 type answer struct {
 	code   int
 	status string // the code and its name

@@ -48,7 +48,6 @@ func hostOf(base string) string {
 	return host
 }
 
-// base returns the URL of a client's node.
 func (p *pool) base(c *client) string {
 	if c.leader != "" {
 		return c.leader

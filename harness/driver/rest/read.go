@@ -43,7 +43,6 @@ func (c caller) get(ctx context.Context, path string, query url.Values, into any
 	return a.decode(http.MethodGet, path, into)
 }
 
-// taskMessage is a task in an answer of the server.
 type taskMessage struct {
 	ID, Tenant, Queue string
 	Payload           []byte

@@ -69,7 +69,6 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// quote encodes a string as JSON.
 func quote(name string) string {
 	text, err := json.Marshal(name)
 	if err != nil { // a string can always be encoded
@@ -105,7 +104,6 @@ type results struct {
 	}
 }
 
-// outcome sets the outcome of each item of a call.
 func (r *results) outcome(outcomes []error) error {
 	if len(r.Results) != len(outcomes) {
 		return fmt.Errorf("the server answered %d of %d items", len(r.Results), len(outcomes))

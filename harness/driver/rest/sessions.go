@@ -190,7 +190,6 @@ func (w worker) settle(ctx context.Context, path string, deliveries []driver.Del
 	return answer.outcome(outcomes)
 }
 
-// appendCompletions appends the field "completions" to a request.
 func appendCompletions(body []byte, deliveries []driver.Delivery) ([]byte, error) {
 	return appendLeases(body, `"completions":[`, `}`, deliveries)
 }

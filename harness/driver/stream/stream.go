@@ -83,7 +83,6 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return batched(errs, err, outcomes)
 }
 
-// taskOf converts a task for the client.
 func taskOf(t *driver.Task) client.Task {
 	return client.Task{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,

@@ -90,7 +90,6 @@ func refusedAll(err error, outcomes []error) error {
 	return nil
 }
 
-// settled sets the outcome of each item of a call.
 func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes []error) error {
 	if len(results) != len(outcomes) {
 		return fmt.Errorf("the server answered %d of %d items", len(results), len(outcomes))

@@ -93,7 +93,6 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte, cancel context
 	cancel(errInputEnded)
 }
 
-// execute executes the command in a line.
 func (c Commands) execute(ctx context.Context, line []byte) (r Request, done any, err error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, nil, fmt.Errorf("read a command: %w", err)

@@ -33,13 +33,11 @@ type clientSide struct {
 	cycles   atomic.Int64 // acknowledged completions
 }
 
-// connectArguments are the arguments of the command connect.
 type connectArguments struct {
 	Address string `json:"address"`
 	Batch   int    `json:"batch"`
 }
 
-// measureArguments are the arguments of the command measure.
 type measureArguments struct {
 	ServerPID int           `json:"server_pid"`
 	Warmup    time.Duration `json:"warmup"`
@@ -62,7 +60,6 @@ func (c *clientSide) connect(ctx context.Context, a connectArguments) error {
 	return nil
 }
 
-// open opens a stream on a new connection.
 func (c *clientSide) open(address, method string) (grpc.ClientStream, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})),
 		grpc.WithWriteBufferSize(socketBytes), grpc.WithReadBufferSize(socketBytes), grpc.WithInitialWindowSize(streamWindow),

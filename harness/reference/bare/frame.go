@@ -59,7 +59,6 @@ func workFrame(credits, completedMax int) []byte {
 	return binary.LittleEndian.AppendUint32(make([]byte, 0, creditBytes+completedMax*sequenceBytes), uint32(credits))
 }
 
-// readWork splits a worker's frame.
 func readWork(f []byte) (credits int, completed []byte, err error) {
 	if len(f) < creditBytes || (len(f)-creditBytes)%sequenceBytes != 0 {
 		return 0, nil, errFrame

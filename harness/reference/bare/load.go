@@ -117,7 +117,6 @@ func (c *clientSide) work(stream grpc.ClientStream) {
 	})
 }
 
-// worker completes the tasks of one call after the other.
 func (c *clientSide) worker(claimed <-chan []byte, completed chan<- []byte) error {
 	for {
 		tasks, ok := receive(c.group, claimed)

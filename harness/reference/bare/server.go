@@ -29,7 +29,6 @@ const (
 	loopbackListen = "127.0.0.1:0"
 )
 
-// serverSide is the server's process.
 type serverSide struct {
 	store *pebble.DB
 	grpc  *grpc.Server
@@ -37,7 +36,6 @@ type serverSide struct {
 	group *group
 }
 
-// serveArguments are the arguments of the command serve.
 type serveArguments struct {
 	Folder string `json:"folder"` // existing folder for the store
 	Sync   bool   `json:"sync"`   // acknowledge after fsync

@@ -22,7 +22,6 @@ const (
 	queueRecordBytes = 24
 )
 
-// session is the server's side of a stream.
 type session struct {
 	replies chan []byte
 	done    chan struct{} // closed when the stream has ended; replies are then dropped
@@ -134,7 +133,6 @@ func (s *shard) group(r request, d *decision) error {
 	return nil
 }
 
-// enqueue stores the tasks of a frame.
 func (s *shard) enqueue(r request, d *decision) (operations int, err error) {
 	f := r.frame
 	if len(f) == 0 || len(f)%payloadBytes != 0 {
@@ -217,7 +215,6 @@ func (s *shard) deliver(d *decision) error {
 	return nil
 }
 
-// storeLease stores the record of a delivery, and removes an old one.
 func (s *shard) storeLease(lease []byte, d *decision) error {
 	s.leases++
 	if err := d.batch.Set(keyOf(s.leaseKey, s.leases), lease, nil); err != nil {
