@@ -23,8 +23,8 @@ type forwarder struct {
 	hosts []device
 	line  *delayLine
 	now   func() time.Duration // any monotonic clock
-	// lead is the time by which a wait ends before the packet is due, because a thread wakes up
-	// late. The forwarder polls its clock in the lead.
+	// lead is the time from the end of a wait to the delivery of a packet, because a thread wakes
+	// up late. The forwarder polls its clock in the lead.
 	lead time.Duration
 	// wait returns after most, or earlier if a device is readable; it sets readable for each
 	// device. A negative most waits without limit. requested reports whether the parent has sent a

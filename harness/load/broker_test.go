@@ -70,7 +70,7 @@ type broker struct {
 	sessions      map[string]int // worker slots by connection and tenant
 }
 
-// instant is a time at which n tasks were acknowledged.
+// instant is the time of the acknowledgement of n tasks.
 type instant struct {
 	at time.Time
 	n  int

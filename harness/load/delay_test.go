@@ -15,7 +15,7 @@ import (
 // slack is longer than a cycle of the broker's tasks and shorter than their delay.
 const slack = 50 * time.Millisecond
 
-// delayed is a workload in which a share of the tasks has a delay.
+// delayed returns a workload with a delay for a share of the tasks.
 func delayed(part float64, change func(*scenario.Workload)) scenario.Workload {
 	return workload(func(w *scenario.Workload) {
 		w.Delay = scenario.Delay{Time: 300 * time.Millisecond, Part: part}

@@ -80,7 +80,7 @@ func (w *fakeWorker) Fail(ctx context.Context, deliveries []driver.Delivery, out
 	return nil
 }
 
-// failed is a workload in which a share of the deliveries fails.
+// failed returns a workload whose workers fail a share of the deliveries.
 func failed(share float64, attempts int, change func(*scenario.Workload)) scenario.Workload {
 	return workload(func(w *scenario.Workload) {
 		w.Fail, w.MaxAttempts, w.Backoff = share, attempts, 20*time.Millisecond

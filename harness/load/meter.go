@@ -172,11 +172,11 @@ func (m *Meter) Now() int64 { return m.clock.now() }
 // Next waits for due tasks, and returns the intended starts of up to n tasks, in nanoseconds
 // since the epoch; n is from 1 to NextMax.
 //
-// In an open load Next waits for the first task and returns all due tasks. In a closed load each
-// task is due at once. With an in-flight limit Next waits until the limit allows a batch, and
-// returns at most Batch tasks. Next returns no task when the window has ended; before the load
-// begins it waits for the begin. Each returned intended start is for one task: see Sender.Seal. The
-// error is that of ctx, or that the meter is closed.
+// In an open load Next waits for the first task and returns all due tasks. In a closed load without
+// an in-flight limit it returns n tasks immediately. With a limit it waits until the limit allows a
+// batch, and returns at most Batch tasks. Next returns no task when the window has ended; before
+// the load begins it waits for the begin. Each returned intended start is for one task: see
+// Sender.Seal. The error is that of ctx, or that the meter is closed.
 func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
 	if n < 1 || n > NextMax {
 		return nil, fmt.Errorf("load: next for %d tasks; it must be from 1 to %d", n, NextMax)

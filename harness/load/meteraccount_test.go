@@ -54,7 +54,7 @@ type scripted struct {
 
 	// Counts of the tasks of an open load with an intended start inside the window:
 	handed, dropped, withdrawn, refused, sent, finished uint64
-	// lost counts the tasks that were taken and never sent.
+	// lost counts the tasks that a script took and never sent.
 	lost int64
 	// Counts of the calls that were answered inside the window:
 	enqueued, cycles                       uint64

@@ -190,7 +190,7 @@ func (s *Slices) check(length time.Duration) error {
 	return s.round.failure.err()
 }
 
-// begin starts a slice in which all producers run produce.
+// begin starts a slice; all producers run produce.
 func (s *Slices) begin(produce func(*producer)) {
 	select {
 	case <-s.quiet: // remains from the last slice
