@@ -179,7 +179,7 @@ func TestWhatCannotBeScored(t *testing.T) {
 	_, err := Judge(series(part{4000 * ms, 1}), nil)
 	require.ErrorContains(t, err, "no fault")
 	_, err = Judge(Series{{}}, event)
-	require.ErrorContains(t, err, "not counted")
+	require.ErrorContains(t, err, "fewer than 2 samples")
 	_, err = Judge(series(part{2000 * ms, 0}, part{4000 * ms, 1}), event)
 	require.ErrorContains(t, err, "before the first fault")
 }

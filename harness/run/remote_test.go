@@ -331,7 +331,7 @@ func TestACutConnectionEndsTheRun(t *testing.T) {
 	}
 	require.NoError(t, err)
 	assert.Equal(t, result.Incorrect, r.Verdict)
-	assert.Contains(t, strings.Join(r.Reasons, "\n"), "the connection ended, or could not be made")
+	assert.Contains(t, strings.Join(r.Reasons, "\n"), "the connection ended, or could not be opened")
 	require.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", s.Topology.Remote.Nodes[0].Address)
 		if err != nil {

@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err = on.Run(ctx, "exec sleep 2", nil)
-	require.ErrorContains(t, err, "given up")
+	require.ErrorContains(t, err, "cancelled")
 }
 
 func TestQuote(t *testing.T) {

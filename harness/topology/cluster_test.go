@@ -169,7 +169,7 @@ func TestNodeIsKilledAndStartedAgain(t *testing.T) {
 	require.NoError(t, c.Failure(), "requested ends are no failures")
 	require.NoError(t, c.Stop(t.Context()))
 	s.assertAllEmpty(t)
-	require.ErrorContains(t, server.Start(t.Context()), "was stopped")
+	require.ErrorContains(t, server.Start(t.Context()), "the topology is stopped")
 }
 
 // An isolated node may not know the new leader yet. The majority decides.

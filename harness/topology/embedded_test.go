@@ -66,7 +66,7 @@ func TestAnEmbeddedServerThatCantBeOpened(t *testing.T) {
 	}{
 		"durability": {func(c *Config) { c.Topology.Durability = "sometimes" }, "sometimes"},
 		"shards":     {func(c *Config) { c.Topology.Shards = 1000 }, "shards 1000"},
-		"procs":      {func(c *Config) { c.Topology.Procs = 1 }, "no process"},
+		"procs":      {func(c *Config) { c.Topology.Procs = 1 }, "no separate process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := embeddedConfig(t)

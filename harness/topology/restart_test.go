@@ -44,7 +44,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 
 			require.NoError(t, c.Restart(t.Context(), Kill, nil))
 			require.NoError(t, c.Stop(t.Context()))
-			require.ErrorContains(t, c.Restart(t.Context(), how, nil), "stopped before")
+			require.ErrorContains(t, c.Restart(t.Context(), how, nil), "the servers are already stopped")
 			s.assertEmpty(t)
 		})
 	}

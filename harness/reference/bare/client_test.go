@@ -31,7 +31,7 @@ func TestAClientRefusesWrongReplies(t *testing.T) {
 	for says, reply := range map[string][]byte{
 		"expected 1 acknowledgements, got 2": append([]byte{kindEnqueued}, sequencesOf(1, 2)...),
 		"expected a frame of kind 'a'":       {kindTasks, 1},
-		"another length":                     {kindEnqueued, 1},
+		"length does not match its parts":    {kindEnqueued, 1},
 	} {
 		c := &clientSide{batch: 1, group: newGroup(t.Context())}
 		outstanding := make(chan []call, 1)
