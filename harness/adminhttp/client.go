@@ -1,8 +1,9 @@
-// Package adminhttp calls the HTTP listeners of a server: its health, metrics, audit, profiles and membership.
+// Package adminhttp calls the HTTP listeners of a server: its health, metrics, audit, profiles and
+// membership.
 //
-// Every call has a timeout and a bound on the answer's size, and uses a connection of its own that is closed before the call
-// returns: the server of the next round may get the same port. A Client is a value, and its methods may be called from any
-// goroutine.
+// Every call has a timeout and a bound on the answer's size. It uses a separate connection that is
+// closed before the call returns, because the server of the next round may get the same port. A
+// Client is a value and safe for concurrent use.
 package adminhttp
 
 import (
@@ -19,12 +20,12 @@ import (
 // Client calls one listener of a server.
 type Client struct {
 	Address string // "host:port"
-	Token   string // the access token's secret; "" where the server wants none
-	// CA is the authority of a listener with TLS; zero of one without.
+	Token   string // secret of the access token; "" if the server requires none
+	// CA is the certificate authority of a listener with TLS; zero for a listener without TLS.
 	CA clienttls.CA
 }
 
-// URL returns the address of a path of the listener.
+// URL returns the URL of a path of the listener.
 func (c Client) URL(path string) string {
 	scheme := "http://"
 	if !c.CA.IsZero() {
@@ -33,7 +34,7 @@ func (c Client) URL(path string) string {
 	return scheme + c.Address + path
 }
 
-// StatusError says that a listener answered with a status other than 200.
+// StatusError reports an answer with a status other than 200.
 type StatusError struct {
 	Code int
 	text string
@@ -46,8 +47,9 @@ func (c Client) Get(ctx context.Context, path string, timeout time.Duration, byt
 	return c.Do(ctx, http.MethodGet, path, nil, timeout, bytesMax)
 }
 
-// Do sends a request, whose body is JSON or nil, and returns the body of the answer. A status other than 200 is an error, and so
-// is an answer that takes longer than timeout or is larger than bytesMax. Errors name the method and the URL.
+// Do sends a request, whose body is JSON or nil, and returns the body of the answer. It fails if
+// the status is not 200, or if the answer takes longer than timeout or exceeds bytesMax. Errors
+// contain the method and the URL.
 func (c Client) Do(ctx context.Context, method, path string, body []byte, timeout time.Duration, bytesMax int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -71,7 +73,7 @@ func (c Client) Do(ctx context.Context, method, path string, body []byte, timeou
 	if err != nil {
 		return nil, err // a *url.Error: it names the method and the URL
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	defer func() { _ = response.Body.Close() }() // the body was read or abandoned
 	answer, err := io.ReadAll(io.LimitReader(response.Body, bytesMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, url, err)

@@ -21,7 +21,8 @@ func serve(t *testing.T, handler http.HandlerFunc) Client {
 	return Client{Address: strings.TrimPrefix(server.URL, "http://"), Token: "secret"}
 }
 
-// TestDoSendsTheRequest checks the method, the path, the token and the body that a server gets.
+// TestDoSendsTheRequest checks the method, the path, the token and the body of the received
+// request.
 func TestDoSendsTheRequest(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -36,7 +37,8 @@ func TestDoSendsTheRequest(t *testing.T) {
 	assert.Equal(t, `GET /x "" "" `, string(answer))
 }
 
-// TestDoFailures checks that a refused, a too large and a late answer are errors that name the request.
+// TestDoFailures checks that a refused, a too large and a late answer are errors that name the
+// request.
 func TestDoFailures(t *testing.T) {
 	release := make(chan struct{})
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/clienttls"
 )
 
-// The certificate of net/http/httptest has another name than the servers of a topology, so that only the authority is trusted here.
+// The certificate of net/http/httptest has another name than the servers of a topology, so only the
+// authority matches.
 func TestAClientWithAnAuthorityWantsTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -28,7 +29,7 @@ func TestAClientWithAnAuthorityWantsTLS(t *testing.T) {
 		return err
 	}
 	require.ErrorContains(t, get(ca), "not "+clienttls.ServerName, "the name is checked too")
-	require.NoError(t, get(clienttls.CA{PEM: ca.PEM, Name: "example.com"}), "a name of its own")
+	require.NoError(t, get(clienttls.CA{PEM: ca.PEM, Name: "example.com"}), "a separate name")
 	require.NoError(t, get(clienttls.CA{PEM: ca.PEM}), "the address that the client connects to")
 	require.ErrorContains(t, get(clienttls.CA{}), "400 Bad Request", "in plain text")
 	require.ErrorContains(t, get(clienttls.Made("nothing")), "no certificate in PEM")

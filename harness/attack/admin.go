@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// callMax is how many tasks or ids one call takes at most, and how many tasks one page has.
+	// callMax is the largest number of tasks or IDs in one call, and the number of tasks in one
+	// page.
 	callMax = 1_000
-	// fullQueue is how many tasks there are in a queue that is redriven, purged or listed.
+	// fullQueue is the number of tasks in a queue that is redriven, purged or listed.
 	fullQueue = 10_000
 	// pagesMax bounds the pages of one listing, and the claims that empty a queue.
 	pagesMax = 2 * fullQueue / callMax
-	// attemptsMax is how many attempts a task has at most.
+	// attemptsMax is the largest number of attempts of a task.
 	attemptsMax = 1_000
 )
 
-// fill stores n tasks like one, as many a call as a call takes, and returns their ids.
+// fill stores n copies of a task with as many tasks per call as possible, and returns their IDs.
 func (a *attacker) fill(ctx context.Context, n int, one *queuepb.NewTask) (ids []string, err error) {
 	tasks := make([]*queuepb.NewTask, callMax)
 	for i := range tasks {
@@ -36,7 +37,7 @@ func (a *attacker) fill(ctx context.Context, n int, one *queuepb.NewTask) (ids [
 	return ids, nil
 }
 
-// fillOnce is fill at an attacker's first try: what it stores stays until the attack ends.
+// fillOnce runs fill at an attacker's first try. The tasks remain until the attack ends.
 func (a *attacker) fillOnce(ctx context.Context, n int, one *queuepb.NewTask) error {
 	if a.filled {
 		return nil
@@ -46,13 +47,13 @@ func (a *attacker) fillOnce(ctx context.Context, n int, one *queuepb.NewTask) er
 	return err
 }
 
-// lasting is a task that is leased again and again and never completed: it is ready again as soon as its lease ends, and fails
-// more often than one attack leases it.
+// lasting returns a task that can be leased repeatedly and is never completed. It is ready again as
+// soon as its lease ends, and has more attempts than one attack uses.
 func lasting(queue string) *queuepb.NewTask {
 	return &queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: attemptsMax, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 1}}
 }
 
-// refused is the first error among the results of an admin call on single tasks.
+// refused returns the first error in the results of an admin call on single tasks.
 func refused(results []*queuepb.SettleResult) error {
 	for _, r := range results {
 		if e := r.GetError(); e != nil {
@@ -62,7 +63,8 @@ func refused(results []*queuepb.SettleResult) error {
 	return nil
 }
 
-// massCancels stores as many tasks as one call cancels, half of which it leases, and cancels all of them in one call.
+// massCancels stores the largest number of tasks that one call can cancel, leases half of them, and
+// cancels all of them in one call.
 func (a *attacker) massCancels(ctx context.Context) error {
 	queue := fmt.Sprintf("cancels-%d", a.number)
 	ids, err := a.fill(ctx, callMax, &queuepb.NewTask{Queue: queue, Payload: []byte("x")})
@@ -78,8 +80,8 @@ func (a *attacker) massCancels(ctx context.Context) error {
 	return errors.Join(err, refused(out.GetResults()))
 }
 
-// redrives fails all tasks of a queue, which makes them dead letters, and redrives them: some by their ids, the rest in one
-// call.
+// redrives fails all tasks of a queue, which makes them dead letters. It then redrives some by
+// their IDs, and the rest in one call.
 func (a *attacker) redrives(ctx context.Context) error {
 	queue := fmt.Sprintf("redrives-%d", a.number)
 	if err := a.fillOnce(ctx, fullQueue, &queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: 1}); err != nil {
@@ -108,7 +110,7 @@ func (a *attacker) redrives(ctx context.Context) error {
 		ids = append(ids, dead.GetTask().GetId())
 	}
 	if len(ids) == 0 {
-		return errors.New("there is no dead letter to redrive")
+		return errors.New("no dead letter to redrive")
 	}
 	some, err := a.admin.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: Tenant, Ids: ids})
 	if err := errors.Join(err, refused(some.GetResults())); err != nil {
@@ -118,7 +120,6 @@ func (a *attacker) redrives(ctx context.Context) error {
 	return err
 }
 
-// purges fills a queue and purges it in one call.
 func (a *attacker) purges(ctx context.Context) error {
 	queue := fmt.Sprintf("purges-%d", a.number)
 	if _, err := a.fill(ctx, fullQueue, &queuepb.NewTask{Queue: queue, Payload: []byte("x")}); err != nil {
@@ -133,7 +134,8 @@ func (a *attacker) purges(ctx context.Context) error {
 	return err
 }
 
-// lists leases a part of a full queue, and lists the queue's tasks in each state, page after page, and the queues.
+// lists leases a part of a full queue, and lists all pages of the queue's tasks in each state, and
+// the queues.
 func (a *attacker) lists(ctx context.Context) error {
 	queue := fmt.Sprintf("lists-%d", a.number)
 	if err := a.fillOnce(ctx, fullQueue, lasting(queue)); err != nil {
@@ -153,7 +155,7 @@ func (a *attacker) lists(ctx context.Context) error {
 		listed += n
 	}
 	if listed == 0 {
-		return fmt.Errorf("no task of %d is listed", fullQueue)
+		return fmt.Errorf("0 of %d tasks are listed", fullQueue)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -161,7 +163,7 @@ func (a *attacker) lists(ctx context.Context) error {
 	return err
 }
 
-// listAll lists the tasks of a queue that are in one state, and returns how many there are.
+// listAll lists the tasks of a queue in one state, and returns their number.
 func (a *attacker) listAll(ctx context.Context, queue string, state queuepb.TaskState) (n int, err error) {
 	next := ""
 	for range pagesMax {
@@ -179,7 +181,8 @@ func (a *attacker) listAll(ctx context.Context, queue string, state queuepb.Task
 	return n, nil
 }
 
-// awaits leases tasks, asks for some of them, and waits for the result of each, which never comes: the leases end.
+// awaits leases tasks, reads some of them, and waits for the result of each. No result arrives,
+// because the leases expire.
 func (a *attacker) awaits(ctx context.Context) error {
 	queue := fmt.Sprintf("awaits-%d", a.number)
 	if err := a.fillOnce(ctx, callMax, lasting(queue)); err != nil {
@@ -190,7 +193,7 @@ func (a *attacker) awaits(ctx context.Context) error {
 		return err
 	}
 	if len(tasks) == 0 {
-		return errors.New("there is no task to wait for")
+		return errors.New("no task to wait for")
 	}
 	return a.together(ctx, func(ctx context.Context, i int) error {
 		id := tasks[i%len(tasks)].GetId()

@@ -18,7 +18,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// one is a single attacker of a server, and what the server says of the attacker's queue.
+// one returns a single attacker of a server, and a function that returns the server's figures of
+// the attacker's queue.
 func one(t *testing.T, queue string) (a *attacker, stats func() *adminpb.Queue) {
 	t.Helper()
 	_, plan := served(t)
@@ -35,7 +36,7 @@ func one(t *testing.T, queue string) (a *attacker, stats func() *adminpb.Queue) 
 	}
 }
 
-// twice makes two tries, since the second one finds what the first one left.
+// twice makes two tries, because the second one starts with the effects of the first one.
 func twice(t *testing.T, a *attacker, kind string) {
 	t.Helper()
 	for range 2 {
@@ -58,12 +59,12 @@ func TestRedrivesMakeAllDeadLettersReady(t *testing.T) {
 	a, stats := one(t, "redrives-0")
 	twice(t, a, scenario.AttackRedrives)
 	q := stats()
-	assert.EqualValues(t, fullQueue, q.GetEnqueued(), "the same tasks are redriven again")
+	assert.EqualValues(t, fullQueue, q.GetEnqueued(), "the second try redrives the same tasks")
 	assert.EqualValues(t, fullQueue, q.GetReady())
 	tasks, err := a.claim(t.Context(), 1, "redrives-0")
 	require.NoError(t, err)
 	require.Len(t, tasks, 1)
-	assert.EqualValues(t, 3, tasks[0].GetAttempt(), "it was dead twice")
+	assert.EqualValues(t, 3, tasks[0].GetAttempt(), "the task was dead twice")
 }
 
 func TestPurgesEmptyAFullQueue(t *testing.T) {
@@ -83,7 +84,7 @@ func TestListsReadAFullQueue(t *testing.T) {
 	assert.GreaterOrEqual(t, n, fullQueue-3*callMax, "all pages are read; some tasks are leased")
 }
 
-// waiting counts the waits for results that no answer ended.
+// waiting counts the waits for results that ended without an answer.
 type waiting struct {
 	queuepb.QueueServiceClient
 	waited atomic.Int64

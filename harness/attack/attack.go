@@ -22,28 +22,30 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Tenant is the tenant that attackers with a token act as.
+// Tenant is the tenant of attackers with a token.
 const Tenant = "attacker"
 
 const (
 	// callTimeout bounds each call of an attacker.
 	callTimeout = 5 * time.Second
-	// pause is the time between two tries of one attacker. A try of admin calls is the work of thousands of tasks: with a
-	// longer pause the work leaves the server CPU time, so that what others notice of the calls is how long these hold them up.
+	// pause and adminPause are the times between two tries of one attacker. A try with admin calls
+	// causes the work of thousands of tasks. The longer pause leaves CPU time to the server, so
+	// that others only notice how long these calls block them.
 	pause, adminPause = 100 * time.Millisecond, time.Second
 )
 
-// Plan says what to attack.
+// Plan defines an attack.
 type Plan struct {
-	Address string       `json:"address"`     // host:port of the server's gRPC listener
-	Admin   string       `json:"admin"`       // host:port of its admin listener
-	Token   string       `json:"token"`       // the bearer token for Tenant; "" if the server requires no token
-	CA      clienttls.CA `json:"ca,omitzero"` // the authority of a server with TLS; zero of one without
-	Kinds   []string     `json:"kinds"`       // from scenario.AttackKinds
-	Clients int          `json:"clients"`     // of each kind
+	Address string `json:"address"` // host:port of the server's gRPC listener
+	Admin   string `json:"admin"`   // host:port of its admin listener
+	// Token is the bearer token for Tenant; "" if the server requires no token.
+	Token string `json:"token"`
+	// CA is the certificate authority of a server with TLS; zero for a server without TLS.
+	CA      clienttls.CA `json:"ca,omitzero"`
+	Kinds   []string     `json:"kinds"`   // from scenario.AttackKinds
+	Clients int          `json:"clients"` // of each kind
 }
 
-// attacker is one hostile client.
 type attacker struct {
 	address         string
 	unauthenticated *grpc.ClientConn           // without a token
@@ -57,7 +59,6 @@ type attacker struct {
 // tally counts what one kind of attack did. It is safe for concurrent use.
 type tally struct{ tries, refused, failed atomic.Uint64 }
 
-// note counts the outcome of a try.
 func (t *tally) note(err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -68,7 +69,7 @@ func (t *tally) note(err error) {
 	}
 }
 
-// attacks has one try of each kind of attack, and the pause between two tries.
+// attacks contains the function for a try of each kind of attack, and the pause between two tries.
 var attacks = map[string]struct {
 	try   func(*attacker, context.Context) error
 	pause time.Duration
@@ -87,15 +88,15 @@ var attacks = map[string]struct {
 	scenario.AttackAwaits:          {(*attacker).awaits, adminPause},
 }
 
-// Run attacks until ctx ends, and returns what each kind of attack did, in the plan's order. It fails at once if the plan
-// names an unknown kind or an address that is not on the loopback interface.
+// Run attacks until ctx ends, and returns the counts of each kind of attack, in the plan's order.
+// It fails immediately if the plan contains an unknown kind or an address that is not on the
+// loopback interface.
 func Run(ctx context.Context, p Plan) ([]result.Attack, error) { return newTallied(p).run(ctx) }
 
-// tallied is a plan with a tally for each of its kinds.
 type tallied struct {
 	Plan
 	tallies []*tally
-	begun   sync.WaitGroup // until each attacker has begun its first try
+	begun   sync.WaitGroup // done when each attacker has begun its first try
 }
 
 func newTallied(p Plan) *tallied {
@@ -126,7 +127,8 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
 	}
 	if p.Token != "" {
-		options = append(options, client.WithToken(p.Token), client.WithPlaintextToken()) // the scenario decides on TLS
+		// The scenario decides about TLS.
+		options = append(options, client.WithToken(p.Token), client.WithPlaintextToken())
 	}
 	tenant, err := client.Dial(p.Address, options...)
 	if err != nil {
@@ -155,7 +157,7 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 func (p Plan) check() error {
 	for _, kind := range p.Kinds {
 		if attacks[kind].try == nil {
-			return fmt.Errorf("attack: there is no kind %q", kind)
+			return fmt.Errorf("attack: unknown kind %q", kind)
 		}
 	}
 	for _, of := range []struct{ what, address string }{{"address", p.Address}, {"admin", p.Admin}} {
@@ -164,14 +166,14 @@ func (p Plan) check() error {
 			return fmt.Errorf("attack: %s: %w", of.what, err)
 		}
 		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-			return fmt.Errorf("attack: %s %q is not on the loopback interface: only servers on this host are attacked", of.what, of.address)
+			return fmt.Errorf("attack: %s %q is not on the loopback interface: attack only servers on this host", of.what, of.address)
 		}
 	}
 	return nil
 }
 
-// repeat repeats an attack, with the kind's pause between two tries, until ctx ends. It calls begun when the first try begins. It
-// counts the errors of tries and continues after them.
+// repeat repeats an attack, with the kind's pause between two tries, until ctx ends. It calls begun
+// when the first try begins. It counts the errors of tries and continues after them.
 func (a *attacker) repeat(ctx context.Context, kind string, begun func()) {
 	for first := true; first || ctx.Err() == nil; first = false {
 		a.tally.tries.Add(1)
@@ -186,7 +188,6 @@ func (a *attacker) repeat(ctx context.Context, kind string, begun func()) {
 	}
 }
 
-// wait waits for d or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// patience bounds the wait for what must happen. It is not a requirement on speed.
+	// patience bounds waits for events that must happen. It does not test speed.
 	patience = 60 * time.Second
 	tick     = 10 * time.Millisecond
 )
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// served starts a server and returns where it is attacked.
+// served starts a server and returns a plan that attacks it.
 func served(t *testing.T) (*topology.Cluster, Plan) {
 	t.Helper()
 	return servedBy(t, scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"})
@@ -61,8 +61,8 @@ func servedBy(t *testing.T, of scenario.Topology) (*topology.Cluster, Plan) {
 	return cluster, Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, CA: cluster.CA, Clients: 1}
 }
 
-// Each kind of attack reaches a real server. The server refuses attacks without a token and serves the others, which a tenant
-// is allowed to make.
+// Each kind of attack reaches a real server. The server refuses attacks without a token, and serves
+// those that a tenant is allowed to make.
 func TestEachKindReachesAServer(t *testing.T) {
 	cluster, plan := served(t)
 	for _, kind := range scenario.AttackKinds {
@@ -80,7 +80,8 @@ func TestEachKindReachesAServer(t *testing.T) {
 				counts, err = a.run(ctx)
 				assert.NoError(t, err)
 			}()
-			require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick) // the first try has ended
+			// The first try has ended.
+			require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick)
 			cancel()
 			<-done
 			require.Len(t, counts, 1)
@@ -89,10 +90,10 @@ func TestEachKindReachesAServer(t *testing.T) {
 			require.NoError(t, cluster.Failure())
 		})
 	}
-	assert.True(t, cluster.Servers()[0].Running(), "the server outlives all attacks")
+	assert.True(t, cluster.Servers()[0].Running(), "the server survives all attacks")
 }
 
-// The connections without a token, of the tenant and of the admin listener all use TLS.
+// All connections use TLS: those without a token, of the tenant, and of the admin listener.
 func TestAttacksOverTLS(t *testing.T) {
 	_, plan := servedBy(t, scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp", TLS: true})
 	require.NotEmpty(t, plan.CA)
@@ -106,7 +107,8 @@ func TestAttacksOverTLS(t *testing.T) {
 			_, err := a.run(ctx)
 			assert.NoError(t, err)
 		}()
-		require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick) // the first try has ended
+		// The first try has ended.
+		require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick)
 		cancel()
 		<-done
 		assert.Zero(t, a.tallies[0].failed.Load(), kind)
@@ -116,7 +118,7 @@ func TestAttacksOverTLS(t *testing.T) {
 
 func TestAPlanIsChecked(t *testing.T) {
 	for want, plan := range map[string]Plan{
-		`there is no kind "pols"`:          {Address: "127.0.0.1:1", Kinds: []string{"pols"}},
+		`unknown kind "pols"`:              {Address: "127.0.0.1:1", Kinds: []string{"pols"}},
 		"is not on the loopback interface": {Address: "192.0.2.1:7070"},
 		"address: ":                        {Address: "localhost"},
 		`admin "192.0.2.1:7071" is not on`: {Address: "127.0.0.1:1", Admin: "192.0.2.1:7071"},
@@ -146,7 +148,8 @@ func TestAProcessAttacksUntilItIsStopped(t *testing.T) {
 	assert.Positive(t, counts[1].Tries)
 }
 
-// An attack that did not take place is an error: the figures of the round would be those of a server without attackers.
+// An attack that did not run is an error, because the figures of the round would be those of a
+// server without attackers.
 func TestAnAttackThatEndsByItselfIsAnError(t *testing.T) {
 	_, err := start(t, Plan{Address: "192.0.2.1:1", Kinds: []string{scenario.AttackLongPolls}, Clients: 1})
 	require.ErrorContains(t, err, "the attack ended by itself: exit status 1")

@@ -1,10 +1,12 @@
-// Package attack simulates hostile clients of a queue server under test. Each kind of attack repeats what one broken or
-// malicious client could do, or the largest admin calls that a tenant may make.
+// Package attack simulates hostile clients of a queue server under test. Each kind of attack
+// repeats the behaviour of a broken or malicious client, or the largest admin calls that a tenant
+// may make.
 //
-// [Start] runs the attackers of a [Plan] in a process of their own, so that their CPU time counts neither as the generator's
-// nor as the servers'. [Main] is that process: it reads the plan, calls [Run], and prints how many tries there were, and how
-// many of them the server refused or left without an answer.
+// [Start] runs the attackers of a [Plan] in a separate process, so that their CPU time does not
+// count as the generator's or the servers'. [Main] is that process: it reads the plan, calls [Run],
+// and prints the number of tries, and how many of them the server refused or did not answer.
 //
-// An attacker connects only to the addresses in its plan, which must be on the loopback interface. It pauses between two
-// tries: an attack is meant to exhaust the memory, connections and disk of the server, not the CPUs that both share.
+// An attacker connects only to the addresses in its plan, which must be on the loopback interface.
+// It pauses between two tries, because an attack should exhaust the memory, connections and disk of
+// the server, but not the CPUs that both share.
 package attack

@@ -18,27 +18,27 @@ import (
 const (
 	// command is the only argument of the child process.
 	command = "attack"
-	// planEnv is the variable with the plan as JSON. The plan has a token, which must not be in an argument: every user of the
-	// host can read arguments.
+	// planEnv is the environment variable with the plan as JSON. The plan contains a token, which
+	// must not be in an argument, because every user of the host can read arguments.
 	planEnv = "PRONY_ATTACK_PLAN"
-	// begun is the line that the process writes once each attacker has begun.
+	// begun is the line that the process writes when each attacker has begun.
 	begun = "begun\n"
-	// beginTimeout bounds the wait for that line. beginTick is the time between two looks for it.
+	// beginTimeout bounds the wait for that line. beginTick is the time between two checks.
 	beginTimeout, beginTick = 30 * time.Second, 10 * time.Millisecond
-	// endTimeout is how long the attackers may take to end their calls.
+	// endTimeout bounds the end of the attackers' calls.
 	endTimeout = 2 * callTimeout
 )
 
-// Process is an attack under way, in a process of its own.
+// Process is an attack that runs in a separate process.
 type Process struct {
 	process *proc.Process
-	report  string // the path of the file that the process writes its counts to
+	report  string // path of the file with the counts of the process
 	log     string
 }
 
-// Start starts the attack of a plan as a child process. The binary must call Main if IsChild reports true for its arguments.
-// The process writes its counts to the file report and its messages to the file log. Start returns once each attacker has
-// begun.
+// Start starts the attack of a plan as a child process. The binary must call Main if IsChild
+// reports true for its arguments. The process writes its counts to the file report and its messages
+// to the file log. Start returns when each attacker has begun.
 func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
@@ -54,7 +54,8 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 		if openErr != nil {
 			return nil, fmt.Errorf("start the attack: %w", openErr)
 		}
-		defer func() { err = errors.Join(err, file.Close()) }() // the child has its own descriptor
+		// The child has a copy of the descriptor.
+		defer func() { err = errors.Join(err, file.Close()) }()
 		*of.into = file
 	}
 	process, err := proc.Start(cmd)
@@ -68,7 +69,7 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 	return attack, nil
 }
 
-// waitUntilBegun waits until the process says that each of its attackers has begun its first try.
+// waitUntilBegun waits until each attacker of the process has begun its first try.
 func (p *Process) waitUntilBegun() error {
 	ticker := time.NewTicker(beginTick)
 	defer ticker.Stop()
@@ -97,8 +98,8 @@ func (p *Process) endedByItself() error {
 // PID returns the id of the attacking process.
 func (p *Process) PID() int { return p.process.PID() }
 
-// Stop ends the attack and returns its counts. An attack that ended earlier is an error: a part of the round's figures would be
-// those of a server without attackers.
+// Stop ends the attack and returns its counts. It returns an error if the attack ended earlier,
+// because a part of the round's figures would be those of a server without attackers.
 func (p *Process) Stop() ([]result.Attack, error) {
 	early := p.process.Ended()
 	if err := p.process.End(endTimeout); err != nil {
@@ -109,17 +110,17 @@ func (p *Process) Stop() ([]result.Attack, error) {
 	}
 	text, err := os.ReadFile(p.report)
 	if err != nil {
-		return nil, fmt.Errorf("read what the attack did: %w", err)
+		return nil, fmt.Errorf("read the counts of the attack: %w", err)
 	}
 	var counts []result.Attack
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte(begun)), &counts); err != nil {
-		return nil, fmt.Errorf("read what the attack did: %s: %w", p.report, err)
+		return nil, fmt.Errorf("read the counts of the attack: %s: %w", p.report, err)
 	}
 	return counts, nil
 }
 
-// IsChild reports whether a command line is that of the child process of Start. Users do not run this command: its plan is in
-// the environment.
+// IsChild reports whether a command line belongs to the child process of Start. Users cannot run
+// this command, because its plan is in the environment.
 func IsChild(args []string) bool {
 	return len(args) == 2 && args[1] == command && os.Getenv(planEnv) != ""
 }
@@ -127,18 +128,19 @@ func IsChild(args []string) bool {
 // Main runs the child process and returns its exit code: 0 if it attacked until ctx ended.
 func Main(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := act(ctx, stdout); err != nil {
-		_, _ = fmt.Fprintln(stderr, err) // the parent reads the log, and shows it when the attack ends early
+		// The parent reads the log, and shows it if the attack ends early.
+		_, _ = fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// act attacks by the plan in the environment until ctx ends. It writes a line to counts once each attacker has begun, and in the
-// end the counts as JSON.
+// act runs the plan in the environment until ctx ends. It writes a line to counts when each
+// attacker has begun, and the counts as JSON at the end.
 func act(ctx context.Context, counts io.Writer) error {
 	var p Plan
 	if err := json.Unmarshal([]byte(os.Getenv(planEnv)), &p); err != nil {
-		return fmt.Errorf("the variable %s is not the plan of an attack: %w", planEnv, err)
+		return fmt.Errorf("decode the plan of the attack in %s: %w", planEnv, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, attackMax)
 	defer cancel()

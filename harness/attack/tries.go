@@ -18,30 +18,36 @@ import (
 )
 
 const (
-	// emptyTasksBytes is a little less than the largest message that a server accepts. Each two bytes are a task.
+	// emptyTasksBytes is slightly below the largest message that a server accepts. Every two bytes
+	// are a task.
 	emptyTasksBytes = 15 << 20
-	// idleConnections is how many silent connections one attacker holds.
+	// idleConnections is the number of silent connections of one attacker.
 	idleConnections = 200
-	// idleFor is how long an attacker holds its silent connections or unread streams before it replaces them.
+	// idleFor is how long an attacker keeps its silent connections or unread streams before it
+	// replaces them.
 	idleFor = 2 * time.Second
-	// unreadStreams is how many streams one attacker opens and does not read.
+	// unreadStreams is the number of streams that one attacker opens and does not read.
 	unreadStreams = 50
-	// largeBytes is the size of a large payload. One call has largeTasks of them.
+	// largeBytes is the size of a large payload, and largeTasks the number of such tasks in one
+	// call.
 	largeBytes, largeTasks = 1 << 20, 4
-	// queuesEach is how many queues one call of the attack many-queues names.
+	// queuesEach is the number of queues in one call of the attack many-queues.
 	queuesEach = 100
-	// longErrorBytes and longResultBytes are the largest error text of a failure and the largest result of a completion.
+	// longErrorBytes is the longest error text of a failure, and longResultBytes the largest result
+	// of a completion.
 	longErrorBytes, longResultBytes = 4 << 10, 256 << 10
-	// waiters is how many calls of one attacker wait at once, and waitMs for how long each asks to wait: longer than it does.
+	// waiters is the number of concurrent waiting calls of one attacker. waitMs is the wait that
+	// each requests, which is longer than the attacker waits.
 	waiters, waitMs = 200, uint64(2 * idleFor / time.Millisecond)
 )
 
-// emptyTasksMessage is an encoded EnqueueRequest with millions of empty tasks. An empty task is the tag of the field tasks and a
-// length of 0. Only attackers make it: it would cost each start of a program that links this package.
+// emptyTasksMessage is an encoded EnqueueRequest with millions of empty tasks. An empty task is the
+// tag of the field tasks and a length of 0. The message is built on first use, because building it
+// would slow down each start of a program that links this package.
 var emptyTasksMessage = sync.OnceValue(func() []byte { return bytes.Repeat([]byte{2<<3 | 2, 0}, emptyTasksBytes/2) })
 
-// emptyTasks sends, without a token, a message that decodes into millions of empty tasks. The message is encoded only once, which
-// saves the attacker's CPU time.
+// emptyTasks sends, without a token, a message that decodes into millions of empty tasks. The
+// message is encoded only once, to save CPU time of the attacker.
 func (a *attacker) emptyTasks(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -49,7 +55,6 @@ func (a *attacker) emptyTasks(ctx context.Context) error {
 	return a.unauthenticated.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage(), &answer, grpc.ForceCodec(encoded{}))
 }
 
-// encoded is a codec for messages that are already encoded.
 type encoded struct{}
 
 func (encoded) Name() string { return "proto" }
@@ -83,7 +88,7 @@ func (a *attacker) idleConnections(ctx context.Context) error {
 	return failed
 }
 
-// enqueue stores tasks as the attacker's tenant, and returns their ids.
+// enqueue stores tasks as the attacker's tenant, and returns their IDs.
 func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -97,7 +102,6 @@ func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) (ids 
 	return ids, err
 }
 
-// claim leases up to tasksMax tasks of queues in one call.
 func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string) ([]*queuepb.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -105,7 +109,7 @@ func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string)
 	return out.GetTasks(), err
 }
 
-// complete completes tasks. The server keeps a result that is not "".
+// complete completes tasks. The server stores a result that is not "".
 func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result string) error {
 	if len(tasks) == 0 {
 		return nil
@@ -120,7 +124,7 @@ func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result s
 	return err
 }
 
-// fail fails tasks with an error, each to be tried again at once if it may be.
+// fail fails tasks with an error text. The server may retry each at once.
 func (a *attacker) fail(ctx context.Context, tasks []*queuepb.Task, text string) error {
 	if len(tasks) == 0 {
 		return nil
@@ -135,7 +139,6 @@ func (a *attacker) fail(ctx context.Context, tasks []*queuepb.Task, text string)
 	return err
 }
 
-// large makes tasks with large payloads.
 func large(queue string) []*queuepb.NewTask {
 	payload := make([]byte, largeBytes)
 	tasks := make([]*queuepb.NewTask, largeTasks)
@@ -164,7 +167,7 @@ func (a *attacker) unreadStreams(ctx context.Context) error {
 	return failed
 }
 
-// largePayloads enqueues large tasks, claims as many as one call returns, and completes them.
+// largePayloads enqueues large tasks, claims as many as one call can return, and completes them.
 func (a *attacker) largePayloads(ctx context.Context) error {
 	queue := fmt.Sprintf("large-%d", a.number)
 	if _, err := a.enqueue(ctx, large(queue)...); err != nil {
@@ -177,7 +180,7 @@ func (a *attacker) largePayloads(ctx context.Context) error {
 	return a.complete(ctx, tasks, "")
 }
 
-// manyQueues enqueues tasks to queues that no call has named before, and claims from others that do not exist.
+// manyQueues enqueues tasks to new queues, and claims from queues that do not exist.
 func (a *attacker) manyQueues(ctx context.Context) error {
 	tasks := make([]*queuepb.NewTask, queuesEach)
 	absent := make([]string, queuesEach)
@@ -191,7 +194,8 @@ func (a *attacker) manyQueues(ctx context.Context) error {
 	return errors.Join(err, claimErr)
 }
 
-// longErrors fails a task repeatedly with the longest error text, and completes other tasks with the largest result.
+// longErrors fails a task repeatedly with the longest error text, and completes other tasks with
+// the largest result.
 func (a *attacker) longErrors(ctx context.Context) error {
 	queue := fmt.Sprintf("errors-%d", a.number)
 	const weekMs = 7 * 24 * 3600 * 1000
@@ -215,7 +219,7 @@ func (a *attacker) longErrors(ctx context.Context) error {
 	return a.complete(ctx, done, strings.Repeat("r", longResultBytes))
 }
 
-// longPolls makes many claims wait for one queue that never has a task.
+// longPolls makes many claims wait for one queue that is always empty.
 func (a *attacker) longPolls(ctx context.Context) error {
 	return a.together(ctx, func(ctx context.Context, _ int) error {
 		_, err := a.tenant.Claim(ctx, &queuepb.ClaimRequest{Tenant: Tenant, Queues: []string{"empty"}, MaxTasks: 1, WaitMs: waitMs})
@@ -223,7 +227,8 @@ func (a *attacker) longPolls(ctx context.Context) error {
 	})
 }
 
-// together makes the calls of many waiters at once, numbered from 0, and ends those that still wait after a while.
+// together makes the calls of many waiters simultaneously, numbered from 0, and ends calls that
+// still wait after idleFor.
 func (a *attacker) together(ctx context.Context, call func(context.Context, int) error) error {
 	ctx, cancel := context.WithTimeout(ctx, idleFor)
 	defer cancel()
@@ -231,7 +236,8 @@ func (a *attacker) together(ctx context.Context, call func(context.Context, int)
 	var waiting sync.WaitGroup
 	for i := range errs {
 		waiting.Go(func() {
-			if err := call(ctx, i); ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded { // the server's timer may end first
+			// The server's timer may end first.
+			if err := call(ctx, i); ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded {
 				errs[i] = err
 			}
 		})

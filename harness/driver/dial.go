@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
-// Dial returns a client of the engine for the target's gRPC address, which shows the target's access token and trusts the target's CA only.
+// Dial returns an engine client for the target's gRPC address. It sends the target's access token
+// and trusts only the target's CA.
 func (t Target) Dial() (*client.Client, error) {
 	options, err := t.options()
 	if err != nil {
@@ -18,7 +19,8 @@ func (t Target) Dial() (*client.Client, error) {
 	return client.Dial(t.Address, options...)
 }
 
-// DialAdmin returns the admin calls of one server of the target, whose admin listener is at "host:port", with the target's token and CA.
+// DialAdmin returns an admin client for one server of the target, whose admin listener is at
+// "host:port". It uses the target's token and CA.
 func (t Target) DialAdmin(address string) (*client.Admin, error) {
 	options, err := Target{Token: t.Token, CA: t.CA}.options()
 	if err != nil {
@@ -38,7 +40,7 @@ func (t Target) options() ([]grpc.DialOption, error) {
 	}
 	if t.Token != "" {
 		options = append(options, client.WithToken(t.Token))
-		if encrypted == nil { // the scenario decides that servers on other hosts are measured without TLS
+		if encrypted == nil { // the scenario decides to measure servers on other hosts without TLS
 			options = append(options, client.WithPlaintextToken())
 		}
 	}

@@ -9,76 +9,80 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// What a target may say of a task or a queue that it was asked for. Each is among the causes of a read's error.
+// Refusals of a read by the target. The error of a read wraps them.
 var (
-	// ErrNotFound says that the tenant has no such task or queue, or not any more.
+	// ErrNotFound reports that the tenant does not have, or no longer has, the task or queue.
 	ErrNotFound = errors.New("the tenant has no such task or queue")
-	// ErrDenied says that the access token is not good for the tenant that the read names.
+	// ErrDenied reports that the access token is not valid for the tenant that the read names.
 	ErrDenied = errors.New("the access token is for another tenant")
-	// ErrFull says that the target has no room for the read and may be asked again.
+	// ErrFull reports that the target has no room for the read. The caller may retry.
 	ErrFull = errors.New("the target has no room for the read")
 )
 
-// CheckDone returns nil for the name of the state of a task that is done, and else an ErrNotFound that names the state: the task has no result.
+// CheckDone returns nil if state is the name of the done state. Otherwise it returns an ErrNotFound
+// that names the state, because the task has no result.
 func CheckDone(state string) error {
 	if state == queuepb.TaskState_TASK_STATE_DONE.String() {
 		return nil
 	}
-	return fmt.Errorf("%w that is done: its state is %s", ErrNotFound, state)
+	return fmt.Errorf("%w that is done; the state is %s", ErrNotFound, state)
 }
 
-// Found is a task as the target answered the read of it.
+// Found is a task in the answer to a read.
 type Found struct {
 	ID      string
 	Tenant  string
 	Queue   string
-	Payload []byte // the caller's
+	Payload []byte // owned by the caller
 }
 
-// Awaited is what the target answered a wait for the end of a task.
+// Awaited is the answer to a wait for the end of a task.
 type Awaited struct {
 	State  TaskState
-	Result []byte // of a done task; the caller's
+	Result []byte // of a done task; owned by the caller
 }
 
-// TaskState is how a task is, as far as a wait for its end tells.
+// TaskState is the state of a task, as the answer to a wait reports it.
 type TaskState int
 
-// The states. The zero value is none of them.
+// The zero value is not a valid state.
 const (
 	Open TaskState = iota + 1 // not ended
 	Done
 	Dead
 )
 
-// Reader reads single tasks, one call each, over connections that no Conn uses. It serves any number of goroutines. The error of a read is an
-// ErrNotFound, an ErrDenied or an ErrFull if the target answered so, and any other one if the read has no answer.
+// Reader reads single tasks, one per call, over connections that no Conn uses. It is safe for
+// concurrent use. The error of a read wraps ErrNotFound, ErrDenied or ErrFull if the target gave
+// that answer. Any other error means that the read has no answer.
 type Reader interface {
-	// Read asks, in the name of a tenant, for the task with an id that Enqueue gave.
+	// Read reads the task with an id that Enqueue returned, in the name of a tenant.
 	Read(ctx context.Context, tenant, id string) (Found, error)
-	// Await asks likewise for how the task ends, and has the target wait for that, for a number of milliseconds at most.
+	// Await waits at the target for the end of a task, for at most the given time, in whole
+	// milliseconds.
 	Await(ctx context.Context, tenant, id string, most time.Duration) (Awaited, error)
-	// Close ends the connections. No read may be under way.
+	// Close closes the connections. No read may be in progress.
 	Close() error
 }
 
-// ListMax is how many tasks one read of a list returns at most.
+// ListMax bounds the number of tasks that List returns.
 const ListMax = 100
 
-// QueueStats are the figures of a queue as the target answered the read of them.
+// QueueStats are the figures of a queue in the answer to a read.
 type QueueStats struct {
 	Tenant   string
 	Queue    string
-	Enqueued uint64 // tasks, since the queue was made
+	Enqueued uint64 // tasks since the queue was created
 }
 
-// QueueReader reads whole queues, one call each, over connections that no Conn and no Reader uses. It serves any number of goroutines. Errors
-// are as those of a Reader.
+// QueueReader reads whole queues, one per call, over connections that no Conn and no Reader uses.
+// It is safe for concurrent use. Its errors are those of a Reader.
 type QueueReader interface {
-	// List asks, in the name of a tenant, for the first ListMax tasks of a queue that are ready, or that are leased.
+	// List returns the first ListMax ready tasks of a queue, or the first ListMax leased ones, in
+	// the name of a tenant.
 	List(ctx context.Context, tenant, queue string, leased bool) ([]Found, error)
-	// Stats asks likewise for the figures of a queue.
+	// Stats returns the figures of a queue, in the name of a tenant.
 	Stats(ctx context.Context, tenant, queue string) (QueueStats, error)
-	// Close ends the connections. No read may be under way.
+	// Close closes the connections. No read may be in progress.
 	Close() error
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// harm is how a fault is done to one node, and undone.
+// harm applies a fault to one node, and undoes it.
 type harm struct {
 	do   func(ctx context.Context, node string) error
 	undo func(ctx context.Context, node string) error
-	// release undoes, whatever has failed, what would keep the nodes from being ended; nil where nothing does.
+	// release undoes, after any failure, an effect that prevents the end of the nodes; nil if no
+	// effect does.
 	release func(node string) error
 }
 
-// harms returns what a kind of fault does.
 func harms(f scenario.Fault, c Cluster, links Links) harm {
 	plain := func(do func(string) error) func(context.Context, string) error {
 		return func(_ context.Context, node string) error { return do(node) }
@@ -42,12 +42,12 @@ func harms(f scenario.Fault, c Cluster, links Links) harm {
 			release: heal,
 		}
 	}
-	unknown := plain(func(string) error { return fmt.Errorf("%q is no kind of fault", f.Kind) })
+	unknown := plain(func(string) error { return fmt.Errorf("unknown kind of fault %q", f.Kind) })
 	return harm{do: unknown, undo: unknown}
 }
 
-// rejoin makes a node that has lost its data a new member: one that forgot what it had promised the others must not
-// come back under its old membership.
+// rejoin makes a node without data a new member. It has lost its promises to the other nodes, so it
+// must not return under its old membership.
 func rejoin(ctx context.Context, c Cluster, node string) error {
 	if err := c.Remove(ctx, node); err != nil {
 		return err
@@ -58,7 +58,6 @@ func rejoin(ctx context.Context, c Cluster, node string) error {
 	return c.Start(ctx, node)
 }
 
-// conditions are those of the links that a fault is of.
 func conditions(f scenario.Fault) netproxy.Conditions {
 	c := netproxy.Conditions{Delay: f.Delay, Jitter: f.Jitter, BytesPerS: f.BytesPerS}
 	if f.Kind == scenario.FaultPartition {
@@ -70,7 +69,8 @@ func conditions(f scenario.Fault) netproxy.Conditions {
 	return c
 }
 
-// setLinks sets what flows between a node and all others, in the directions given, as the node sees them.
+// setLinks sets the conditions between a node and all others, in the given directions as seen by
+// the node.
 func setLinks(c Cluster, links Links, direction, node string, conditions netproxy.Conditions) error {
 	if links == nil {
 		return errors.New("the links of this cluster can't be changed")
@@ -89,7 +89,7 @@ func setLinks(c Cluster, links Links, direction, node string, conditions netprox
 	return nil
 }
 
-// each does something with all nodes at once, and returns all errors in their order.
+// each runs do for all nodes simultaneously, and returns all errors in their order.
 func each(nodes []string, do func(string) error) error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup

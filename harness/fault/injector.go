@@ -11,65 +11,65 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster is what an injector acts on. Nodes are named by their ids.
+// Cluster is the target of an injector. Nodes are identified by their IDs.
 type Cluster interface {
-	// Nodes returns the ids of all nodes, in their order.
+	// Nodes returns the IDs of all nodes in order.
 	Nodes() []string
-	// Leader returns the node that leads shard 0, "" where none does.
+	// Leader returns the leader of shard 0; "" if it has none.
 	Leader(ctx context.Context) (string, error)
-	// Kill ends a node as a crash would, and returns when it is gone.
+	// Kill ends a node like a crash, and returns when it has ended.
 	Kill(node string) error
 	// Stop ends a node in order.
 	Stop(ctx context.Context, node string) error
-	// Start starts a node that has ended on what it left, and returns when it listens.
+	// Start starts an ended node on its data, and returns when it listens.
 	Start(ctx context.Context, node string) error
-	// WaitReady waits until a node says that it is ready to serve.
+	// WaitReady waits until a node reports that it is ready.
 	WaitReady(ctx context.Context, node string) error
-	// Wipe removes what a node that has ended left, so that it starts as a new member.
+	// Wipe removes the data of an ended node, so that it starts as a new member.
 	Wipe(node string) error
-	// Pause has a node do nothing until Resume.
+	// Pause stops a node until Resume.
 	Pause(node string) error
 	Resume(node string) error
-	// Remove makes a node no member of the cluster any more; Add makes it one again, with a vote.
+	// Remove removes a node from the cluster; Add adds it again with a vote.
 	Remove(ctx context.Context, node string) error
 	Add(ctx context.Context, node string) error
 }
 
-// Links are the links between a cluster's nodes: a netproxy.Mesh.
+// Links are the links between a cluster's nodes, such as a netproxy.Mesh.
 type Links interface {
 	Set(from, to string, c netproxy.Conditions)
 }
 
-// Event is one time that a fault happened. Its times count from the window's start.
+// Event is one occurrence of a fault. Its times count from the window's start.
 type Event struct {
 	Kind   string
-	Target string   // as the scenario says it
-	Nodes  []string // that it hit
-	Leader string   // of shard 0 when it began
+	Target string   // as written in the scenario
+	Nodes  []string // affected nodes
+	Leader string   // of shard 0 at the begin
 	Began  time.Duration
-	Done   time.Duration // when the nodes were gone, paused or removed, or the links ill
-	Healed time.Duration // when that was undone; a node that was started again listens by then
+	Done   time.Duration // when the nodes were down, paused or removed, or the links changed
+	Healed time.Duration // when the fault was undone; a restarted node listens by then
 }
 
 const (
-	// leaderTimeout bounds the wait for somebody to lead.
+	// leaderTimeout bounds the wait for a leader.
 	leaderTimeout = 10 * time.Second
 	leaderPoll    = 20 * time.Millisecond
-	// askTimeout bounds one question for the leader: a node that is paused does not answer.
+	// askTimeout bounds one query for the leader, because a paused node does not answer.
 	askTimeout = 500 * time.Millisecond
 )
 
-// Plan says what to do to a cluster, and when.
+// Plan defines the faults of a window and their times.
 type Plan struct {
 	Faults []scenario.Fault
 	Window time.Duration
 	Began  time.Time // the window's start
 }
 
-// happening is one time that a fault is to happen.
+// happening is one planned occurrence of a fault.
 type happening struct {
 	scenario.Fault
-	number int // of the fault's, from 0
+	number int // number of the occurrence, from 0
 }
 
 func (p *Plan) happenings() []happening {
@@ -85,9 +85,10 @@ func (p *Plan) happenings() []happening {
 
 func (h happening) begins() time.Duration { return h.Begins(h.number) }
 
-// Inject executes a plan, one fault after the other, and returns an event for each. A fault that is due before the nodes
-// have recovered from the last one waits for them. If a fault fails, or ctx is done, Inject resumes paused nodes and restores
-// the links; nodes that are down stay down. links may be nil if no fault concerns links.
+// Inject executes a plan, one fault after the other, and returns an event for each. A fault that is
+// due before the nodes have recovered from the last one waits for them. If a fault fails or ctx is
+// done, Inject resumes paused nodes and restores the links; nodes that are down remain down. links
+// may be nil if no fault changes links.
 func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error) {
 	var events []Event
 	for i, h := range p.happenings() {
@@ -95,7 +96,7 @@ func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error
 			return events, fmt.Errorf("fault %d: %w", i+1, ctx.Err())
 		}
 		if late := time.Since(p.Began) - h.begins(); h.begins()+late+h.For > p.Window {
-			return events, fmt.Errorf("fault %d, %s of %s, could not happen any more: the cluster took %v longer than planned to recover from the ones before it",
+			return events, fmt.Errorf("fault %d, %s of %s, does not fit into the window: the recovery from earlier faults took %v longer than planned",
 				i+1, h.Kind, h.Target, late.Round(time.Millisecond))
 		}
 		e, err := inject(ctx, &p, h, c, links)
@@ -107,7 +108,6 @@ func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error
 	return events, nil
 }
 
-// inject lets one fault happen.
 func inject(ctx context.Context, p *Plan, h happening, c Cluster, links Links) (e *Event, err error) {
 	nodes, leader, err := targets(ctx, h, c)
 	if err != nil {
@@ -134,7 +134,7 @@ func inject(ctx context.Context, p *Plan, h happening, c Cluster, links Links) (
 	return e, each(c.Nodes(), func(node string) error { return c.WaitReady(ctx, node) })
 }
 
-// targets finds the nodes that a fault hits, and who leads.
+// targets returns the nodes that a fault affects, and the leader.
 func targets(ctx context.Context, h happening, c Cluster) (nodes []string, leader string, err error) {
 	all := c.Nodes()
 	switch h.Target.Kind {
@@ -159,12 +159,11 @@ func targets(ctx context.Context, h happening, c Cluster) (nodes []string, leade
 		}
 	}
 	if len(nodes) == 0 {
-		return nil, leader, errors.New("there is no such node")
+		return nil, leader, errors.New("no such node")
 	}
 	return nodes, leader, nil
 }
 
-// awaitLeader waits until somebody leads.
 func awaitLeader(ctx context.Context, c Cluster) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
@@ -183,12 +182,12 @@ func awaitLeader(ctx context.Context, c Cluster) (string, error) {
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}
-			return "", errors.Join(fmt.Errorf("no node led shard 0 within %v", leaderTimeout), err)
+			return "", errors.Join(fmt.Errorf("shard 0 had no leader within %v", leaderTimeout), err)
 		}
 	}
 }
 
-// sleepUntil waits until a time; it returns false if done is closed before.
+// sleepUntil waits until a time. It returns false if done is closed first.
 func sleepUntil(at time.Time, done <-chan struct{}) bool {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

@@ -20,18 +20,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pair is one node and another.
 type pair struct{ from, to string }
 
-// fake is a cluster that notes what is done to it.
+// fake is a cluster that records the calls on it.
 type fake struct {
 	mu     sync.Mutex
 	nodes  []string
 	leader func() (string, error)
 	done   []string
-	fail   map[string]error             // what is done → how it fails
-	on     func(what string)            // called with what is done
-	links  map[pair]netproxy.Conditions // that are not sound
+	fail   map[string]error             // errors by call
+	on     func(what string)            // called with each call
+	links  map[pair]netproxy.Conditions // only links with faults
 }
 
 func newFake() *fake {
@@ -116,7 +115,7 @@ func TestTargets(t *testing.T) {
 	for _, c := range []struct {
 		target scenario.Target
 		leader string
-		want   []string // of three times
+		want   []string // of three happenings
 	}{
 		{target(scenario.TargetLeader), "n3", []string{"n3", "n3", "n3"}},
 		{target(scenario.TargetFollower), "n3", []string{"n1", "n1", "n1"}},
@@ -189,7 +188,7 @@ func TestFaultsOfLinks(t *testing.T) {
 		_, err := Inject(t.Context(), plan(c.fault), f, f)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, seen)
-		assert.Empty(t, f.links, "they are sound in the end")
+		assert.Empty(t, f.links, "all links are restored at the end")
 	}
 	_, err := Inject(t.Context(), plan(scenario.Fault{Kind: scenario.FaultPartition, Target: target(scenario.TargetAll)}), newFake(), nil)
 	require.ErrorContains(t, err, "can't be changed")
@@ -250,11 +249,11 @@ func TestWhatGoesWrongEndsThePlan(t *testing.T) {
 
 	f = newFake()
 	_, err = Inject(t.Context(), plan(scenario.Fault{Kind: "earthquake", Target: target(scenario.TargetLeader)}), f, nil)
-	require.ErrorContains(t, err, `"earthquake" is no kind of fault`)
+	require.ErrorContains(t, err, `unknown kind of fault "earthquake"`)
 
 	f.nodes = []string{"n2"}
 	_, err = Inject(t.Context(), plan(scenario.Fault{Kind: scenario.FaultKill, Target: target(scenario.TargetFollower)}), f, nil)
-	require.ErrorContains(t, err, "there is no such node")
+	require.ErrorContains(t, err, "no such node")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -267,7 +266,7 @@ func TestAFaultThatNoLongerFitsInTheWindowDoesNotHappen(t *testing.T) {
 	p := plan(scenario.Fault{Kind: scenario.FaultKill, Target: target(scenario.TargetLeader), For: 30 * ms, Every: ms, Times: 1000})
 	p.Window = 100 * ms
 	events, err := Inject(t.Context(), p, f, nil)
-	require.ErrorContains(t, err, "could not happen any more")
+	require.ErrorContains(t, err, "does not fit into the window")
 	assert.LessOrEqual(t, len(events), 3)
 	assert.Len(t, f.done, 2*len(events))
 }

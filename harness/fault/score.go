@@ -7,78 +7,87 @@ import (
 	"time"
 )
 
-// Point is how many cycles were acknowledged until a time since the window's start.
+// Point is the number of cycles acknowledged until a time since the window's start.
 type Point struct {
 	At    time.Duration
 	Total uint64
 }
 
-// Series is a sequence of points in the order of time.
+// Series is a sequence of points, ordered by time.
 type Series []Point
 
 const (
-	// SampleEvery is the time between the points of a series.
+	// SampleEvery is the interval between the points of a series.
 	SampleEvery = 10 * time.Millisecond
-	// slot is the time over which a rate is averaged to find its deepest fall.
+	// slot is the interval over which the rate is averaged to find its deepest fall.
 	slot = 100 * time.Millisecond
-	// stretch is how long the rate must stay recovered.
+	// stretch is how long the rate must remain recovered.
 	stretch = 500 * time.Millisecond
-	// RecoveredShare is the share of the rate before a fault that counts as recovered. The rates of a sound cluster on a host that
-	// others use differ by as much from one second to the next.
+	// RecoveredShare is the share of the rate before a fault that counts as recovered. The rate of
+	// a healthy cluster on a shared host varies by as much from one second to the next.
 	RecoveredShare = 0.8
-	// BackShare is the share of the rate before a fault that the load must reach to be back soon, over half a second.
+	// BackShare is the share of the rate before a fault that the load must reach, over half a
+	// second, to be back soon.
 	BackShare = 0.95
-	// BackWithin is the longest time between a fault and the begin of that half second.
+	// BackWithin is the longest time from a fault to the begin of that half second.
 	BackWithin = time.Second
-	// gapLeast is the shortest time without a cycle that is an outage. A busy host causes shorter gaps in a steady load.
+	// gapLeast is the shortest time without a cycle that counts as an outage. A busy host causes
+	// shorter gaps in a steady load.
 	gapLeast = slot
-	// gapLatest is the longest time between a fault and the outage that it causes.
+	// gapLatest is the longest time from a fault to the outage that it causes.
 	gapLatest = time.Second
 )
 
 // Score is the effect of one fault on the load. Times count from the begin of the fault.
 type Score struct {
-	// FirstAck is when the first cycle was acknowledged after the outage; 0 without an outage. If Silent, no cycle was acknowledged before the next
-	// fault and the window's end, and FirstAck is the time until then: how long the load was watched.
+	// FirstAck is the time of the first acknowledged cycle after the outage; 0 without an outage.
+	// If Silent, no cycle was acknowledged until the next fault or the window's end, and FirstAck
+	// is the time until then.
 	FirstAck time.Duration
 	Silent   bool
-	// BeforePerS is the rate in cycles a second since the load came back from the fault before this one, or since the first point. If
-	// that took less than half a second, or had no cycle, it is the rate before that fault.
+	// BeforePerS is the rate in cycles a second since the load recovered from the previous fault,
+	// or since the first point. If that interval was shorter than half a second, or had no cycle,
+	// it is the BeforePerS of the previous fault.
 	BeforePerS float64
-	// Recovery is when the rate first reached RecoveredShare of BeforePerS again and stayed there for half a second.
+	// Recovery is when the rate first returned to RecoveredShare of BeforePerS and remained there
+	// for half a second.
 	Recovery time.Duration
-	// Recovered says that the rate recovered before the next fault and the window's end. If not, Recovery is the time until then: how
-	// long the load was watched.
+	// Recovered reports that the rate recovered before the next fault and the window's end. If
+	// false, Recovery is the time until then.
 	Recovered bool
-	// BackSoon says that the load was back at BackShare of BeforePerS within BackWithin of the fault, and stayed there for half a second.
+	// BackSoon reports that the load reached BackShare of BeforePerS within BackWithin of the
+	// fault, and remained there for half a second.
 	BackSoon bool
-	// DipPercent is how far the rate fell below BeforePerS in the worst tenth of a second, until the rate had recovered and the
-	// fault was over.
+	// DipPercent is how far the rate fell below BeforePerS in the worst tenth of a second, until
+	// the rate had recovered and the fault had ended.
 	DipPercent float64
-	// FaultPerS and AfterPerS are the rates in cycles a second while the fault lasted, and from then to the next one.
+	// FaultPerS is the rate in cycles a second during the fault, and AfterPerS the rate from its
+	// end to the next fault.
 	FaultPerS float64
 	AfterPerS float64
-	// LevelPerS is the rate that the load came back to: from when the fault was over and the load had recovered, or else had its
-	// first cycle, to the next fault.
+	// LevelPerS is the rate after the recovery: from when the fault had ended and the load had
+	// recovered, to the next fault. Without a recovery it counts from the first cycle.
 	LevelPerS float64
 }
 
-// Scores are the scores of all faults of a window.
+// Scores are the scores of all faults in a window.
 type Scores struct {
-	BaselinePerS       float64 // before the first fault
-	BaselineDipPercent float64 // in the worst tenth of a second before the first fault: a dip of this depth needs no fault
+	BaselinePerS float64 // before the first fault
+	// BaselineDipPercent is the dip in the worst tenth of a second before the first fault. Dips of
+	// this depth occur without a fault.
+	BaselineDipPercent float64
 	Events             []Score
 }
 
-// Judge scores the events of a window, which must be in the order of time, by the acknowledged cycles. Judge fails without a
-// load before the first event, because there is no baseline then.
+// Judge scores the events of a window, which must be ordered by time, from the acknowledged cycles.
+// Judge fails if there is no load before the first event, because there is no baseline then.
 func Judge(s Series, events []Event) (Scores, error) {
 	var all Scores
 	if len(events) == 0 {
 		return all, errors.New("score: there was no fault")
 	}
 	if len(s) < 2 {
-		return all, errors.New("score: the cycles were not counted")
+		return all, errors.New("score: there are fewer than 2 samples of the cycles")
 	}
 	first := events[0].Began
 	all.BaselinePerS = s.rate(s[0].At, first)
@@ -102,7 +111,8 @@ func Judge(s Series, events []Event) (Scores, error) {
 	return all, nil
 }
 
-// score scores one event by what came before until, against the rate before the event. It returns since when the load was back.
+// score scores one event against the rate before it; until is the next event or the end. It also
+// returns since when the load was back.
 func (s Series) score(e Event, until time.Duration, before float64) (score Score, back time.Duration) {
 	score.BeforePerS = before
 	resumed := e.Began
@@ -130,7 +140,8 @@ func (s Series) score(e Event, until time.Duration, before float64) (score Score
 	return score, back
 }
 
-// reaches returns since when half a second first has a rate, from one time to another.
+// reaches returns the begin of the first half second between two times with at least the given
+// rate.
 func (s Series) reaches(rate float64, from, until time.Duration) (at time.Duration, found bool) {
 	for at = from; at+stretch <= until; at += SampleEvery {
 		if s.rate(at, at+stretch) >= rate {
@@ -140,8 +151,8 @@ func (s Series) reaches(rate float64, from, until time.Duration) (at time.Durati
 	return at, false
 }
 
-// outage returns the end of the longest time without a cycle that begins from one time to another. If it did not end before until, the end
-// is until, and ended is false.
+// outage returns the end of the longest time without a cycle that begins between from and latest.
+// If the outage did not end before until, end is until, and ended is false.
 func (s Series) outage(from, latest, until time.Duration) (end time.Duration, ended, found bool) {
 	longest := gapLeast - 1
 	first, exact := s.find(from)
@@ -157,7 +168,7 @@ func (s Series) outage(from, latest, until time.Duration) (end time.Duration, en
 		if acknowledged {
 			over = s[j].At
 		}
-		// One that was under way before is as long as what is left of it.
+		// An outage that began before from counts only from there.
 		if begun := max(s[i].At, from); over-begun > longest {
 			longest, end, ended, found = over-begun, over, acknowledged, true
 		}
@@ -166,7 +177,7 @@ func (s Series) outage(from, latest, until time.Duration) (end time.Duration, en
 	return end, ended, found
 }
 
-// rate is that of the cycles from one time to another, a second.
+// rate returns the rate of the cycles between two times, in cycles a second.
 func (s Series) rate(from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -174,12 +185,12 @@ func (s Series) rate(from, to time.Duration) float64 {
 	return (s.total(to) - s.total(from)) / (to - from).Seconds()
 }
 
-// find returns the first point that is not before a time.
+// find returns the index of the first point at or after a time.
 func (s Series) find(at time.Duration) (i int, exact bool) {
 	return slices.BinarySearchFunc(s, at, func(p Point, at time.Duration) int { return int(p.At - at) })
 }
 
-// total is how many cycles were acknowledged until a time, between two points in proportion.
+// total returns the number of cycles acknowledged until a time, interpolated between two points.
 func (s Series) total(at time.Duration) float64 {
 	i, _ := s.find(at)
 	switch {
@@ -193,7 +204,8 @@ func (s Series) total(at time.Duration) float64 {
 	return float64(before.Total) + part*float64(after.Total-before.Total)
 }
 
-// dip is how many percent below the baseline the rate was in the worst slot from one time to another.
+// dip returns how far the rate in the worst slot between two times was below the baseline, in
+// percent.
 func (s Series) dip(from, to time.Duration, baseline float64) float64 {
 	worst := baseline
 	for at := from; at+slot <= to; at += SampleEvery {
@@ -202,7 +214,8 @@ func (s Series) dip(from, to time.Duration, baseline float64) float64 {
 	return 100 * (1 - worst/baseline)
 }
 
-// Slots returns how many cycles were acknowledged in each tenth of a second of the series, for a plot.
+// Slots returns the number of cycles acknowledged in each tenth of a second of the series, for a
+// plot.
 func (s Series) Slots() (every time.Duration, cycles []float64) {
 	if len(s) == 0 {
 		return slot, nil

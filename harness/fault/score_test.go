@@ -11,13 +11,13 @@ import (
 
 const ms = time.Millisecond
 
-// part is a time during which a load has a rate.
+// part is an interval of a load with a constant rate.
 type part struct {
 	until     time.Duration
 	perSample uint64
 }
 
-// series is what sampling a load in parts yields.
+// series returns the samples of a load that consists of parts.
 func series(parts ...part) Series {
 	s := Series{{}}
 	for _, p := range parts {
@@ -43,7 +43,8 @@ func TestScores(t *testing.T) {
 		"outage, then slow, then full rate": {
 			series(part{2000 * ms, 100}, part{2500 * ms, 0}, part{4000 * ms, 40}, part{6000 * ms, 100}),
 			[]Event{kill},
-			// The half second that has four fifths of the rate before begins a little before the slow part ends.
+			// The first half second with four fifths of the earlier rate begins shortly before the
+			// slow part ends.
 			[]Score{{FirstAck: 510 * ms, Recovery: 1840 * ms, Recovered: true, DipPercent: 100, FaultPerS: 2000, AfterPerS: 8000}},
 		},
 		"a dip without an outage": {
@@ -51,7 +52,7 @@ func TestScores(t *testing.T) {
 			[]Event{kill},
 			[]Score{{Recovery: 870 * ms, Recovered: true, DipPercent: 75, FaultPerS: 2500, AfterPerS: 10000}},
 		},
-		"nothing to see": {
+		"no effect": {
 			series(part{6000 * ms, 100}),
 			[]Event{kill},
 			[]Score{{Recovered: true, FaultPerS: 10000, AfterPerS: 10000}},
@@ -79,7 +80,7 @@ func TestScores(t *testing.T) {
 				{FirstAck: 1010 * ms, Recovery: 1010 * ms, Recovered: true, DipPercent: 100, AfterPerS: 3000.0 / 3.5},
 			},
 		},
-		"each fault is judged by what comes before the next": {
+		"each fault is scored until the next one": {
 			series(part{2000 * ms, 10}, part{2200 * ms, 0}, part{4000 * ms, 10}, part{5000 * ms, 0}, part{8000 * ms, 10}),
 			[]Event{{Began: 2000 * ms, Done: 2000 * ms, Healed: 2500 * ms}, {Began: 4000 * ms, Done: 4000 * ms, Healed: 4500 * ms}},
 			[]Score{
@@ -94,7 +95,7 @@ func TestScores(t *testing.T) {
 			require.Len(t, got.Events, len(c.want))
 			for i, want := range c.want {
 				have := got.Events[i]
-				// Between two samples nobody knows when a cycle was acknowledged.
+				// The time of an acknowledgement between two samples is unknown.
 				assert.InDelta(t, want.FirstAck, have.FirstAck, float64(SampleEvery))
 				assert.Equal(t, want.Silent, have.Silent)
 				assert.InDelta(t, want.Recovery, have.Recovery, 2*float64(SampleEvery))
@@ -108,8 +109,9 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// A load that comes back to a lower rate after each fault has recovered from each but the one that took too much of it: each is
-// compared with the rate before itself, and the levels tell the decay.
+// A load that returns to a lower rate after each fault has recovered, except from a fault that
+// reduced the rate too much: each fault is compared with the rate before it, and the levels show
+// the decay.
 func TestEachFaultIsComparedWithTheRateBeforeIt(t *testing.T) {
 	got, err := Judge(
 		series(part{2000 * ms, 100}, part{2500 * ms, 0}, part{4000 * ms, 85}, part{4500 * ms, 0}, part{6000 * ms, 70}, part{6500 * ms, 0}, part{8000 * ms, 20}),
@@ -130,21 +132,22 @@ func TestEachFaultIsComparedWithTheRateBeforeIt(t *testing.T) {
 		assert.InDelta(t, want.LevelPerS, have.LevelPerS, 100, "fault %d", i)
 	}
 	assert.Less(t, got.Events[1].Recovery, 600*ms)
-	assert.Equal(t, 2000*ms, got.Events[2].Recovery, "so long the load was watched")
+	assert.Equal(t, 2000*ms, got.Events[2].Recovery, "the time until the end")
 }
 
-// A load is back soon at 95 % of the rate before the fault, within a second of it, and for half a second.
+// A load is back soon if it reaches 95 % of the rate before the fault, within a second, for half a
+// second.
 func TestALoadIsBackSoon(t *testing.T) {
 	kill := []Event{{Began: 2000 * ms, Done: 2000 * ms, Healed: 2100 * ms}}
 	for name, c := range map[string]struct {
 		series Series
 		want   bool
 	}{
-		"at once":               {series(part{6000 * ms, 100}), true},
-		"within a second":       {series(part{2000 * ms, 100}, part{2900 * ms, 0}, part{6000 * ms, 96}), true},
-		"after a second":        {series(part{2000 * ms, 100}, part{3200 * ms, 0}, part{6000 * ms, 100}), false},
-		"not at 95 %":           {series(part{2000 * ms, 100}, part{2300 * ms, 0}, part{6000 * ms, 90}), false},
-		"for a tenth of second": {series(part{2000 * ms, 100}, part{2300 * ms, 0}, part{2400 * ms, 100}, part{6000 * ms, 50}), false},
+		"at once":                 {series(part{6000 * ms, 100}), true},
+		"within a second":         {series(part{2000 * ms, 100}, part{2900 * ms, 0}, part{6000 * ms, 96}), true},
+		"after a second":          {series(part{2000 * ms, 100}, part{3200 * ms, 0}, part{6000 * ms, 100}), false},
+		"not at 95 %":             {series(part{2000 * ms, 100}, part{2300 * ms, 0}, part{6000 * ms, 90}), false},
+		"for a tenth of a second": {series(part{2000 * ms, 100}, part{2300 * ms, 0}, part{2400 * ms, 100}, part{6000 * ms, 50}), false},
 	} {
 		got, err := Judge(c.series, kill)
 		require.NoError(t, err)
@@ -176,7 +179,7 @@ func TestWhatCannotBeScored(t *testing.T) {
 	_, err := Judge(series(part{4000 * ms, 1}), nil)
 	require.ErrorContains(t, err, "no fault")
 	_, err = Judge(Series{{}}, event)
-	require.ErrorContains(t, err, "not counted")
+	require.ErrorContains(t, err, "fewer than 2 samples")
 	_, err = Judge(series(part{2000 * ms, 0}, part{4000 * ms, 1}), event)
 	require.ErrorContains(t, err, "before the first fault")
 }
@@ -184,7 +187,7 @@ func TestWhatCannotBeScored(t *testing.T) {
 func TestSlotsAreCyclesInATenthOfASecond(t *testing.T) {
 	every, cycles := series(part{200 * ms, 3}, part{450 * ms, 1}).Slots()
 	assert.Equal(t, 100*ms, every)
-	assert.Equal(t, []float64{30, 30, 10, 10}, cycles, "the last one is not whole")
+	assert.Equal(t, []float64{30, 30, 10, 10}, cycles, "the incomplete last slot is dropped")
 	_, cycles = Series(nil).Slots()
 	assert.Empty(t, cycles)
 }

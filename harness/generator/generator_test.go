@@ -24,7 +24,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// actEnv makes the test binary act as a generator whose drivers are those of dialFake.
+// actEnv makes the test binary act as a generator with the drivers of dialFake.
 const actEnv = "GENERATOR_TEST"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// dialFake knows the driver null, and others that fail.
+// dialFake returns the null driver, or one of several drivers that fail.
 func dialFake(s Spec) open.Dialer {
 	target := null.New()
 	return map[string]open.Dialer{
@@ -54,7 +54,7 @@ func dialFake(s Spec) open.Dialer {
 	}[s.Workload.Driver]
 }
 
-// stalling are connections whose enqueues are not answered.
+// stalling is a connection whose enqueues are not answered.
 type stalling struct{ driver.Conn }
 
 func (s stalling) Producer(context.Context, string) (driver.Producer, error) { return s, nil }
@@ -71,7 +71,7 @@ func specOf(name string) Spec {
 	}}
 }
 
-// served is Serve at work in this process.
+// served runs Serve in this process.
 type served struct {
 	t       *testing.T
 	in      *io.PipeWriter
@@ -91,7 +91,6 @@ func serve(t *testing.T) *served {
 	return s
 }
 
-// send sends a line and returns the answer.
 func (s *served) send(line string) dialogue.Answer {
 	s.t.Helper()
 	_, err := io.WriteString(s.in, line+"\n")
@@ -135,24 +134,24 @@ func TestCommandThatFailsIsAnswered(t *testing.T) {
 	s := serve(t)
 	require.Empty(t, s.do("open", specOf("null")).Error)
 	for line, says := range map[string]string{
-		`{"do":"open","with":{}}`:                            "open: the load is open already",
+		`{"do":"open","with":{}}`:                            "open: the load is already open",
 		`{"do":"slice","with":{"length_ns":0}}`:              "slice: load: a slice of 0s; it must be above 0",
 		`{"do":"slice","with":{"length_ns":"1s"}}`:           "slice: read the arguments: json: cannot unmarshal string",
 		`{"do":"open_slice","with":{"length_ns":1000}}`:      "open_slice: load: an open-loop slice of 1µs at 0 arrivals a second",
-		`{"do":"sing"}`:                                      `command "sing"; it must be one of finish, noop_open, noop_slice, open, open_slice, profile, slice, work`,
+		`{"do":"sing"}`:                                      `unknown command "sing"; it must be one of finish, noop_open, noop_slice, open, open_slice, profile, slice, work`,
 		`slice`:                                              "read a command: invalid character",
 		`{"do":"slice","with":{"length_ns":86400000000000}}`: "slice: load: a slice of 24h0m0s",
 	} {
 		assert.Contains(t, s.send(line).Error, says)
 	}
-	require.Empty(t, s.do("slice", sliceArguments{Length: time.Millisecond}).Error, "the load goes on")
+	require.Empty(t, s.do("slice", sliceArguments{Length: time.Millisecond}).Error, "the load continues")
 	require.Empty(t, s.do(commandFinish, nil).Error)
 	assert.NoError(t, <-s.ended)
 }
 
 func TestSpecThatCannotBeOpened(t *testing.T) {
 	for says, change := range map[string]func(*Spec){
-		`open: workload.driver is "embedded"; a generator has stream, unary and rest`:                   func(s *Spec) { s.Workload.Driver = "embedded" },
+		`open: workload.driver is "embedded"; expected stream, unary or rest`:                           func(s *Spec) { s.Workload.Driver = "embedded" },
 		"open: workload.connections is 0; it must be at least 1":                                        func(s *Spec) { s.Workload.Connections = 0 },
 		"open: load: workload.producers is 0 and workload.workers is 8; slices need at least 1 of each": func(s *Spec) { s.Workload.Producers = 0 },
 		"open: connection refused": func(s *Spec) { s.Workload.Driver = "refuses" },

@@ -20,35 +20,35 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// NoopSpec says on which server a load of no-op requests is put. A server that is built with the tag serialbudget takes an empty frame of
-// the stream Produce as such a request: it passes the server's pipeline and stores nothing.
+// NoopSpec defines a load of no-op requests. A server that is built with the tag serialbudget
+// treats an empty frame of the stream Produce as such a request: it passes the server's pipeline
+// and stores nothing.
 type NoopSpec struct {
 	Target      Target `json:"target"`
 	Connections int    `json:"connections"` // each has one stream
-	InFlight    int    `json:"in_flight"`   // requests of each stream that are not answered yet
+	InFlight    int    `json:"in_flight"`   // unanswered requests of each stream
 }
 
-// NoopInFlightMax is how many requests of one stream a server takes before it answers.
+// NoopInFlightMax is the number of requests of one stream that a server accepts before it answers.
 const NoopInFlightMax = 256
 
-// noopTenant is whose requests they are.
 const noopTenant = "serial"
 
-// noopArguments are the arguments of the command noop_slice.
 type noopArguments struct {
 	Length time.Duration `json:"length_ns"`
 	Timed  bool          `json:"timed,omitempty"`
 }
 
-// NoopSlice is what a slice of no-op requests measured.
+// NoopSlice is the result of a slice of no-op requests.
 type NoopSlice struct {
 	Requests uint64        `json:"requests"`             // answered
-	Took     time.Duration `json:"took_ns"`              // until nothing was in flight
-	Longest  time.Duration `json:"longest_ns,omitempty"` // response time of a timed slice
+	Took     time.Duration `json:"took_ns"`              // until no request was in flight
+	Longest  time.Duration `json:"longest_ns,omitempty"` // longest response time of a timed slice
 }
 
-// StartNoops starts a generator of no-op requests with GOMAXPROCS procs, and returns when each of its streams had an answer. A server
-// that refuses no-op requests is an error. End the generator by Kill.
+// StartNoops starts a generator of no-op requests with GOMAXPROCS procs, and returns when each of
+// its streams has received an answer. It fails if the server refuses no-op requests. The caller
+// must end the generator with Kill.
 func StartNoops(ctx context.Context, c Command, procs int, spec NoopSpec) (*Process, error) {
 	c.Env = append(slices.Clip(c.Env), "GOMAXPROCS="+strconv.Itoa(procs))
 	p, err := StartIdle(c)
@@ -61,14 +61,14 @@ func StartNoops(ctx context.Context, c Command, procs int, spec NoopSpec) (*Proc
 	return p, nil
 }
 
-// Noops sends no-op requests in a closed loop for a length of time, up to load.SliceMax, and returns when nothing is in flight. The
-// generator measures the response time of each request if timed is set, which costs time of its own.
+// Noops sends no-op requests in a closed loop for the given time, up to load.SliceMax, and returns
+// when no request is in flight. If timed is set, the generator measures the response time of each
+// request, which costs CPU time.
 func (p *Process) Noops(ctx context.Context, length time.Duration, timed bool) (s NoopSlice, err error) {
 	err = p.call(ctx, length+load.SliceDrainMax, "noop_slice", noopArguments{length, timed}, &s)
 	return s, err
 }
 
-// noopLoad is the streams of a generator.
 type noopLoad struct {
 	streams []*noopStream
 	clients []*client.Client
@@ -80,7 +80,7 @@ type noopLoad struct {
 func (s *session) noopOpen(_ context.Context, spec NoopSpec) (none, error) {
 	switch {
 	case s.noops != nil:
-		return none{}, errors.New("the load is open already")
+		return none{}, errors.New("the load is already open")
 	case spec.Connections < 1:
 		return none{}, fmt.Errorf("connections is %d; it must be at least 1", spec.Connections)
 	case spec.InFlight < 1 || spec.InFlight > NoopInFlightMax:
@@ -97,7 +97,6 @@ func (s *session) noopOpen(_ context.Context, spec NoopSpec) (none, error) {
 	return none{}, nil
 }
 
-// open opens a connection and its stream.
 func (l *noopLoad) open(ctx context.Context, spec NoopSpec) error {
 	c, err := spec.Target.driver().Dial()
 	if err != nil {
@@ -118,7 +117,6 @@ func (l *noopLoad) open(ctx context.Context, spec NoopSpec) error {
 	return n.drain(nil)
 }
 
-// close ends the streams and the connections.
 func (l *noopLoad) close() error {
 	l.cancel()
 	var errs []error
@@ -129,7 +127,7 @@ func (l *noopLoad) close() error {
 	return errors.Join(errs...)
 }
 
-// noopSlice has all streams send for a length of time.
+// noopSlice makes all streams send for the given time.
 func (s *session) noopSlice(_ context.Context, a noopArguments) (done NoopSlice, err error) {
 	switch {
 	case s.noops == nil:
@@ -155,19 +153,20 @@ func (s *session) noopSlice(_ context.Context, a noopArguments) (done NoopSlice,
 	return done, errors.Join(errs...)
 }
 
-// noopStream is a stream of no-op requests. One goroutine sends and another one receives.
+// noopStream is a stream of no-op requests. One goroutine sends, and another one receives.
 type noopStream struct {
 	ctx         context.Context
 	stream      grpc.BidiStreamingClient[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	inFlight    int
-	frame       queuepb.ProduceRequest // of the sending goroutine
-	outstanding int                    // requests that are not answered; of the sending goroutine
+	frame       queuepb.ProduceRequest // owned by the sending goroutine
+	outstanding int                    // unanswered requests; owned by the sending goroutine
 	answers     chan noopAnswers
 	timed       atomic.Bool
-	sentAt      []atomic.Int64 // of requests of timed slices: a request's place is its number modulo the length
+	// sentAt holds the send times of requests in timed slices, by request number modulo its length.
+	sentAt []atomic.Int64
 }
 
-// noopAnswers are the answers of one message, or why there are no more.
+// noopAnswers are the answers of one message, or the reason for the end of the stream.
 type noopAnswers struct {
 	count   int
 	longest time.Duration // response time of timed requests
@@ -191,7 +190,6 @@ func (n *noopStream) slice(over *atomic.Bool, timed bool, into *NoopSlice) error
 	return n.drain(into)
 }
 
-// send sends the next request.
 func (n *noopStream) send() error {
 	n.frame.Frame++
 	if n.timed.Load() {
@@ -199,12 +197,11 @@ func (n *noopStream) send() error {
 	}
 	n.outstanding++
 	if err := n.stream.Send(&n.frame); err != nil {
-		return n.drain(nil) // the receiving goroutine knows why
+		return n.drain(nil) // the receiving goroutine has the reason
 	}
 	return nil
 }
 
-// wait waits for the answers of one message.
 func (n *noopStream) wait(into *NoopSlice) error {
 	timer := time.NewTimer(load.SliceDrainMax)
 	defer timer.Stop()
@@ -225,7 +222,6 @@ func (n *noopStream) wait(into *NoopSlice) error {
 	}
 }
 
-// drain waits until all requests are answered.
 func (n *noopStream) drain(into *NoopSlice) error {
 	for n.outstanding > 0 {
 		if err := n.wait(into); err != nil {
@@ -242,7 +238,7 @@ func (n *noopStream) receive() {
 		a := noopAnswers{count: len(in.GetAnswers())}
 		switch {
 		case status.Code(err) == codes.InvalidArgument:
-			a.err = fmt.Errorf("the server refuses no-op requests, which servers built with the tag serialbudget take: %w", err)
+			a.err = fmt.Errorf("the server refuses no-op requests: build it with the tag serialbudget: %w", err)
 		case err != nil:
 			a.err = fmt.Errorf("no-op requests: %w", err)
 		case n.timed.Load():

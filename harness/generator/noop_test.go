@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// noopServer answers frames as answer says, and not at all where it returns nil.
+// noopServer answers each frame with the result of answer, or not at all if that is nil.
 type noopServer struct {
 	queuepb.UnimplementedQueueServiceServer
 	answer func(*queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error)
@@ -42,7 +42,7 @@ func (s *noopServer) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequ
 	}
 }
 
-// serveNoops returns the address of a server on a Unix socket.
+// serveNoops starts a server on a Unix socket and returns its address.
 func serveNoops(t *testing.T, answer func(*queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error)) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -71,7 +71,7 @@ func TestNoopsOfSlicesAreThoseThatTheServerAnswered(t *testing.T) {
 	})
 	s := serve(t)
 	require.Empty(t, s.do("noop_open", NoopSpec{Target: Target{Address: address}, Connections: 2, InFlight: 3}).Error)
-	requests := uint64(2) // of the opening
+	requests := uint64(2) // from the opening
 	for _, timed := range []bool{false, true} {
 		a := s.do("noop_slice", noopArguments{Length: 20 * time.Millisecond, Timed: timed})
 		require.Empty(t, a.Error)
@@ -96,9 +96,9 @@ func TestNoopLoadThatCannotBeOpened(t *testing.T) {
 		return nil, status.Error(codes.InvalidArgument, "tasks: is empty: send at least one")
 	})
 	for says, spec := range map[string]NoopSpec{
-		"noop_open: connections is 0; it must be at least 1":                                               {InFlight: 1},
-		"noop_open: in_flight is 257; it must be 1 to 256":                                                 {Connections: 1, InFlight: 257},
-		"the server refuses no-op requests, which servers built with the tag serialbudget take: rpc error": {Target: Target{Address: refused}, Connections: 1, InFlight: 1},
+		"noop_open: connections is 0; it must be at least 1":                               {InFlight: 1},
+		"noop_open: in_flight is 257; it must be 1 to 256":                                 {Connections: 1, InFlight: 257},
+		"the server refuses no-op requests: build it with the tag serialbudget: rpc error": {Target: Target{Address: refused}, Connections: 1, InFlight: 1},
 	} {
 		s := serve(t)
 		assert.Contains(t, s.do("noop_open", spec).Error, says)
@@ -109,7 +109,7 @@ func TestNoopLoadThatCannotBeOpened(t *testing.T) {
 	assert.Error(t, <-s.ended)
 }
 
-// A server that ends in a slice is an error of the slice, and the generator goes.
+// The end of a server in a slice fails the slice. The generator can then be ended.
 func TestNoopLoadWhoseServerFails(t *testing.T) {
 	address := serveNoops(t, func(in *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
 		if in.GetFrame() > 5 {
@@ -127,7 +127,7 @@ func TestNoopLoadWhoseServerFails(t *testing.T) {
 	require.NoError(t, s.close())
 }
 
-// A load that is ended waits for no answer.
+// A load whose context has ended waits for no answer.
 func TestNoopLoadEndsWithItsContext(t *testing.T) {
 	address := serveNoops(t, func(in *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
 		if in.GetFrame() > 1 {

@@ -18,14 +18,13 @@ const (
 	endMax = 10 * time.Second
 )
 
-// Process is a generator that runs. One goroutine at a time may use it, but PID and Kill may be called from any. After a call
-// has failed, only Kill may be called.
+// Process is a running generator. It is not safe for concurrent use, except PID and Kill. After a
+// failed call only Kill may be called.
 type Process struct{ commands *dialogue.Process }
 
-// Command says how a generator's process is started.
+// Command defines how to start a generator's process.
 type Command = dialogue.Command
 
-// start starts the process.
 func start(c Command) (*Process, error) {
 	commands, err := dialogue.Start("generator", c)
 	if err != nil {
@@ -34,8 +33,8 @@ func start(c Command) (*Process, error) {
 	return &Process{commands}, nil
 }
 
-// Start starts a generator and returns when all of its sessions are open. GOMAXPROCS is the workload's Procs unless that is 0. The
-// caller must call Finish or Kill.
+// Start starts a generator and returns when all of its sessions are open. GOMAXPROCS is the
+// workload's Procs unless that is 0. The caller must call Finish or Kill.
 func Start(ctx context.Context, c Command, spec Spec) (*Process, error) {
 	if procs := spec.Workload.Procs; procs > 0 {
 		c.Env = append(slices.Clip(c.Env), "GOMAXPROCS="+strconv.Itoa(procs))
@@ -50,23 +49,25 @@ func Start(ctx context.Context, c Command, spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// PID is the process's id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.commands.PID() }
 
-// Slice sends in a closed loop for a length of time, up to load.SliceMax, and returns when nothing is in flight.
+// Slice sends in a closed loop for the given time, up to load.SliceMax, and returns when no task is
+// in flight.
 func (p *Process) Slice(ctx context.Context, length time.Duration) (Slice, error) {
 	var s Slice
 	err := p.call(ctx, length+load.SliceDrainMax, "slice", sliceArguments{Length: length}, &s)
 	return s, err
 }
 
-// OpenSlice sends tasks that are due at random times, a Poisson process of a mean rate drawn from a seed, for a length of time, and
-// returns when nothing is in flight. The latencies of all open-loop slices are in the Report.
+// OpenSlice sends tasks at the random times of a Poisson process for the given time, and returns
+// when no task is in flight. perSecond is the mean rate; the seed determines the times. The Report
+// contains the latencies of all open-loop slices.
 func (p *Process) OpenSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error {
 	return p.call(ctx, length+load.SliceDrainMax, "open_slice", sliceArguments{Length: length, Seed: seed, PerSecond: perSecond}, nil)
 }
 
-// Finish ends the load, closes the connections, and returns what was measured when the process has ended.
+// Finish ends the load, closes the connections, and returns the report when the process has ended.
 func (p *Process) Finish(ctx context.Context) (Report, error) {
 	var r Report
 	if err := p.commands.End(ctx, endMax, commandFinish, &r); err != nil {
@@ -75,10 +76,9 @@ func (p *Process) Finish(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// Kill ends the process at once, unless it has ended.
+// Kill ends the process immediately, unless it has ended.
 func (p *Process) Kill() error { return p.commands.Kill() }
 
-// call sends a command and waits for the answer.
 func (p *Process) call(ctx context.Context, within time.Duration, do string, arguments, done any) error {
 	return p.commands.Call(ctx, within, do, arguments, done)
 }

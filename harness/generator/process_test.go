@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// started starts a generator with the driver of a name, which ends with the test.
+// started starts a generator with the named driver. It ends with the test.
 func started(t *testing.T, spec Spec) (p *Process, log string, err error) {
 	log = filepath.Join(t.TempDir(), "generator.log")
 	self, err := os.Executable()
@@ -51,7 +51,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 		require.NoError(t, p.OpenSlice(t.Context(), i, 2000, 20*time.Millisecond))
 	}
 	_, err = p.Slice(t.Context(), 0)
-	assert.EqualError(t, err, "generator: slice: load: a slice of 0s; it must be above 0, and 1m0s at most")
+	assert.EqualError(t, err, "generator: slice: load: a slice of 0s; it must be above 0 and at most 1m0s")
 	r, err := p.Finish(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, r.Open)
@@ -60,10 +60,10 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.Zero(t, r.Ledger.Lost+r.Ledger.Duplicated+r.Ledger.Corrupted+r.Ledger.Unknown)
 	assert.Equal(t, r.Ledger.Enqueued, r.Ledger.Completed)
 	_, err = p.Slice(t.Context(), time.Millisecond)
-	assert.EqualError(t, err, "generator: finished before")
+	assert.EqualError(t, err, "generator: already ended")
 }
 
-// The profiles are those of the generator's process, and not of this one.
+// The profiles are those of the generator's process, not of this process.
 func TestProcessIsProfiled(t *testing.T) {
 	p, _, err := started(t, specOf("null"))
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestProcessIsProfiled(t *testing.T) {
 
 func TestProcessThatCannotStart(t *testing.T) {
 	_, _, err := started(t, specOf("k6"))
-	assert.EqualError(t, err, `generator: open: workload.driver is "k6"; a generator has stream, unary and rest`)
+	assert.EqualError(t, err, `generator: open: workload.driver is "k6"; expected stream, unary or rest`)
 	_, log, err := started(t, specOf("dies"))
 	assert.ErrorContains(t, err, "generator: open: the process ended early: exit status 3\n  log: "+log)
 	assert.ErrorContains(t, err, "out of memory")
@@ -108,7 +108,7 @@ func TestProcessThatIsKilledInASlice(t *testing.T) {
 	_, err = p.Slice(t.Context(), time.Minute)
 	require.ErrorContains(t, err, "generator: slice: ")
 	_, again := p.Slice(t.Context(), time.Minute)
-	assert.Equal(t, err, again, "nothing is left to command")
+	assert.Equal(t, err, again, "no further command is sent")
 	_, err = p.Finish(t.Context())
 	assert.ErrorIs(t, err, again)
 }

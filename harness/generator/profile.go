@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// profileMax bounds the wait for one answer to a request for profiles, which may include a garbage collection.
+	// profileMax bounds the wait for one answer to a profile request, which may include a garbage
+	// collection.
 	profileMax = 20 * time.Second
-	// profileBytesMax bounds a packed profile, which an answer carries in base64.
+	// profileBytesMax bounds a packed profile, which is base64 in the answer.
 	profileBytesMax = dialogue.LineBytesMax / 2
 )
 
@@ -21,19 +22,18 @@ type profileDone struct {
 	Profile []byte `json:"profile,omitempty"`
 }
 
-// Profile sends a request for the generator's own profiles: it is what a profile.Remote of this process calls. It must not be called
-// during a slice, because a generator executes one command at a time.
+// Profile sends a request for the generator's own profiles. A profile.Remote of this process calls
+// it. It must not be called during a slice, because a generator executes one command at a time.
 func (p *Process) Profile(ctx context.Context, ask profile.Request) ([]byte, error) {
 	var done profileDone
 	err := p.call(ctx, profileMax, "profile", ask, &done)
 	return done.Profile, err
 }
 
-// profile executes a request for profiles of this process.
 func (s *session) profile(ctx context.Context, ask profile.Request) (done profileDone, err error) {
 	done.Profile, err = s.self.Answer(ctx, ask)
 	if n := len(done.Profile); n > profileBytesMax {
-		return profileDone{}, fmt.Errorf("the profile has %d bytes, and an answer has room for %d", n, profileBytesMax)
+		return profileDone{}, fmt.Errorf("the profile has %d bytes; an answer has at most %d", n, profileBytesMax)
 	}
 	return done, err
 }

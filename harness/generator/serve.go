@@ -12,7 +12,7 @@ import (
 // commandFinish is the last command that a generator executes.
 const commandFinish = "finish"
 
-// commands returns what a generator can do. Its load ends with ctx.
+// commands returns the commands of a generator. Its load ends with ctx.
 func (s *session) commands(ctx context.Context) dialogue.Commands {
 	s.ctx = ctx
 	return dialogue.Commands{
@@ -27,10 +27,11 @@ func (s *session) commands(ctx context.Context) dialogue.Commands {
 	}
 }
 
-// Serve executes the commands that it reads from in, writes their answers to out, and returns after the command finish, when in ends,
-// or when ctx is done, which also ends a command under way. dial returns what opens the connections of a spec; nil of a driver that is
-// not known. A command that fails is answered with its error; Serve goes on unless the load could not be opened. The reading of in
-// may outlast Serve until in ends.
+// Serve reads commands from in, executes them, and writes their answers to out. It returns after
+// the command finish, when in ends, or when ctx is done; ctx also ends a command in progress. dial
+// returns the dialer of a spec's connections; nil for an unknown driver. A failed command is
+// answered with its error. Serve continues after it unless no load is open. The goroutine that
+// reads in may outlive Serve until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, dial func(Spec) open.Dialer) (err error) {
 	s := &session{dial: dial}
 	defer func() { err = errors.Join(err, s.close()) }()

@@ -14,34 +14,33 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// session is the state of a generator. One command at a time uses it.
+// session is the state of a generator. Commands use it one at a time.
 type session struct {
 	ctx  context.Context // of the load
 	dial func(Spec) open.Dialer
 	self profile.Self // takes the profiles of this process
 
-	// Set by the command open:
+	// These fields are set by the command open:
 	conns  []driver.Conn
 	ledger *ledger.Ledger
-	load   *load.Slices // nil before
-	ended  bool         // the load was ended
+	load   *load.Slices // nil before open
+	ended  bool         // the load has ended
 
 	noops *noopLoad // set by the command noop_open
 }
 
-// none are the arguments of a command without any, and the answer of a command that measures nothing.
+// none is the type of missing arguments and of empty answers.
 type none = dialogue.None
 
 var errNotOpen = errors.New("no load is open; send open first")
 
-// open opens the connections and sessions of a spec.
 func (s *session) open(_ context.Context, spec Spec) (none, error) {
 	if s.load != nil {
-		return none{}, errors.New("the load is open already")
+		return none{}, errors.New("the load is already open")
 	}
 	dialer := s.dial(spec)
 	if dialer == nil {
-		return none{}, fmt.Errorf("workload.driver is %q; a generator has stream, unary and rest", spec.Workload.Driver)
+		return none{}, fmt.Errorf("workload.driver is %q; expected stream, unary or rest", spec.Workload.Driver)
 	}
 	if n := spec.Workload.Connections; n < 1 {
 		return none{}, fmt.Errorf("workload.connections is %d; it must be at least 1", n)
@@ -70,7 +69,6 @@ func (s *session) openSlice(ctx context.Context, a sliceArguments) (none, error)
 	return none{}, s.load.OpenSlice(ctx, a.Seed, a.PerSecond, a.Length)
 }
 
-// finish ends the load and closes the connections.
 func (s *session) finish(context.Context, none) (Report, error) {
 	if s.load == nil {
 		return Report{}, errNotOpen
@@ -84,16 +82,16 @@ func (s *session) finish(context.Context, none) (Report, error) {
 	return r, nil
 }
 
-// end ends the load.
 func (s *session) end() (*result.DuetLatency, error) {
 	s.ended = true
 	return s.load.End()
 }
 
-// close ends the load and closes the connections, once. It returns the error of closing them.
+// close ends the load and closes the connections. It may be called repeatedly, and returns the
+// error of closing them.
 func (s *session) close() error {
 	if s.load != nil && !s.ended {
-		_, _ = s.end() // why the load failed is known from the command that failed
+		_, _ = s.end() // the command that failed has returned the reason
 	}
 	var noopErr error
 	if s.noops != nil {

@@ -13,52 +13,58 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// The constants of fixed work are parts of the sequence: after a change of one, counters cannot be compared with those from before.
+// These constants determine the sequence. After a change of one, counters are not comparable with
+// earlier ones.
 const (
-	workTenants    = 2
-	workQueues     = 4     // of each tenant, for the streams; unary calls use another one
-	workBatchMax   = 64    // tasks in one request
-	workSlots      = 1_024 // far more than workBatchMax, so that the client sends credits with settlements and never in a frame of their own
-	workPayloadMax = 512   // bytes
+	workTenants  = 2
+	workQueues   = 4  // of each tenant, for the streams; unary calls use a separate queue
+	workBatchMax = 64 // tasks in one request
+	// workSlots is far above workBatchMax, so that the client sends credits only together with
+	// settlements, not in separate frames.
+	workSlots      = 1_024
+	workPayloadMax = 512 // bytes
 	workLease      = 10 * time.Minute
-	// workKept is the number of steps at the begin that use idempotency keys and results. The server keeps both in buckets of wall-clock
-	// time, so the operations on them depend on when a bucket begins. These steps take a few milliseconds.
+	// workKept is the number of initial steps that use idempotency keys and results. The server
+	// stores both in buckets of wall-clock time, so the operations on them depend on when a bucket
+	// begins. These steps take a few milliseconds.
 	workKept = 24
-	// workDelay is how long tasks that are delayed or retried wait. The commit that delays a task must be on disk before the task is due: if
-	// not, the commit that hands the task out may share its fsync, and the number of fsyncs depends on how fast the disk is. There are few
-	// such steps, because the fixed work waits in them.
+	// workDelay is the delay of delayed and retried tasks. The commit that delays a task must be on
+	// disk before the task becomes ready. Otherwise the commit that delivers the task may share its
+	// fsync, and the number of fsyncs depends on the speed of the disk. There are few such steps,
+	// because the fixed work waits in them.
 	workDelay = 25 * time.Millisecond
 )
 
-// workMax bounds the time of fixed work, and workCloseMax that of ending its sessions.
+// workMax bounds the fixed work, and workCloseMax the end of its sessions.
 const (
 	workMax      = 3 * time.Minute
 	workCloseMax = 10 * time.Second
 )
 
-// fixedWork is one seeded sequence of operations. One request is outstanding at any time, so that what the server does for the sequence
-// depends on the seed alone. fixedWork uses only parts of engine/client that older trees have too, because the generator is also built
-// with their clients.
+// fixedWork is one seeded sequence of operations. Only one request is outstanding at any time, so
+// the server's work for the sequence depends only on the seed. fixedWork uses only parts of
+// engine/client that exist in older trees too, because the generator is also built with their
+// clients.
 type fixedWork struct {
 	api     queuepb.QueueServiceClient
 	draw    *rand.Rand
 	tenants [workTenants]workTenant
-	serial  uint64 // of the last task that was enqueued
+	serial  uint64 // of the last enqueued task
 	done    uint64 // acknowledged completions
 
 	tasks   []client.Task   // of the current batch
 	claimed []*queuepb.Task // of the current batch
 }
 
-// workTenant is the sessions of one tenant.
 type workTenant struct {
 	name     string
 	producer *client.Producer
 	worker   *client.Worker
 }
 
-// doWork does the fixed work of a seed until at least cycles tasks are completed, and returns the number of completions, which is the same
-// each time. Queues of the tenants work-0 and work-1 must have no tasks, and the server must have no other load meanwhile.
+// doWork does the fixed work of a seed until at least cycles tasks are completed. It returns the
+// number of completions, which is the same each time. The queues of the tenants work-0 and work-1
+// must be empty, and the server must have no other load.
 func doWork(ctx context.Context, c *client.Client, seed, cycles uint64) (done uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, workMax)
 	defer cancel()
@@ -94,7 +100,6 @@ func streamQueue(i int) string { return fmt.Sprintf("stream-%d", i) }
 
 const unaryQueue = "unary"
 
-// close ends the sessions.
 func (w *fixedWork) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workCloseMax)
 	defer cancel()
@@ -110,7 +115,7 @@ func (w *fixedWork) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// step enqueues a batch of a tenant's and settles all of its tasks.
+// step enqueues a batch of one tenant and settles all of its tasks.
 func (w *fixedWork) step(ctx context.Context, step int) error {
 	t := &w.tenants[w.draw.IntN(workTenants)]
 	if step < workKept {
@@ -137,7 +142,7 @@ func (w *fixedWork) step(ctx context.Context, step int) error {
 	}
 }
 
-// fill makes a batch of tasks for the streams. One batch in four has tasks of several queues.
+// fill creates a batch of tasks for the streams. One batch in four has tasks for several queues.
 func (w *fixedWork) fill(n int) {
 	w.tasks = w.tasks[:0]
 	queue, mixed := w.draw.IntN(workQueues), w.draw.IntN(4) == 0
@@ -149,7 +154,7 @@ func (w *fixedWork) fill(n int) {
 	}
 }
 
-// payload returns a payload that begins with the task's serial number.
+// payload returns a payload that begins with the serial number of a new task.
 func (w *fixedWork) payload() []byte {
 	w.serial++
 	b := make([]byte, 8+w.draw.IntN(workPayloadMax-8))
@@ -157,7 +162,7 @@ func (w *fixedWork) payload() []byte {
 	return b
 }
 
-// check returns an error unless the claimed tasks are the last n that were enqueued, each once.
+// check returns an error unless the claimed tasks are the last n enqueued tasks, each once.
 func (w *fixedWork) check(n int) error {
 	if len(w.claimed) != n {
 		return fmt.Errorf("%d of %d tasks were delivered", len(w.claimed), n)
@@ -171,14 +176,13 @@ func (w *fixedWork) check(n int) error {
 		}
 		serial := binary.BigEndian.Uint64(p)
 		if serial < first || serial > w.serial || seen[serial-first] {
-			return fmt.Errorf("queue %q delivered task %d, which was delivered before or is of another batch", t.GetQueue(), serial)
+			return fmt.Errorf("queue %q delivered task %d, which was delivered before or belongs to another batch", t.GetQueue(), serial)
 		}
 		seen[serial-first] = true
 	}
 	return nil
 }
 
-// enqueue enqueues the batch over the tenant's stream.
 func (w *fixedWork) enqueue(ctx context.Context, t *workTenant) error {
 	_, errs, err := t.producer.EnqueueBatch(ctx, w.tasks)
 	if err = cmp.Or(append(errs, err)...); err != nil {
@@ -187,7 +191,7 @@ func (w *fixedWork) enqueue(ctx context.Context, t *workTenant) error {
 	return nil
 }
 
-// receive waits until the tenant's worker has the batch.
+// receive waits until the tenant's worker has received the batch.
 func (w *fixedWork) receive(ctx context.Context, t *workTenant) error {
 	w.claimed = w.claimed[:0]
 	for range w.tasks {
@@ -200,7 +204,6 @@ func (w *fixedWork) receive(ctx context.Context, t *workTenant) error {
 	return w.check(len(w.tasks))
 }
 
-// begin enqueues the batch and receives it.
 func (w *fixedWork) begin(ctx context.Context, t *workTenant) error {
 	if err := w.enqueue(ctx, t); err != nil {
 		return err
@@ -208,7 +211,6 @@ func (w *fixedWork) begin(ctx context.Context, t *workTenant) error {
 	return w.receive(ctx, t)
 }
 
-// complete completes the claimed tasks over the tenant's stream.
 func (w *fixedWork) complete(ctx context.Context, t *workTenant) error {
 	errs, err := t.worker.CompleteBatch(ctx, w.claimed)
 	if err = cmp.Or(append(errs, err)...); err != nil {
@@ -218,7 +220,6 @@ func (w *fixedWork) complete(ctx context.Context, t *workTenant) error {
 	return nil
 }
 
-// cycle enqueues, receives and completes the batch.
 func (w *fixedWork) cycle(ctx context.Context, t *workTenant) error {
 	if err := w.begin(ctx, t); err != nil {
 		return err
@@ -226,7 +227,8 @@ func (w *fixedWork) cycle(ctx context.Context, t *workTenant) error {
 	return w.complete(ctx, t)
 }
 
-// failed lets one task of a batch use up its only attempt, so that the task is dead, and completes the others.
+// failed makes one task of a batch use up its only attempt, so that it is dead, and completes the
+// others.
 func (w *fixedWork) failed(ctx context.Context, t *workTenant, n int) error {
 	w.fill(n)
 	for i := range w.tasks {
@@ -244,14 +246,14 @@ func (w *fixedWork) failed(ctx context.Context, t *workTenant, n int) error {
 	return w.complete(ctx, t)
 }
 
-// returned gives one task of a batch back, receives the task again, and completes the batch.
+// returned returns one task of a batch, receives it again, and completes the batch.
 func (w *fixedWork) returned(ctx context.Context, t *workTenant, n int, giveBack func(*queuepb.Task) error) error {
 	w.fill(n)
 	if err := w.begin(ctx, t); err != nil {
 		return err
 	}
 	if err := giveBack(w.claimed[n-1]); err != nil {
-		return fmt.Errorf("give a task back: %w", err)
+		return fmt.Errorf("return a task: %w", err)
 	}
 	again, err := t.worker.Receive(ctx)
 	if err != nil {
@@ -264,7 +266,8 @@ func (w *fixedWork) returned(ctx context.Context, t *workTenant, n int, giveBack
 	return w.complete(ctx, t)
 }
 
-// delayed does a few tasks that all become ready at the same time, when no request is outstanding.
+// delayed cycles a few tasks that all become ready at the same time, while no request is
+// outstanding.
 func (w *fixedWork) delayed(ctx context.Context, t *workTenant) error {
 	w.fill(1 + w.draw.IntN(4))
 	for i := range w.tasks {
@@ -273,7 +276,7 @@ func (w *fixedWork) delayed(ctx context.Context, t *workTenant) error {
 	return w.cycle(ctx, t)
 }
 
-// kept enqueues a task with an idempotency key twice, and completes the task with a result.
+// kept enqueues a task with an idempotency key twice, and completes it with a result.
 func (w *fixedWork) kept(ctx context.Context, t *workTenant) error {
 	w.fill(1)
 	w.tasks[0].Key, w.tasks[0].ResultRetention = fmt.Sprintf("key-%x", w.draw.Uint64()), time.Hour
@@ -290,7 +293,6 @@ func (w *fixedWork) kept(ctx context.Context, t *workTenant) error {
 	return nil
 }
 
-// unary enqueues, claims and completes a batch with unary calls.
 func (w *fixedWork) unary(ctx context.Context, t *workTenant, n int) error {
 	in := &queuepb.EnqueueRequest{Tenant: t.name}
 	for range n {
@@ -327,7 +329,6 @@ func (w *fixedWork) unary(ctx context.Context, t *workTenant, n int) error {
 	return nil
 }
 
-// firstError returns the first error of a batch's items.
 func firstError[R interface{ GetError() *queuepb.ItemError }](results []R) error {
 	for _, r := range results {
 		if e := r.GetError(); e != nil {

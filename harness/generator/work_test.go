@@ -16,10 +16,11 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// workCycles is how many cycles the fixed work has at least.
+// workCycles is the least number of cycles of the fixed work.
 const workCycles = 1_500
 
-// workCounters does fixed work on a new server in this process, and returns the number of cycles and by how much counters rose.
+// workCounters does fixed work on a new server in this process. It returns the number of cycles and
+// the increases of the counters.
 func workCounters(t *testing.T, seed uint64) (done uint64, counters map[string]float64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,8 +56,9 @@ func workCounters(t *testing.T, seed uint64) (done uint64, counters map[string]f
 	return done, counters
 }
 
-// What a server does for fixed work depends on nothing but the seed and the number of cycles, unless the machine stalls for longer than tasks are
-// delayed: two commits are one then. Two runs one after the other have no such stall.
+// The server's work for the fixed work depends only on the seed and the number of cycles. The
+// exception is a stall of the machine that is longer than the delay of tasks, because two commits
+// then merge. Two consecutive runs have no such stall.
 func TestFixedWorkCountsTheSameEachTime(t *testing.T) {
 	done, first := workCounters(t, 1)
 	assert.GreaterOrEqual(t, done, uint64(workCycles))
@@ -79,7 +81,6 @@ func TestFixedWorkCountsTheSameEachTime(t *testing.T) {
 	assert.NotEqual(t, first["prony_storage_set_bytes_total"], other["prony_storage_set_bytes_total"])
 }
 
-// Work without cycles measures nothing.
 func TestFixedWorkNeedsCycles(t *testing.T) {
 	_, err := (&session{}).work(t.Context(), WorkSpec{Seed: 1})
 	assert.ErrorContains(t, err, "cycles is 0")

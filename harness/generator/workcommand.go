@@ -7,12 +7,12 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// WorkSpec says which fixed work a generator does, and on which servers.
+// WorkSpec defines the fixed work of a generator, and its servers.
 type WorkSpec struct {
 	Target Target `json:"target"`
-	// Seed decides the sequence of operations: the same seed gives the same sequence.
+	// Seed determines the sequence of operations.
 	Seed uint64 `json:"seed"`
-	// Cycles is how many tasks are completed at least: the last batch is completed as a whole.
+	// Cycles is the least number of tasks to complete. The last batch is completed as a whole.
 	Cycles uint64 `json:"cycles"`
 }
 
@@ -21,20 +21,22 @@ type workDone struct {
 	Cycles uint64 `json:"cycles"`
 }
 
-// StartIdle starts a generator that has no load open; it can do fixed work. End it by Kill.
+// StartIdle starts a generator without a load; it can do fixed work. The caller must end it with
+// Kill.
 func StartIdle(c Command) (*Process, error) {
 	return start(c)
 }
 
-// Work does fixed work with one request outstanding at any time, and returns the number of cycles, which depends on the seed and on
-// spec.Cycles alone. A second call on the same servers needs another seed. An error ends a generator that has no load open.
+// Work does fixed work with one request outstanding at any time. It returns the number of cycles,
+// which depends only on the seed and on spec.Cycles. A second call on the same servers needs
+// another seed. An error ends a generator without an open load.
 func (p *Process) Work(ctx context.Context, spec WorkSpec) (cycles uint64, err error) {
 	var done workDone
 	err = p.call(ctx, workMax+workCloseMax, "work", spec, &done)
 	return done.Cycles, err
 }
 
-// work does fixed work on connections of its own.
+// work does fixed work on separate connections.
 func (s *session) work(ctx context.Context, spec WorkSpec) (done workDone, err error) {
 	if spec.Cycles == 0 {
 		return done, errors.New("cycles is 0; it must be at least 1")

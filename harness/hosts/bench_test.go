@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// BenchmarkForwarder sends packets of a size from one host to another at a rate, or as fast as it can, and says how many arrive, what the
-// forwarder uses for them, and how late it is.
+// BenchmarkForwarder sends packets from one host to another, at a fixed rate or as fast as
+// possible. It reports the delivered packets, the forwarder's CPU usage, and its lateness.
 func BenchmarkForwarder(b *testing.B) {
 	if missing := Probe().Missing(scenario.Hosts{}); missing != "" {
 		b.Skip("not possible on this machine: ", missing)
@@ -48,7 +48,7 @@ func BenchmarkForwarder(b *testing.B) {
 			began, sent := time.Now(), 0
 			for time.Since(began) < 2*time.Second {
 				for range 10 {
-					_, _ = conn.WriteToUDP(payload, to) // a full queue refuses it
+					_, _ = conn.WriteToUDP(payload, to) // a full queue refuses the packet
 					sent++
 				}
 				if c.every > 0 {

@@ -19,22 +19,23 @@ import (
 const (
 	// command is the first argument of the forwarder's process; the number of hosts is the second.
 	command = "forward"
-	// childEnv is set for the forwarder's process alone, so that the argument is no command of users.
+	// childEnv is set only for the forwarder's process, so that the argument is not a command of
+	// users.
 	childEnv = "PRONY_HOSTS_FORWARDER"
-	// firstDevice is the descriptor of the first host's device; those of the others follow.
+	// firstDevice is the descriptor of the first host's device. The other devices follow.
 	firstDevice = 3
 )
 
-// request is what the parent wants, a line of JSON. Each is answered by a report, which is a line too.
+// request is a request of the parent, a line of JSON. Each is answered by a report, which is also a
+// line.
 type request struct {
 	DelayNs int64 `json:"delay_ns"`
-	Begin   bool  `json:"begin"` // counts begin at 0 after the answer
+	Begin   bool  `json:"begin"` // reset the counts after the answer
 }
 
-// requestMax bounds a line.
 const requestMax = 4 << 10
 
-// IsChild reports whether a command line is that of the forwarder's process.
+// IsChild reports whether a command line belongs to the forwarder's process.
 func IsChild(args []string) bool {
 	return len(args) == 3 && args[1] == command && os.Getenv(childEnv) != ""
 }
@@ -48,15 +49,14 @@ func Main(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// forward moves packets until stdin ends.
 func forward(args []string, stdin *os.File, stdout io.Writer) error {
 	hosts, err := strconv.Atoi(args[2])
 	if err != nil || hosts < 2 {
 		return fmt.Errorf("%q is not a number of hosts", args[2])
 	}
-	runtime.LockOSThread()      // all of it is one thread
+	runtime.LockOSThread()      // the forwarder runs on one thread
 	debug.SetGCPercent(-1)      // the loop allocates nothing
-	realTime := prefer() == nil // without the right to it, the result says so
+	realTime := prefer() == nil // the result reports a missing permission
 	p := &poller{stdin: int32(stdin.Fd())}
 	var devices []device
 	for i := range hosts {
@@ -97,19 +97,19 @@ func forward(args []string, stdin *os.File, stdout io.Writer) error {
 	})
 }
 
-// prefer has the calling thread run before all that do not ask for it, and its timers be precise: a packet on its way must not wait for
-// the CPU of those who sent it.
+// prefer gives the calling thread real-time priority and precise timers, so that a packet does not
+// wait for the CPU of its sender.
 func prefer() error {
 	return errors.Join(
 		unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0),
 		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0))
 }
 
-// leadMax bounds how long before a packet is due the forwarder begins to look at its clock.
+// leadMax bounds the time in which the forwarder polls its clock before it delivers a packet.
 const leadMax = 200 * time.Microsecond
 
-// lateness returns how late this thread wakes up from a sleep, in nine cases of ten. The sleep is long enough for an idle CPU to halt, which
-// takes it longer to wake up from.
+// lateness returns how late this thread wakes up from a sleep, as the 90th percentile. The sleep is
+// long enough for an idle CPU to halt, which makes its wake-up slower.
 func lateness(now func() time.Duration) (time.Duration, error) {
 	const sleeps, sleep = 50, time.Millisecond
 	var late []time.Duration
@@ -125,7 +125,6 @@ func lateness(now func() time.Duration) (time.Duration, error) {
 	return max(0, min(leadMax, late[sleeps*9/10])), nil
 }
 
-// descriptor is a TUN device.
 type descriptor int
 
 func (d descriptor) read(into []byte) (int, error) {
@@ -146,10 +145,9 @@ func (d descriptor) write(packet []byte) error {
 	}
 }
 
-// poller waits for devices and for stdin.
 type poller struct {
 	stdin int32
-	fds   []unix.PollFd // the hosts' devices, and stdin last
+	fds   []unix.PollFd // the hosts' devices; stdin is last
 }
 
 func (p *poller) wait(most time.Duration, readable []bool) (requested bool, err error) {

@@ -7,22 +7,22 @@ import (
 	"github.com/pronybench/prony/harness/observe"
 )
 
-// Counted is what passed between the hosts up to some moment.
+// Counted is the traffic between the hosts until some time.
 type Counted struct {
 	at        time.Time
 	cpu       time.Duration // of the forwarder
-	received  uint64        // packets, those that were lost included; 0 without loss
+	received  uint64        // packets, including lost ones; 0 without loss
 	lost      uint64
-	untaken   uint64 // packets that the forwarder did not take from a device
+	untaken   uint64 // packets that a device dropped because the forwarder was too slow
 	shaped    uint64 // packets that a token bucket dropped
 	sentBytes []uint64
 	forwarder report
 }
 
-// Count reads all counters. begin has the forwarder's own begin at 0 afterwards.
+// Count reads all counters. begin resets the forwarder's counters afterwards.
 func (n *Network) Count(begin bool) (c Counted, err error) {
 	if c.cpu, err = observe.ProcessCPU(n.ForwarderPID()); err != nil {
-		return c, fmt.Errorf("count what passed between hosts: %w", err)
+		return c, fmt.Errorf("count the traffic between hosts: %w", err)
 	}
 	c.at = time.Now()
 	err = n.each(func(int) error {
@@ -44,7 +44,7 @@ func (n *Network) Count(begin bool) (c Counted, err error) {
 		c.forwarder, err = n.forwarder.ask(request{DelayNs: int64(n.delay), Begin: begin})
 	}
 	if err != nil {
-		return c, fmt.Errorf("count what passed between hosts: %w", err)
+		return c, fmt.Errorf("count the traffic between hosts: %w", err)
 	}
 	return c, nil
 }

@@ -2,19 +2,19 @@ package hosts
 
 import "time"
 
-// packetsMax is how many packets a delayLine holds. A packet that finds the line full is dropped, and counted.
+// packetsMax is the capacity of a delayLine. A packet that finds the line full is dropped and
+// counted.
 const packetsMax = 16384
 
-// delayLine holds packets that are on their way, each for the same time, in the order in which they came. Its methods are called from one
-// goroutine. It allocates nothing after its creation.
+// delayLine holds packets in transit, each for the same time, in order of arrival. It is not safe
+// for concurrent use. It does not allocate after its creation.
 type delayLine struct {
 	delay time.Duration
-	slots []slot // a ring
-	first int    // of the oldest packet
+	slots []slot // a ring buffer
+	first int    // index of the oldest packet
 	held  int
 }
 
-// slot is one packet with the host that it goes to.
 type slot struct {
 	due  time.Duration // on the clock of the caller
 	to   int
@@ -26,7 +26,8 @@ func newDelayLine(packets int, delay time.Duration) *delayLine {
 	return &delayLine{delay: delay, slots: make([]slot, packets)}
 }
 
-// free returns where the bytes of the next packet are to be read into; nil if the line is full. They stay no packet until push.
+// free returns the buffer for the next packet; nil if the line is full. The packet is not in the
+// line until push.
 func (l *delayLine) free() []byte {
 	if l.held == len(l.slots) {
 		return nil
@@ -34,14 +35,14 @@ func (l *delayLine) free() []byte {
 	return l.slots[(l.first+l.held)%len(l.slots)].data[:]
 }
 
-// push takes the packet that was read into free, which came at a moment and goes to a host.
+// push adds the packet in the buffer of free, which arrived at the time came and is for host to.
 func (l *delayLine) push(size, to int, came time.Duration) {
 	s := &l.slots[(l.first+l.held)%len(l.slots)]
 	s.size, s.to, s.due = size, to, came+l.delay
 	l.held++
 }
 
-// due returns when the oldest packet is to be delivered, and whether there is one.
+// due returns when the oldest packet must be delivered, and whether there is one.
 func (l *delayLine) due() (at time.Duration, held bool) {
 	if l.held == 0 {
 		return 0, false
@@ -49,7 +50,7 @@ func (l *delayLine) due() (at time.Duration, held bool) {
 	return l.slots[l.first].due, true
 }
 
-// pop returns the oldest packet, which is valid until the next push.
+// pop removes and returns the oldest packet. The data is valid until the next push.
 func (l *delayLine) pop() (data []byte, to int) {
 	s := &l.slots[l.first]
 	l.first = (l.first + 1) % len(l.slots)

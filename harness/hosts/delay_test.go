@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// packetTo is a packet for a host, with a number in it.
+// packetTo returns a packet for a host that contains a number.
 func packetTo(host int, number uint32) []byte {
 	packet := make([]byte, 28)
 	packet[0] = 0x45
@@ -20,19 +20,20 @@ func packetTo(host int, number uint32) []byte {
 	return packet
 }
 
-// world is hosts in memory and a clock that only wait moves. What a host sends is planned.
+// world is a set of in-memory hosts with a clock that only wait advances. The packets that each
+// host sends are planned.
 type world struct {
 	clock   time.Duration
-	sent    [][]arrival // by host, in the order of their times
+	sent    [][]arrival // by host, ordered by time
 	arrived []arrival
 	end     time.Duration
-	refuse  int // the next so many writes
+	refuse  int // number of next writes to refuse
 }
 
-// arrival is a packet at a moment: read from a host, or written to one.
+// arrival is a packet at a time: read from a host, or written to one.
 type arrival struct {
 	at     time.Duration
-	host   int // that it goes to
+	host   int // destination
 	number uint32
 }
 
@@ -60,7 +61,8 @@ func (m memory) write(packet []byte) error {
 	return nil
 }
 
-// wait moves the clock to the next packet, or by most if that is earlier. The parent asks at the end.
+// wait advances the clock to the next packet, or by most if that is earlier. At the end it reports
+// a request of the parent.
 func (w *world) wait(most time.Duration, readable []bool) (bool, error) {
 	next := w.end
 	if most >= 0 {
@@ -78,7 +80,7 @@ func (w *world) wait(most time.Duration, readable []bool) (bool, error) {
 	return w.clock >= w.end, nil
 }
 
-// forwardAll forwards until the world's end.
+// forwardAll forwards packets until the world's end.
 func (w *world) forwardAll(t require.TestingT, delay time.Duration, packets int) *forwarder {
 	var hosts []device
 	for i := range w.sent {
@@ -91,7 +93,8 @@ func (w *world) forwardAll(t require.TestingT, delay time.Duration, packets int)
 	return f
 }
 
-// Each packet arrives at the host that it is for, exactly the delay after it was sent, in the order of the sending.
+// Each packet arrives at its destination exactly the delay after it was sent, in the order of the
+// sends.
 func TestForwarderDelaysExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		delay := time.Duration(rapid.IntRange(0, 5000).Draw(t, "delay")) * time.Microsecond
@@ -118,7 +121,7 @@ func TestForwarderDelaysExactly(t *testing.T) {
 	})
 }
 
-// The wait for a packet ends early by the lead, and the packet is delivered when it is due all the same.
+// The wait for a packet ends early by the lead, but the packet is delivered on time.
 func TestForwarderIsReadyBeforeAPacketIsDue(t *testing.T) {
 	w := &world{sent: [][]arrival{{{0, 1, 1}}, nil}, end: time.Second}
 	f := newForwarder([]device{memory{w, 0}, memory{w, 1}}, 10)
@@ -127,7 +130,7 @@ func TestForwarderIsReadyBeforeAPacketIsDue(t *testing.T) {
 	f.wait = func(most time.Duration, readable []bool) (bool, error) {
 		waits = append(waits, most)
 		if most == 0 {
-			w.clock += 10 * time.Microsecond // what a look at the clock takes
+			w.clock += 10 * time.Microsecond // the cost of reading the clock
 		}
 		return w.wait(most, readable)
 	}
@@ -137,7 +140,8 @@ func TestForwarderIsReadyBeforeAPacketIsDue(t *testing.T) {
 	assert.Equal(t, []arrival{{time.Millisecond, 1, 1}}, w.arrived)
 }
 
-// A full line drops what comes, counts it, and delivers what it held. After that it takes packets again.
+// A full line drops and counts new packets, and delivers the packets that it holds. Then it accepts
+// packets again.
 func TestForwarderIsBounded(t *testing.T) {
 	w := &world{sent: make([][]arrival, 2), end: time.Minute}
 	for number := range uint32(40) {
@@ -154,7 +158,7 @@ func TestForwarderIsBounded(t *testing.T) {
 	assert.EqualValues(t, 30, f.counts.report().Overflowed)
 }
 
-// A packet that the device of its host does not take is counted, and not tried again.
+// A packet that the device of its host refuses is counted, and not retried.
 func TestForwarderCountsWhatIsNotTaken(t *testing.T) {
 	w := &world{sent: [][]arrival{{{0, 1, 1}, {0, 1, 2}}, nil}, end: time.Second, refuse: 1}
 	f := w.forwardAll(t, 0, 10)
@@ -163,7 +167,8 @@ func TestForwarderCountsWhatIsNotTaken(t *testing.T) {
 	assert.EqualValues(t, 1, f.counts.forwarded)
 }
 
-// The forwarder drops packets of another IP version, packets that are too short, and packets to an address that no host has.
+// The forwarder drops packets of another IP version, packets that are too short, and packets for
+// unknown addresses.
 func TestPacketsForNobody(t *testing.T) {
 	six := packetTo(0, 1)
 	six[0] = 0x60
@@ -180,7 +185,7 @@ func TestPacketsForNobody(t *testing.T) {
 	assert.Equal(t, 2, to)
 }
 
-// How late a packet was is what the counts say, from the last begin on.
+// The counts contain the lateness of packets since the last begin.
 func TestForwarderCountsLateness(t *testing.T) {
 	w := &world{sent: [][]arrival{{{0, 1, 1}}, nil}, end: time.Second}
 	hosts := []device{memory{w, 0}, memory{w, 1}}
@@ -205,7 +210,7 @@ func TestChecksum(t *testing.T) {
 	message := []byte{8, 0, 0, 0, 0x12, 0x34, 0, 1}
 	sum := checksum(message)
 	binary.BigEndian.PutUint16(message[2:], sum)
-	assert.Zero(t, checksum(message), "with its checksum a message adds up to 0")
+	assert.Zero(t, checksum(message), "the sum of a message with its checksum is 0")
 }
 
 func TestPercentileOfTrips(t *testing.T) {

@@ -1,5 +1,6 @@
-// Package hosts makes hosts out of one machine: each has a network namespace, an address and a link to the others that is as slow, as
-// lossy and as narrow as a scenario says. Servers are started on them, see proc.Settings.
+// Package hosts simulates several hosts on one machine. Each host has a network namespace, an
+// address and a link to the others with the delay, loss and bandwidth that a scenario defines.
+// Servers can be started on the hosts, see proc.Settings.
 //
 //	 load generator (the network namespace of this process, 198.18.1.1)
 //	    │veth          │veth          │veth            no added delay
@@ -12,10 +13,10 @@
 //	    └──────────────┼──────────────┘
 //	           forwarder process                       delay: half a round trip for each packet
 //
-// Nothing of this is in the network namespace of the machine. Enter replaces the process by itself in a fresh namespace, and the hosts
-// are made from there. A namespace has no name: it lives as long as a process in it or a descriptor of it, and its links end with it,
-// also where this process is killed.
-//
-// Parts: namespace and enter (namespaces), link (links and addresses), delay, forwarder and process (delay), loss, bandwidth, ping (measures
-// the round trip), and network, which joins them.
+// The network namespace of the machine contains no part of this. Enter executes the program again
+// in a new namespace, and creates the hosts from there. The namespaces have no names: a namespace
+// ends with the last process in it and the last descriptor of it, and its links end with it. This
+// also holds if this process is killed. The files are namespace and enter (namespaces), link (links
+// and addresses), delay, forwarder and process (delay), loss, bandwidth, ping (measures the round
+// trip), and network, which combines them.
 package hosts

@@ -13,21 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceEnv holds the number of the network namespace that Enter made. A process in another one is not inside, whatever it inherited.
+// namespaceEnv contains the inode number of the network namespace that Enter created. A process in
+// another namespace has not entered, even if it inherited the variable.
 const namespaceEnv = "PRONY_HOSTS_NAMESPACE"
 
-// ErrOutside is the error of hosts that are to be made from the network namespace of the machine.
-var ErrOutside = errors.New("this process is in the network namespace of the machine, which hosts are never made from")
+// ErrOutside is the error of creating hosts in the machine's network namespace.
+var ErrOutside = errors.New("this process is in the machine's network namespace, where hosts are never created")
 
-// Entered reports whether this process is in a network namespace that Enter made.
+// Entered reports whether this process is in a network namespace that Enter created.
 func Entered() bool {
 	own, err := inode("/proc/self/ns/net")
 	return err == nil && os.Getenv(namespaceEnv) == strconv.FormatUint(own, 10)
 }
 
-// Enter has this process be in a network namespace of its own, with nothing but a loopback device. The process begins again, with the
-// same id, arguments and files: Enter returns nil only to the process that began in the new namespace, and an error if none could be made.
-// It must be called before the process has begun anything.
+// Enter moves this process to a new network namespace, which has only a loopback device. The
+// process executes its program again, with the same id, arguments and files. Enter returns nil only
+// in the new namespace, and an error if the namespace could not be created. It must be called
+// before the process has started anything.
 func Enter() error {
 	if Entered() {
 		return upLoopback()
@@ -50,12 +52,11 @@ func Enter() error {
 		env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, namespaceEnv+"=") })
 		err = unix.Exec(program, os.Args, append(env, namespaceEnv+"="+strconv.FormatUint(number, 10)))
 	}
-	err = errors.Join(fmt.Errorf("enter a network namespace: begin again in it: %w", err), unix.Setns(int(original.Fd()), unix.CLONE_NEWNET), original.Close())
+	err = errors.Join(fmt.Errorf("enter a network namespace: execute this program again: %w", err), unix.Setns(int(original.Fd()), unix.CLONE_NEWNET), original.Close())
 	runtime.UnlockOSThread()
 	return err
 }
 
-// upLoopback sets the loopback device of this process's namespace up.
 func upLoopback() error {
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {

@@ -10,22 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// device is one host's end of a forwarder: a packet for each read and each write. Neither waits: both return unix.EAGAIN where they would.
+// device is a forwarder's connection to one host. Each read and each write is one packet. Both
+// return unix.EAGAIN instead of blocking.
 type device interface {
 	read(into []byte) (int, error)
 	write(packet []byte) error
 }
 
-// forwarder moves packets between hosts, each half a round trip after it was read. It is one loop on one thread.
+// forwarder moves packets between hosts, and delays each by half a round trip. It is one loop on
+// one thread.
 type forwarder struct {
 	hosts []device
 	line  *delayLine
 	now   func() time.Duration // any monotonic clock
-	// lead is how much earlier than a packet is due the wait for it ends: a thread wakes up late. From then on the forwarder looks at its
-	// clock again and again.
+	// lead is the time from the end of a wait to the delivery of a packet, because a thread wakes
+	// up late. The forwarder polls its clock in the lead.
 	lead time.Duration
-	// wait returns after most, or earlier if a device can be read: those that can are true. most below 0 is for ever. requested reports whether
-	// a request of the parent is there.
+	// wait returns after most, or earlier if a device is readable; it sets readable for each
+	// device. A negative most waits without limit. requested reports whether the parent has sent a
+	// request.
 	wait func(most time.Duration, readable []bool) (requested bool, err error)
 
 	readable []bool
@@ -33,18 +36,19 @@ type forwarder struct {
 	counts   counts
 }
 
-// readsInTurn is how many packets of one host are read before those of the next, and before packets that are due are delivered.
+// readsInTurn is the number of packets that are read from one host before the next host is read,
+// and before due packets are delivered.
 const readsInTurn = 16
 
-// counts is what a forwarder did since the counts were begun.
+// counts are the counters of a forwarder since their last reset.
 type counts struct {
 	forwarded  uint64
 	overflowed uint64 // packets that found the line full
-	unwritten  uint64 // packets that the device of their host did not take
+	unwritten  uint64 // packets that the device of their destination refused
 	late       *hdrhistogram.Histogram
 }
 
-// lateMost is the largest lateness that the histogram resolves, in nanoseconds.
+// lateMost is the largest lateness in the histogram, in nanoseconds.
 const lateMost = int64(10 * time.Second)
 
 func newCounts() counts { return counts{late: hdrhistogram.New(1, lateMost, 3)} }
@@ -53,7 +57,8 @@ func newForwarder(hosts []device, packets int) *forwarder {
 	return &forwarder{hosts: hosts, line: newDelayLine(packets, 0), readable: make([]bool, len(hosts)), counts: newCounts()}
 }
 
-// run forwards until request returns false. It calls request for each request of the parent.
+// run forwards packets until request returns false. It calls request for each request of the
+// parent.
 func (f *forwarder) run(request func() (goOn bool, err error)) error {
 	for {
 		if err := f.deliver(); err != nil {
@@ -78,7 +83,7 @@ func (f *forwarder) run(request func() (goOn bool, err error)) error {
 	}
 }
 
-// pause is how long the forwarder may sleep; below 0 without a packet.
+// pause returns how long the forwarder may sleep; negative without a packet.
 func (f *forwarder) pause() time.Duration {
 	due, held := f.line.due()
 	if !held {
@@ -87,7 +92,6 @@ func (f *forwarder) pause() time.Duration {
 	return max(0, due-f.now()-f.lead)
 }
 
-// deliver writes the packets that are due.
 func (f *forwarder) deliver() error {
 	for {
 		due, held := f.line.due()
@@ -107,11 +111,10 @@ func (f *forwarder) deliver() error {
 			return fmt.Errorf("deliver a packet to host %d: %w", to+1, err)
 		}
 		f.counts.forwarded++
-		_ = f.counts.late.RecordValue(min(int64(late), lateMost)) // within its bounds
+		_ = f.counts.late.RecordValue(min(int64(late), lateMost)) // the value is within the bounds
 	}
 }
 
-// take reads packets of a host.
 func (f *forwarder) take(from int) error {
 	for range readsInTurn {
 		into := f.line.free()
@@ -128,7 +131,7 @@ func (f *forwarder) take(from int) error {
 		}
 		to, known := indexOf(into[:size], len(f.hosts))
 		switch {
-		case !known: // the kernel's IPv6 announcements have no receiver here
+		case !known: // such as the kernel's IPv6 announcements
 		case full:
 			f.counts.overflowed++
 		default:
@@ -138,7 +141,7 @@ func (f *forwarder) take(from int) error {
 	return nil
 }
 
-// report is what the forwarder says of itself.
+// report is the answer of the forwarder.
 type report struct {
 	Forwarded  uint64  `json:"forwarded"`
 	Overflowed uint64  `json:"overflowed"`

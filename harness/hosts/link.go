@@ -10,29 +10,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The addresses are of the range that RFC 2544 sets aside for measurements of networks.
+// The addresses are in the range that RFC 2544 reserves for network benchmarks.
 const (
-	// loadAddress is that of the load generator, in the namespace of this process.
+	// loadAddress is the address of the load generator, in the namespace of this process.
 	loadAddress = "198.18.1.1"
-	// hostsPrefix is the range of the hosts' addresses, which end with their numbers from 1.
+	// hostsPrefix is the prefix of the hosts' addresses. Their last byte is the host's number, from
+	// 1.
 	hostsPrefix = "198.18.0."
 	prefixBits  = 24
 )
 
 const (
-	// tunName is the device of a host that leads to the others, and toLoad the one that leads to the load generator.
+	// tunName is a host's device for traffic to the other hosts, and toLoad its device for traffic
+	// to the load generator.
 	tunName = "hosts"
 	toLoad  = "load"
 	// mtu is the size of the largest packet between hosts, as on Ethernet.
 	mtu = 1500
-	// tunQueue is how many packets a device keeps for the forwarder.
+	// tunQueue is the number of packets that a device queues for the forwarder.
 	tunQueue = 8192
 )
 
-// addressOf returns the address of a host by its index.
 func addressOf(index int) string { return fmt.Sprintf("%s%d", hostsPrefix, index+1) }
 
-// indexOf returns the index of the host that a packet is for. It returns false for any other packet.
+// indexOf returns the index of the host that a packet is addressed to. It returns false for any
+// other packet.
 func indexOf(packet []byte, hosts int) (int, bool) {
 	const destination, version4 = 16, 4
 	if len(packet) < 20 || packet[0]>>4 != version4 {
@@ -43,8 +45,8 @@ func indexOf(packet []byte, hosts int) (int, bool) {
 	return index, to[0] == 198 && to[1] == 18 && to[2] == 0 && index >= 0 && index < hosts
 }
 
-// makeTUN makes the device to the other hosts in the namespace of the calling thread, with the host's address, and returns the descriptor
-// that its packets are read from and written to.
+// makeTUN creates the device to the other hosts in the calling thread's namespace, with the host's
+// address. It returns the descriptor for the device's packets.
 func makeTUN(index int) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -56,7 +58,7 @@ func makeTUN(index int) (*os.File, error) {
 		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make a TUN device: %w", err), unix.Close(fd))
+		return nil, errors.Join(fmt.Errorf("create a TUN device: %w", err), unix.Close(fd))
 	}
 	file := os.NewFile(uintptr(fd), "/dev/net/tun")
 	if err := configureTUN(index); err != nil {
@@ -78,16 +80,16 @@ func configureTUN(index int) error {
 		netlink.LinkSetMTU(tun, mtu), netlink.LinkSetTxQLen(tun, tunQueue), netlink.AddrAdd(tun, address), netlink.LinkSetUp(tun))
 }
 
-// vethName is the load generator's end of the link to a host.
+// vethName returns the name of the load generator's end of the link to a host.
 func vethName(index int) string { return fmt.Sprintf("host%d", index+1) }
 
-// makeVeth makes the link between the load generator, in this process's namespace, and a host.
+// makeVeth creates the link between the load generator, in this process's namespace, and a host.
 func makeVeth(index int, namespace *os.File) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = vethName(index)
 	veth := &netlink.Veth{LinkAttrs: attributes, PeerName: toLoad, PeerNamespace: netlink.NsFd(namespace.Fd())}
 	if err := netlink.LinkAdd(veth); err != nil {
-		return fmt.Errorf("make the link to the load generator: %w", err)
+		return fmt.Errorf("create the link to the load generator: %w", err)
 	}
 	if err := routeOver(vethName(index), loadAddress, addressOf(index)); err != nil {
 		return err
@@ -95,7 +97,7 @@ func makeVeth(index int, namespace *os.File) error {
 	return inside(namespace, func() error { return routeOver(toLoad, addressOf(index), loadAddress) })
 }
 
-// routeOver sets a device up and has packets from one address to another leave by it.
+// routeOver activates a device and routes packets from one address to another over it.
 func routeOver(device, from, to string) error {
 	link, err := netlink.LinkByName(device)
 	if err == nil {
@@ -112,8 +114,8 @@ func routeOver(device, from, to string) error {
 	return nil
 }
 
-// removeVeth removes the link to a host from this process's namespace, if it is there. The end of the host's namespace would remove it
-// too, at some later moment.
+// removeVeth removes the link to a host from this process's namespace, if it exists. The end of the
+// host's namespace would also remove it, but later.
 func removeVeth(index int) error {
 	link, err := netlink.LinkByName(vethName(index))
 	if _, gone := errors.AsType[netlink.LinkNotFoundError](err); gone {
@@ -128,24 +130,25 @@ func removeVeth(index int) error {
 	return nil
 }
 
-// makeLoadAddress gives the load generator its address, on the loopback device of this process's namespace.
+// makeLoadAddress adds the load generator's address to the loopback device of this process's
+// namespace.
 func makeLoadAddress() error {
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {
 		err = netlink.AddrReplace(lo, &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(loadAddress), Mask: net.CIDRMask(32, 32)}})
 	}
 	if err != nil {
-		return fmt.Errorf("give the load generator its address: %w", err)
+		return fmt.Errorf("set the load generator's address: %w", err)
 	}
 	return nil
 }
 
-// sent returns what the host in the namespace of the calling thread has sent to the others: bytes, and packets that its device dropped
-// because the forwarder did not take them.
+// sent returns the bytes that the host in the calling thread's namespace has sent to the others,
+// and the number of packets that its device dropped because the forwarder was too slow.
 func sent() (bytes, dropped uint64, err error) {
 	tun, err := netlink.LinkByName(tunName)
 	if err != nil {
-		return 0, 0, fmt.Errorf("read what a host sent: %w", err)
+		return 0, 0, fmt.Errorf("read a host's sent bytes: %w", err)
 	}
 	s := tun.Attrs().Statistics
 	return s.TxBytes, s.TxDropped, nil

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lossParts is how many parts a probability of loss is counted in.
+// lossParts is the resolution of a loss probability.
 const lossParts = 1_000_000
 
 const (
@@ -19,9 +19,10 @@ const (
 	lossChain = "loss"
 )
 
-// lose has the host in the namespace of the calling thread lose some of the packets that it receives from the others, at random: an
-// nftables rule with numgen. The packets are lost on arrival, because a sender whose kernel drops a packet knows it. A rule before it
-// counts all packets.
+// lose makes the host in the calling thread's namespace lose a random share of the packets that it
+// receives from the others, with an nftables rule that uses numgen. Packets are lost on arrival,
+// because a sender would notice that its own kernel drops a packet. A preceding rule counts all
+// packets.
 func lose(percent float64) error {
 	c, err := nftables.New()
 	if err != nil {
@@ -31,7 +32,7 @@ func lose(percent float64) error {
 	chain := c.AddChain(&nftables.Chain{
 		Name: lossChain, Table: table, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookPrerouting, Priority: nftables.ChainPriorityRaw,
 	})
-	device := make([]byte, 16) // as the kernel compares it
+	device := make([]byte, 16) // in the format that the kernel compares
 	copy(device, tunName)
 	fromOthers := []expr.Any{
 		&expr.Meta{Key: expr.MetaKeyIIFNAME, Register: 1},
@@ -40,20 +41,20 @@ func lose(percent float64) error {
 	c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(fromOthers[:2:2], &expr.Counter{})})
 	c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: append(fromOthers[:2:2],
 		&expr.Numgen{Register: 1, Type: unix.NFT_NG_RANDOM, Modulus: lossParts},
-		// The kernel compares bytes, the highest first.
+		// The kernel compares bytes in big-endian order.
 		&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
 		&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binaryutil.BigEndian.PutUint32(uint32(math.Round(percent / 100 * lossParts)))},
 		&expr.Counter{},
 		&expr.Verdict{Kind: expr.VerdictDrop},
 	)})
 	if err := c.Flush(); err != nil {
-		return fmt.Errorf("lose packets by nftables with numgen (nf_tables and nft_numgen of the kernel): %w", err)
+		return fmt.Errorf("lose packets with nftables (the kernel needs nf_tables and nft_numgen): %w", err)
 	}
 	return nil
 }
 
-// received returns how many packets from the others have arrived at the host in the namespace of the calling thread, those included that
-// were then lost, and how many were lost.
+// received returns the number of packets from the others that have arrived at the host in the
+// calling thread's namespace, including lost ones, and the number of lost packets.
 func received() (all, lost uint64, err error) {
 	c, err := nftables.New()
 	if err != nil {
@@ -73,7 +74,7 @@ func received() (all, lost uint64, err error) {
 		}
 	}
 	if len(counted) != 2 {
-		return 0, 0, errors.New("count lost packets: the rules that count them are gone")
+		return 0, 0, errors.New("count lost packets: the counting rules are missing")
 	}
 	return counted[0], counted[1], nil
 }

@@ -4,7 +4,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Measured returns what passed between the hosts from one Count to a later one, beside the round trips.
+// Measured returns the traffic between the hosts from one Count to a later one, and the round trips
+// of the start.
 func (n *Network) Measured(from, to Counted) *result.Hosts {
 	seconds := to.at.Sub(from.at).Seconds()
 	h := &result.Hosts{

@@ -10,10 +10,11 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// ownNamespace is the network namespace of the calling thread.
+// ownNamespace is the path of the calling thread's network namespace.
 const ownNamespace = "/proc/thread-self/ns/net"
 
-// makeNamespace makes a network namespace without links. The namespace ends when the file is closed and no process is in it.
+// makeNamespace creates a network namespace without links. The namespace ends when the file is
+// closed and no process is in it.
 func makeNamespace() (*os.File, error) {
 	type made struct {
 		file *os.File
@@ -22,12 +23,12 @@ func makeNamespace() (*os.File, error) {
 	done := make(chan made)
 	proc.OnThread(func() {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			done <- made{err: fmt.Errorf("make a network namespace: %w", err)}
+			done <- made{err: fmt.Errorf("create a network namespace: %w", err)}
 			return
 		}
 		file, err := os.Open(ownNamespace)
 		if err != nil {
-			err = fmt.Errorf("make a network namespace: %w", err)
+			err = fmt.Errorf("create a network namespace: %w", err)
 		}
 		done <- made{file, err}
 	})
@@ -35,7 +36,8 @@ func makeNamespace() (*os.File, error) {
 	return m.file, m.err
 }
 
-// inside calls do on a thread that is in a network namespace. What do starts on other goroutines is not.
+// inside calls do on a thread in a network namespace. Other goroutines that do starts are not in
+// the namespace.
 func inside(namespace *os.File, do func() error) error {
 	done := make(chan error)
 	proc.OnThread(func() {
@@ -48,7 +50,7 @@ func inside(namespace *os.File, do func() error) error {
 	return <-done
 }
 
-// inode returns the number of a network namespace, which no other one has while it lives.
+// inode returns the inode number of a network namespace. It is unique while the namespace exists.
 func inode(path string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {
@@ -57,7 +59,6 @@ func inode(path string) (uint64, error) {
 	return s.Ino, nil
 }
 
-// closeAll closes files, and returns all errors.
 func closeAll(files ...*os.File) error {
 	var errs []error
 	for _, f := range files {

@@ -10,33 +10,33 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Config says which hosts to make.
+// Config defines a network of hosts.
 type Config struct {
-	Hosts int            // at least two
-	Want  scenario.Hosts // what lies between them
+	Hosts int            // at least 2
+	Want  scenario.Hosts // conditions between the hosts
 
-	Forwarder string // the binary that calls Main, see IsChild; "" means the running program
-	Log       string // the file that the forwarder's complaints go to
+	Forwarder string // binary that calls Main, see IsChild; "" means the running program
+	Log       string // file for the forwarder's messages
 }
 
-// Network is hosts and what lies between them. Its methods are called from one goroutine.
+// Network is a set of hosts and the links between them. It is not safe for concurrent use.
 type Network struct {
 	config     Config
 	namespaces []*os.File // of the hosts
 	forwarder  *process
 	trips      Trips
-	delay      time.Duration // that the forwarder adds, one way
+	delay      time.Duration // one-way delay that the forwarder adds
 }
 
-// Trips are the round trips that were measured between the hosts, in milliseconds.
+// Trips are the measured round trips between the hosts, in milliseconds.
 type Trips struct {
 	FloorP50 float64 // without added delay
 	P50, P99 float64
-	Pings    int // that were answered
-	Lost     int // that were not
+	Pings    int // answered
+	Lost     int // not answered
 }
 
-// Start makes hosts, and measures the round trips between them. The caller must call Close.
+// Start creates hosts, and measures the round trips between them. The caller must call Close.
 func Start(ctx context.Context, c Config) (_ *Network, err error) {
 	if !Entered() {
 		return nil, ErrOutside
@@ -56,7 +56,8 @@ func Start(ctx context.Context, c Config) (_ *Network, err error) {
 		return nil, err
 	}
 	var devices []*os.File
-	defer func() { err = errors.Join(err, closeAll(devices...)) }() // the forwarder has its own descriptors
+	// The forwarder has copies of the descriptors.
+	defer func() { err = errors.Join(err, closeAll(devices...)) }()
 	for i := range c.Hosts {
 		namespace, err := makeNamespace()
 		if err != nil {
@@ -83,9 +84,10 @@ func Start(ctx context.Context, c Config) (_ *Network, err error) {
 	return n, n.calibrate(ctx)
 }
 
-// calibrate measures what the way between two hosts takes without added delay, and has the forwarder add what is missing. A second trial
-// corrects what that adds besides, as a thread that wakes up late. Then the round trips are measured. All of it comes before there is loss
-// and a limit of bandwidth.
+// calibrate measures the round trip without added delay, and makes the forwarder add the missing
+// part. A second measurement corrects further delays of the forwarder, such as late wake-ups. Then
+// it measures the final round trips. All of this happens before loss and bandwidth limits are
+// configured.
 func (n *Network) calibrate(ctx context.Context) error {
 	want := n.config.Want.RoundTrip
 	floor, err := n.ping(ctx, pingsOfFloor)
@@ -125,14 +127,14 @@ func (n *Network) calibrate(ctx context.Context) error {
 	})
 }
 
-// addDelay has the forwarder add so much to each round trip, or nothing if it is below 0.
+// addDelay makes the forwarder add a delay to each round trip; a negative one is 0.
 func (n *Network) addDelay(trip time.Duration) error {
 	n.delay = max(0, trip) / 2
 	_, err := n.forwarder.ask(request{DelayNs: int64(n.delay)})
 	return err
 }
 
-// Close takes the hosts away. Processes on them must have ended.
+// Close removes the hosts. Processes on them must have ended.
 func (n *Network) Close() error {
 	var errs []error
 	if n.forwarder != nil {
@@ -144,7 +146,7 @@ func (n *Network) Close() error {
 	errs = append(errs, closeAll(n.namespaces...))
 	n.forwarder, n.namespaces = nil, nil
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("take the hosts away: %w", err)
+		return fmt.Errorf("remove the hosts: %w", err)
 	}
 	return nil
 }
@@ -152,13 +154,13 @@ func (n *Network) Close() error {
 // Address returns the address of a host by its index.
 func (n *Network) Address(host int) string { return addressOf(host) }
 
-// Namespace returns the network namespace of a host by its index, which stays the network's.
+// Namespace returns the network namespace of a host by its index. The network owns it.
 func (n *Network) Namespace(host int) *os.File { return n.namespaces[host] }
 
-// ForwarderPID returns the process that moves packets between hosts.
+// ForwarderPID returns the id of the process that moves packets between hosts.
 func (n *Network) ForwarderPID() int { return n.forwarder.process.PID() }
 
-// Trips returns the round trips as they were measured at the start.
+// Trips returns the round trips measured by Start.
 func (n *Network) Trips() Trips { return n.trips }
 
 // each calls do in the namespace of each host.

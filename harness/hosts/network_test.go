@@ -22,24 +22,24 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// holdEnv makes the test binary make hosts, say so, and wait to be killed.
+// holdEnv makes the test binary create hosts, report them, and wait until it is killed.
 const holdEnv = "PRONY_HOSTS_TEST_HOLD"
 
-// outside says why the tests are not in a network namespace of their own, where they aren't.
+// outside is the reason why the tests are not in a separate network namespace; nil if they are.
 var outside error
 
 func TestMain(m *testing.M) {
 	if IsChild(os.Args) {
 		os.Exit(Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	outside = Enter() // the whole test binary begins again inside
+	outside = Enter() // executes the test binary again in the namespace
 	if log := os.Getenv(holdEnv); log != "" {
 		hold(log)
 	}
 	os.Exit(m.Run())
 }
 
-// hold makes hosts, writes the process of the forwarder and the namespaces, and waits.
+// hold creates hosts, writes the forwarder's process id and the namespaces, and waits.
 func hold(log string) {
 	n, err := Start(context.Background(), Config{Hosts: 3, Log: log})
 	if err != nil {
@@ -59,11 +59,11 @@ func hold(log string) {
 	select {}
 }
 
-// able skips a test that this machine can't run, and says why.
+// able skips a test that this machine cannot run.
 func able(t *testing.T, want scenario.Hosts) {
 	t.Helper()
 	if outside != nil {
-		t.Skip("no network namespace can be made here: ", outside)
+		t.Skip("no network namespace can be created here: ", outside)
 	}
 	if missing := Probe().Missing(want); missing != "" {
 		t.Skip("not possible on this machine: ", missing)
@@ -79,7 +79,6 @@ func start(t *testing.T, hosts int, want scenario.Hosts) *Network {
 	return n
 }
 
-// listen opens a UDP socket on a host.
 func (n *Network) listen(t *testing.T, host int) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
@@ -92,8 +91,8 @@ func (n *Network) listen(t *testing.T, host int) *net.UDPConn {
 	return c
 }
 
-// Each host reaches each other one at its own address, a round trip takes as long as it should at least, and the load generator reaches all
-// hosts without that.
+// Each host reaches each other host at its address. A round trip takes at least the configured
+// time, and the load generator reaches all hosts without the delay.
 func TestRoundTrip(t *testing.T) {
 	const trip = 50 * time.Millisecond
 	n := start(t, 3, scenario.Hosts{RoundTrip: trip})
@@ -103,7 +102,7 @@ func TestRoundTrip(t *testing.T) {
 	assert.GreaterOrEqual(t, trips.P50, float64(2*n.delay)/1e6, "the delay is added in both directions")
 	assert.GreaterOrEqual(t, trips.P99, trips.P50)
 	assert.Positive(t, trips.FloorP50)
-	assert.LessOrEqual(t, trips.FloorP50+float64(2*n.delay)/1e6, 50.001, "what the way takes by itself is a part of the round trip")
+	assert.LessOrEqual(t, trips.FloorP50+float64(2*n.delay)/1e6, 50.001, "the floor is a part of the round trip")
 	assert.Positive(t, n.delay)
 
 	before, err := n.Count(true)
@@ -154,14 +153,14 @@ func TestRoundTrip(t *testing.T) {
 	assert.Less(t, fastest, trip/2, "no delay is added between the load generator and a host")
 }
 
-// Without a round trip to be had, nothing is added.
+// Without a configured round trip, no delay is added.
 func TestNoRoundTrip(t *testing.T) {
 	n := start(t, 2, scenario.Hosts{})
 	assert.Zero(t, n.delay)
 	assert.Positive(t, n.Trips().P50)
 }
 
-// Packets are lost at random, as many as should be, and counted.
+// Packets are lost at random, at the configured rate, and counted.
 func TestLoss(t *testing.T) {
 	const sent, percent = 20000, 10.0
 	n := start(t, 2, scenario.Hosts{LossPercent: percent})
@@ -185,7 +184,7 @@ func TestLoss(t *testing.T) {
 		_, err := from.WriteToUDP([]byte{1, 2}, target)
 		require.NoError(t, err)
 		if i%64 == 0 {
-			time.Sleep(time.Millisecond) // no queue on the way is full
+			time.Sleep(time.Millisecond) // avoids full queues
 		}
 	}
 	received := sent
@@ -203,17 +202,17 @@ func TestLoss(t *testing.T) {
 	m := n.Measured(before, after)
 	require.Zero(t, m.Overflowed)
 	assert.GreaterOrEqual(t, m.Received, uint64(sent))
-	assert.InDelta(t, sent-received, m.Lost, 50, "what did not arrive was counted")
+	assert.InDelta(t, sent-received, m.Lost, 50, "all missing packets were counted")
 	assert.InDelta(t, percent, m.LostPercent(), 1.5, "seven standard deviations")
 	assert.Empty(t, m.Misses())
 }
 
-// A host sends no more than its bandwidth.
+// A host sends at most its bandwidth.
 func TestBandwidth(t *testing.T) {
 	const mbit = 20
 	n := start(t, 2, scenario.Hosts{Bandwidth: mbit * 1e6})
 	from := n.listen(t, 0)
-	require.NoError(t, from.SetWriteBuffer(8<<20)) // more than the queue of the token bucket holds
+	require.NoError(t, from.SetWriteBuffer(8<<20)) // larger than the queue of the token bucket
 	before, err := n.Count(true)
 	require.NoError(t, err)
 	began := time.Now()
@@ -229,10 +228,10 @@ func TestBandwidth(t *testing.T) {
 	burst := float64(burstLeast+mbit*1e6/8*burstFor.Seconds()) * 8 / 1e6 / after.at.Sub(before.at).Seconds()
 	assert.LessOrEqual(t, m.SentMbitMax, mbit+burst)
 	assert.Greater(t, m.SentMbitMax, mbit/4.0)
-	assert.Positive(t, m.Shaped, "what was too much was dropped, and counted")
+	assert.Positive(t, m.Shaped, "excess packets were dropped and counted")
 }
 
-// Nothing of the hosts is in the network namespace that the tests were started from.
+// The network namespace of the machine contains no part of the hosts.
 func TestMachineIsLeftAlone(t *testing.T) {
 	start(t, 3, scenario.Hosts{})
 	parents, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", os.Getppid()))
@@ -257,11 +256,13 @@ func TestMachineIsLeftAlone(t *testing.T) {
 	}))
 }
 
-// Hosts vanish with the process that made them, also if it is killed: the forwarder, the namespaces and the links.
+// The forwarder, the namespaces and the links end with the process that created them, even if it is
+// killed.
 func TestKilled(t *testing.T) {
 	able(t, scenario.Hosts{})
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), holdEnv+"="+filepath.Join(t.TempDir(), "forwarder.log"), namespaceEnv+"=0") // which has it enter one of its own
+	// The invalid number makes the child enter a new namespace.
+	cmd.Env = append(os.Environ(), holdEnv+"="+filepath.Join(t.TempDir(), "forwarder.log"), namespaceEnv+"=0")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -294,7 +295,7 @@ func TestKilled(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// A network that was closed can be made again at once, with the same addresses.
+// A closed network can be created again at once, with the same addresses.
 func TestAgain(t *testing.T) {
 	able(t, scenario.Hosts{})
 	for range 3 {
@@ -304,7 +305,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// A forwarder that ends says why.
+// The error of a forwarder that ends contains the reason.
 func TestForwarderThatEnds(t *testing.T) {
 	able(t, scenario.Hosts{})
 	_, err := Start(t.Context(), Config{Hosts: 2, Forwarder: "/bin/false", Log: filepath.Join(t.TempDir(), "forwarder.log")})
@@ -322,7 +323,7 @@ func TestMissing(t *testing.T) {
 	assert.ErrorContains(t, forRoot(fmt.Errorf("make it: %w", unix.EPERM)), "make it: operation not permitted: run it as root")
 }
 
-// Outside of a namespace of its own a process makes no hosts.
+// A process in the machine's namespace cannot create hosts.
 func TestOutside(t *testing.T) {
 	t.Setenv(namespaceEnv, "0")
 	_, err := Start(t.Context(), Config{Hosts: 2})

@@ -12,26 +12,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts of an ICMP echo message that are needed.
+// Constants of ICMP echo messages.
 const (
 	echoRequest, echoReply = 8, 0
 	echoHeader             = 8
-	// pingBytes is the size of the message, as a heartbeat is small.
+	// pingBytes is the size of the message, small like a heartbeat.
 	pingBytes = 56
-	// ipHeader is the size of an IPv4 header without options, which replies have before the message.
+	// ipHeader is the size of an IPv4 header without options, which precedes the message in
+	// replies.
 	ipHeader = 20
 )
 
-// pinger asks another host for echoes, from the host in whose namespace its socket was opened. The kernel of the other host answers, so
-// that no process there takes part; the kernel here notes when the answer came, so that the time until this process reads it does not
-// count.
+// pinger sends echo requests to another host, from the host in whose namespace its socket was
+// opened. The kernel of the other host answers, so no process there is involved. The kernel here
+// timestamps the answer, so the delay until this process reads it does not count.
 type pinger struct {
 	socket int
 	id     uint16
 	number uint16
 }
 
-// newPinger opens the socket in the namespace of the calling thread.
+// newPinger opens the socket in the calling thread's namespace.
 func newPinger(to string, id int) (*pinger, error) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
@@ -50,12 +51,12 @@ func newPinger(to string, id int) (*pinger, error) {
 
 func (p *pinger) close() error { return unix.Close(p.socket) }
 
-// ping measures one round trip. answered is false if no answer came in time.
+// ping measures one round trip. answered is false if no answer arrived in time.
 func (p *pinger) ping(timeout time.Duration) (trip time.Duration, answered bool, err error) {
 	p.number++
 	limit := unix.NsecToTimeval(int64(timeout))
 	if err := unix.SetsockoptTimeval(p.socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
-		return 0, false, fmt.Errorf("ask for an echo: %w", err)
+		return 0, false, fmt.Errorf("send an echo request: %w", err)
 	}
 	message := make([]byte, pingBytes)
 	message[0] = echoRequest
@@ -64,7 +65,7 @@ func (p *pinger) ping(timeout time.Duration) (trip time.Duration, answered bool,
 	binary.BigEndian.PutUint16(message[2:], checksum(message))
 	began := time.Now()
 	if err := unix.Send(p.socket, message, 0); err != nil {
-		return 0, false, fmt.Errorf("ask for an echo: %w", err)
+		return 0, false, fmt.Errorf("send an echo request: %w", err)
 	}
 	for time.Since(began) < timeout {
 		came, ours, err := p.receive()
@@ -73,7 +74,7 @@ func (p *pinger) ping(timeout time.Duration) (trip time.Duration, answered bool,
 			return 0, false, nil
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
-			return 0, false, fmt.Errorf("wait for an echo: %w", err)
+			return 0, false, fmt.Errorf("wait for an echo reply: %w", err)
 		case ours:
 			return came.Sub(began.Round(0)), true, nil // both by the wall clock
 		}
@@ -81,7 +82,8 @@ func (p *pinger) ping(timeout time.Duration) (trip time.Duration, answered bool,
 	return 0, false, nil
 }
 
-// receive reads a message and returns when it came. ours reports whether it answers the last request.
+// receive reads a message and returns when it arrived. ours reports whether it answers the last
+// request.
 func (p *pinger) receive() (came time.Time, ours bool, err error) {
 	var message [ipHeader + pingBytes]byte
 	var control [128]byte
@@ -99,7 +101,7 @@ func (p *pinger) receive() (came time.Time, ours bool, err error) {
 		}
 	}
 	if came.IsZero() {
-		return time.Time{}, false, errors.New("the kernel does not say when it came")
+		return time.Time{}, false, errors.New("the kernel sent no timestamp")
 	}
 	if n < ipHeader+echoHeader || message[ipHeader] != echoReply {
 		return came, false, nil
@@ -108,7 +110,7 @@ func (p *pinger) receive() (came time.Time, ours bool, err error) {
 	return came, binary.BigEndian.Uint16(m[4:]) == p.id && binary.BigEndian.Uint16(m[6:]) == p.number, nil
 }
 
-// checksum is the Internet checksum of a message of even length.
+// checksum returns the Internet checksum of a message of even length.
 func checksum(message []byte) uint16 {
 	var sum uint32
 	for i := 0; i < len(message); i += 2 {
@@ -120,13 +122,12 @@ func checksum(message []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// trips are measured round trips.
 type trips struct {
 	all  []time.Duration
-	lost int // that were not answered
+	lost int // unanswered requests
 }
 
-// percentile returns the smallest trip that so many percent of the trips do not exceed.
+// percentile returns the smallest trip that the given percentage of the trips does not exceed.
 func (t trips) percentile(percent float64) time.Duration {
 	if len(t.all) == 0 {
 		return 0

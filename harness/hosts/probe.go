@@ -10,14 +10,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Able says what this machine can do. A nil error means that it can.
+// Able reports the abilities of this machine. A nil error means that the machine is able.
 type Able struct {
-	Hosts     error // make hosts at all, with delay between them
+	Hosts     error // to create hosts, with delay between them
 	Loss      error
 	Bandwidth error
 }
 
-// Probe tries everything once in a namespace that it takes away again.
+// Probe tests all abilities once in a temporary namespace.
 func Probe() Able {
 	namespace, err := makeNamespace()
 	if err != nil {
@@ -46,7 +46,7 @@ func Probe() Able {
 	return a
 }
 
-// forRoot adds to an error what a process without the right to it needs.
+// forRoot adds to a permission error the rights that the process needs.
 func forRoot(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, os.ErrPermission) {
 		return fmt.Errorf("%w: run it as root, or with CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
@@ -54,7 +54,8 @@ func forRoot(err error) error {
 	return err
 }
 
-// Missing says what of the hosts of a scenario this machine cannot do, and why; "" if nothing is missing.
+// Missing returns the first ability that the hosts of a scenario need and this machine lacks, with
+// the reason, or "".
 func (a Able) Missing(want scenario.Hosts) string {
 	switch {
 	case a.Hosts != nil:

@@ -16,11 +16,11 @@ import (
 const (
 	// answerTimeout bounds the wait for the forwarder's answer.
 	answerTimeout = 5 * time.Second
-	// forwarderGrace is how long the forwarder may take to end.
+	// forwarderGrace is how long the forwarder may take to end after a request.
 	forwarderGrace = 5 * time.Second
 )
 
-// process is the forwarder's process, as its parent sees it.
+// process is the parent's side of the forwarder's process.
 type process struct {
 	process  *proc.Process
 	requests *os.File
@@ -29,8 +29,8 @@ type process struct {
 	log      string
 }
 
-// startForwarder starts a process that moves packets between the devices of hosts. The binary must call Main if IsChild reports true for
-// its arguments. What it complains of goes to the file log.
+// startForwarder starts a process that moves packets between the devices of hosts. The binary must
+// call Main if IsChild reports true for its arguments. Its messages go to the file log.
 func startForwarder(binary string, devices []*os.File, log string) (_ *process, err error) {
 	theirs := [2]*os.File{} // stdin and stdout of the child
 	p := &process{log: log}
@@ -59,7 +59,7 @@ func startForwarder(binary string, devices []*os.File, log string) (_ *process, 
 	if p.process, err = proc.Start(cmd); err != nil {
 		return nil, err
 	}
-	err = closeAll(theirs[:]...) // so that the child's end ends the answers
+	err = closeAll(theirs[:]...) // so that the end of the child ends the answers
 	theirs = [2]*os.File{}
 	if err == nil {
 		_, err = p.ask(request{})
@@ -67,7 +67,6 @@ func startForwarder(binary string, devices []*os.File, log string) (_ *process, 
 	return p, err
 }
 
-// ask sends a request and returns the answer.
 func (p *process) ask(r request) (report, error) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -91,15 +90,14 @@ func (p *process) ask(r request) (report, error) {
 	return said, nil
 }
 
-// failed is the error of a forwarder that does not answer, with what it said last.
+// failed returns the error of a forwarder that does not answer, with its last messages.
 func (p *process) failed(err error) error {
 	lines, logErr := proc.LastLines(p.log, proc.ErrorLines)
 	return errors.Join(fmt.Errorf("the forwarder does not answer: %w (%s)\n%s", err, p.process.Status(), proc.LogText(p.log, lines)), logErr)
 }
 
-// close ends the process.
 func (p *process) close() error {
-	err := closeAll(p.requests) // which ends it
+	err := closeAll(p.requests) // ends the process
 	p.requests = nil
 	if p.process != nil {
 		err = errors.Join(err, p.process.End(forwarderGrace))

@@ -8,23 +8,25 @@ import (
 )
 
 const (
-	// pingsOfFloor and pingsOfTrip are how many echoes are asked for between each two hosts, one after the other: without added delay, and
-	// with it. Where so many would take longer than pingsFor there are fewer, and pingsLeast at least.
+	// pingsOfFloor and pingsOfTrip are the numbers of sequential echoes between each pair of hosts,
+	// without and with added delay. If these would take longer than pingsFor, there are fewer, but
+	// at least pingsLeast.
 	pingsOfFloor, pingsOfTrip = 50, 100
 	pingsFor                  = 2 * time.Second
 	pingsLeast                = 10
-	// pingPause is the time between two of them, so that hosts are as idle as between heartbeats.
+	// pingPause is the time between two echoes. It keeps the hosts as idle as between heartbeats.
 	pingPause = time.Millisecond
-	// pingTimeout is how much longer than the round trip an echo is waited for.
+	// pingTimeout is added to the round trip to get the timeout of an echo.
 	pingTimeout = 100 * time.Millisecond
 )
 
-// pingsAt is how many echoes are asked for between each two hosts with a round trip added.
+// pingsAt returns the number of echoes between each pair of hosts with the given round trip.
 func pingsAt(trip time.Duration) int {
 	return min(pingsOfTrip, max(pingsLeast, int(pingsFor/(trip+pingPause))))
 }
 
-// ping measures round trips between each two hosts, in one direction, all pairs at once.
+// ping measures round trips between each pair of hosts, in one direction, for all pairs
+// simultaneously.
 func (n *Network) ping(ctx context.Context, count int) (trips, error) {
 	type pair struct {
 		trips
@@ -50,7 +52,7 @@ func (n *Network) ping(ctx context.Context, count int) (trips, error) {
 		return trips{}, err
 	}
 	if len(sum.all) == 0 {
-		return trips{}, errors.New("no host answers another: the forwarder or a firewall of the hosts' namespaces lets nothing through")
+		return trips{}, errors.New("no host answers another: the forwarder, or a firewall in the hosts' namespaces, blocks all packets")
 	}
 	return sum, nil
 }

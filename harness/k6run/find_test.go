@@ -15,7 +15,7 @@ func TestFind(t *testing.T) {
 	t.Chdir(work)
 	t.Setenv(BinaryEnv, "")
 	_, err = Find()
-	require.ErrorContains(t, err, "find k6: there is no k6 beside prony nor in bin/: run `make k6` in the root of the repository, or set PRONY_K6 to the path of a k6 with Prony's extension\n")
+	require.ErrorContains(t, err, "find k6: there is no k6 in the folder of prony or in bin/: run `make k6` in the root of the repository, or set PRONY_K6 to the path of a k6 with Prony's extension\n")
 	require.ErrorContains(t, err, filepath.Join(work, "bin", "k6"))
 
 	named := filepath.Join(work, "other")

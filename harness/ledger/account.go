@@ -10,70 +10,73 @@ import (
 // pageTasks is the number of consecutive tasks of one producer that a page holds.
 const pageTasks = 256
 
-// What is known of a task, one bit each.
+// The state of a task, one bit each.
 const (
-	acknowledged      uint8 = 1 << iota // its enqueue was acknowledged
-	refused                             // its enqueue was refused
-	unknown                             // its enqueue will never be answered
-	completed                           // a completion was acknowledged, or the failure of the last attempt
-	completionRefused                   // a completion was refused, at least once
-	completionInDoubt                   // a completion will never be answered, at least once
-	delivered                           // it was claimed, where the order is watched
-	completionAsked                     // a completion was asked for, where that is noted
+	acknowledged uint8 = 1 << iota // its enqueue was acknowledged
+	refused                        // its enqueue was refused
+	unknown                        // its enqueue will never be answered
+	// A completion, or the failure of the last attempt, was acknowledged.
+	completed
+	completionRefused // at least one completion was refused
+	completionInDoubt // at least one completion will never be answered
+	delivered         // claimed; set only if the order is watched
+	completionAsked   // a completion was requested; set only if this is noted
 	answered          = acknowledged | refused | unknown
 )
 
-// settled reports whether a task has reached its end, so that whatever happens to it later is a fault and it need not be remembered.
+// settled reports whether a task has reached its end. Any later event is then a fault, and the
+// ledger may forget the task.
 func settled(task uint8) bool {
 	return task&refused != 0 || task&completed != 0 && task&answered != 0
 }
 
-// doubtful reports whether a task that is not known to be completed may have been, or may never have been enqueued.
+// doubtful reports whether a task may have been completed without acknowledgement, or may never
+// have been enqueued.
 func doubtful(task uint8) bool {
 	return task&(refused|completed) == 0 && task&(unknown|completionInDoubt) != 0
 }
 
-// over reports whether a task has ended: it was refused, completed or dead, or the answer to its enqueue or its completion will never come, so
-// that the load does not wait for it.
+// over reports whether a task has ended, so that the load need not wait for it: it was refused,
+// completed or dead, or its enqueue or its completion will never be answered.
 func over(task uint8) bool {
 	return task&(refused|completed|unknown|completionInDoubt) != 0
 }
 
-// page is what is known of pageTasks consecutive tasks.
+// page holds the states of pageTasks consecutive tasks.
 type page struct {
-	index   uint64 // of its first task, divided by pageTasks
-	settled int    // how many of its tasks are settled
+	index   uint64 // sequence number of its first task, divided by pageTasks
+	settled int    // number of settled tasks
 	tasks   [pageTasks]uint8
 }
 
-// account is what is known of one producer's tasks. Pages are made in order as tasks are sent, and
-// released when all of their tasks are settled; so a task below sent that has no page is settled.
+// account holds the tasks of one producer. Pages are created in order as tasks are sent, and
+// released when all of their tasks are settled. A task below sent that has no page is therefore
+// settled.
 type account struct {
 	mu   sync.Mutex
 	sent uint64 // sequence number of the next task
-	// Of the tasks sent:
+	// Counts of the sent tasks:
 	acknowledged       uint64
 	refused            uint64
 	completed          uint64 // at least once, and not refused
 	completionsRefused uint64
-	failed             uint64 // attempts, where they are watched
-	retried            uint64 // attempts that came again after a failed one
+	failed             uint64 // attempts; counted only if attempts are watched
+	retried            uint64 // attempts that followed a failed one
 	dead               uint64 // tasks whose last attempt was failed
 	doubtful           uint64
-	inDoubt            uint64 // acknowledged, of the doubtful
+	inDoubt            uint64 // doubtful tasks whose enqueue was acknowledged
 
 	live  []*page // by index, ascending
-	spare []*page // released, at most maxSpare, to be used again
+	spare []*page // released pages for reuse, at most maxSpare
 	made  int     // pages allocated so far
 
-	order  map[uint64]uint64 // see claim; nil where the order is not watched
-	leases map[uint64]Lease  // by task, see lease; nil where the leases are not watched
-	// attempts are those of tasks that were failed, by task; nil where they are not watched.
+	order  map[uint64]uint64 // see claim; nil if the order is not watched
+	leases map[uint64]Lease  // by task, see lease; nil if leases are not watched
+	// attempts holds the attempts of failed tasks, by task; nil if attempts are not watched.
 	attempts map[uint64]attempt
-	beyond   *beyond // of a restored ledger, shared by its accounts; else nil
+	beyond   *beyond // of a restored ledger, shared by its accounts; otherwise nil
 }
 
-// update adds a flag to what is known of a task.
 func (a *account) update(p *page, i uint64, flag uint8) {
 	was := p.tasks[i]
 	now := was | flag
@@ -85,7 +88,7 @@ func (a *account) update(p *page, i uint64, flag uint8) {
 	a.inDoubt += count(inDoubt(now)) - count(inDoubt(was))
 }
 
-// inDoubt reports whether all that is not known of a task is whether it was completed.
+// inDoubt reports whether only the completion of a task is unknown.
 func inDoubt(task uint8) bool { return doubtful(task) && task&acknowledged != 0 }
 
 func count(is bool) uint64 {
@@ -95,17 +98,17 @@ func count(is bool) uint64 {
 	return 0
 }
 
-// maxSpare bounds the pages that an account keeps for reuse.
+// maxSpare bounds the released pages that an account keeps for reuse.
 const maxSpare = 4
 
-// find returns the place in live of the page that holds a task, or -1 when it was released.
+// find returns the index in live of the page that holds a task, or -1 if the page was released.
 func (a *account) find(sequence uint64) int {
 	n := len(a.live)
 	if n == 0 {
 		return -1
 	}
 	index := sequence / pageTasks
-	// The place if no page between this one and the newest was released, which is the rule.
+	// The index if no page between this one and the newest was released, which is the common case.
 	if back := a.live[n-1].index - index; back < uint64(n) && a.live[n-1-int(back)].index == index {
 		return n - 1 - int(back)
 	}
@@ -116,7 +119,7 @@ func (a *account) find(sequence uint64) int {
 	return -1
 }
 
-// send opens the pages for the next n tasks and returns the first one's number.
+// send creates the pages of the next n tasks and returns the sequence number of the first task.
 func (a *account) send(n uint64) uint64 {
 	first := a.sent
 	for index := (first + pageTasks - 1) / pageTasks; index*pageTasks < first+n; index++ {
@@ -136,7 +139,7 @@ func (a *account) send(n uint64) uint64 {
 	return first
 }
 
-// release gives a page up when all of its tasks are settled.
+// release removes a page if all of its tasks are settled.
 func (a *account) release(at int) {
 	p := a.live[at]
 	if p.settled < pageTasks {
@@ -148,8 +151,9 @@ func (a *account) release(at int) {
 	}
 }
 
-// answer notes how the enqueue of n tasks was answered. It returns how many of them were refused though they had been
-// completed, and how many of them ended now (see over). The first answer of a task stands.
+// answer notes how the enqueue of n tasks was answered. It returns how many of them were refused
+// after a completion, and how many of them ended with this answer (see over). Only the first answer
+// of a task counts.
 func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ended int) {
 	if first+n > a.sent {
 		panic(fmt.Sprintf("ledger: answer for tasks %d to %d, but only %d were sent", first, first+n-1, a.sent))
@@ -157,7 +161,7 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ende
 	for next := first; next < first+n; {
 		end := min((next/pageTasks+1)*pageTasks, first+n)
 		at := a.find(next)
-		if at < 0 { // settled, and so answered, all of them
+		if at < 0 { // all of them are settled, and therefore answered
 			next = end
 			continue
 		}
@@ -190,17 +194,18 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ende
 	return contradicted, ended
 }
 
-// finding is what a completion's acknowledgement amounts to.
+// finding classifies the acknowledgement of a completion.
 type finding uint8
 
 const (
-	expected      finding = iota // the task's first
+	expected      finding = iota // the task's first completion
 	repeated                     // the task was completed, or was refused long ago
-	neverSent                    // there is no such task
-	refusedBefore                // the task's enqueue had been refused
+	neverSent                    // the task was never sent
+	refusedBefore                // the task's enqueue was refused before
 )
 
-// complete notes that a completion of a task was acknowledged, and returns whether the task ended now.
+// complete notes that a completion of a task was acknowledged. It returns whether the task ended
+// with it.
 func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
 		return neverSent, false
@@ -229,7 +234,8 @@ func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	return expected, !over(task)
 }
 
-// mark adds a flag that settles nothing to a task, if it is not settled, and returns whether the task ended now.
+// mark adds a flag that settles nothing to a task that is not settled. It returns whether the task
+// ended with it.
 func (a *account) mark(sequence uint64, flag uint8) (ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
 		return false
@@ -245,8 +251,8 @@ func (a *account) mark(sequence uint64, flag uint8) (ended bool) {
 }
 
 // lost calls visit for each task that was acknowledged and never completed, in order. A task with a
-// completion in doubt may have been completed and is not lost, not even if it was claimed again: some servers accept the
-// completion of an earlier claim later.
+// completion in doubt may have been completed and is not lost. This holds even if it was claimed
+// again, because some servers accept the completion of an earlier claim later.
 func (a *account) lost(visit func(sequence uint64, task uint8)) {
 	for _, p := range a.live {
 		for i, task := range p.tasks {

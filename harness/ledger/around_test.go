@@ -26,7 +26,7 @@ func TestSealAroundKeepsTheContent(t *testing.T) {
 		if len(content) > 0 {
 			payload[HeaderSize+rapid.IntRange(0, len(content)-1).Draw(t, "at")] ^= 1
 			_, err = Open(payload, address)
-			require.ErrorIs(t, err, ErrMisrouted, "a content that changed is found, as any damage")
+			require.ErrorIs(t, err, ErrMisrouted, "a changed content is detected, like any damage")
 		}
 	})
 }
@@ -51,7 +51,7 @@ func TestRoutesAreBounded(t *testing.T) {
 	assert.Len(t, l.routes, routesMax)
 }
 
-// Routes are added while payloads that are not sound are looked up.
+// Routes are added while other goroutines look up damaged payloads.
 func TestRoutesAreAddedWhileTasksAreClaimed(t *testing.T) {
 	l, beside := newLedger(1), newLedger(1)
 	l.Beside(beside)
@@ -73,7 +73,7 @@ func TestRoutesAreAddedWhileTasksAreClaimed(t *testing.T) {
 	assert.EqualValues(t, 800, l.Balance().Corrupted)
 }
 
-// Only the accounts that were used are asked, whichever they are.
+// Totals covers exactly the accounts that were used, in any order.
 func TestAccountsThatWereUsedCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := New(testRound, 1000, nil)

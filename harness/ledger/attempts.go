@@ -6,13 +6,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// WatchAttempts makes the ledger account for the attempts of tasks that workers fail, each of which has at most so many attempts. A task that
-// was failed must come again with the next attempt, or else is lost; a delivery with any other attempt counts as miscounted. A task whose last
-// attempt was failed is dead. That is what the target does only as long as no lease ends otherwise: leases that expire or are released use
-// up attempts as well, or give them back.
+// WatchAttempts makes the ledger check the attempts of tasks that workers fail; most is the maximum
+// number of attempts of each task. A failed task must be delivered again with the next attempt
+// number, or else is lost. A delivery with any other number counts as miscounted. A task whose last
+// attempt failed is dead.
 //
-// WatchAttempts must be called before the first task is sent. The ledger keeps an attempt for each task that was failed and is neither
-// completed nor dead.
+// The check is valid only if leases end by completion or failure. Leases that expire use up
+// attempts as well, and released leases return theirs.
+//
+// WatchAttempts must be called before the first task is sent. The ledger stores an attempt for each
+// failed task that is neither completed nor dead.
 func (l *Ledger) WatchAttempts(most uint32) {
 	l.attemptsMax = most
 	for i := range l.accounts {
@@ -20,14 +23,15 @@ func (l *Ledger) WatchAttempts(most uint32) {
 	}
 }
 
-// attempt is the last attempt of a task that was failed.
+// attempt is the last attempt of a failed task.
 type attempt struct {
 	number uint32
 	back   bool // the task was claimed again
 	dead   bool // the task is dead, and its enqueue is not answered yet
 }
 
-// Attempted says that a task was claimed with an attempt, from 1. It is called after Claimed, where the attempts are watched.
+// Attempted notes the attempt, from 1, with which a task was claimed. It must be called after
+// Claimed, and only if attempts are watched.
 func (l *Ledger) Attempted(id Identity, number uint32) {
 	if !l.knows(id) {
 		return
@@ -37,12 +41,12 @@ func (l *Ledger) Attempted(id Identity, number uint32) {
 	want, ok := a.attempted(id.Sequence, number)
 	a.mu.Unlock()
 	if !ok {
-		l.faults.add(&l.faults.miscounted, 1, fmt.Sprintf("miscounted: %s was claimed with attempt %d instead of %d", id, number, want))
+		l.faults.add(&l.faults.miscounted, 1, fmt.Sprintf("miscounted: %s was claimed with attempt %d, expected %d", id, number, want))
 	}
 }
 
-// attempted enters an attempt, and returns which one was to come. A task that is settled has no attempt to come: the next settlement is
-// found to be one too many.
+// attempted enters an attempt. It returns the expected attempt, and whether number equals it. It
+// accepts any attempt of a settled task, because the next settlement is reported as a duplicate.
 func (a *account) attempted(sequence uint64, number uint32) (want uint32, ok bool) {
 	if !a.outstanding(sequence) {
 		return 0, true
@@ -57,14 +61,15 @@ func (a *account) attempted(sequence uint64, number uint32) (want uint32, ok boo
 	return want, number == want
 }
 
-// outstanding reports whether a task was sent and is neither completed, nor dead, nor refused.
+// outstanding reports whether a task was sent and is neither completed, dead nor refused.
 func (a *account) outstanding(sequence uint64) bool {
 	at := a.find(sequence)
 	return sequence < a.sent && at >= 0 && a.live[at].tasks[sequence%pageTasks]&(completed|refused) == 0
 }
 
-// Failing says that an attempt of a task is about to be failed, where the attempts are watched. The task may come again before it is known
-// here that the failure was acknowledged.
+// Failing notes that the failure of an attempt is about to be sent. It must be called only if
+// attempts are watched. The target may deliver the task again before the caller gets the
+// acknowledgement of the failure.
 func (l *Ledger) Failing(id Identity, number uint32) {
 	if !l.knows(id) {
 		return
@@ -78,8 +83,10 @@ func (l *Ledger) Failing(id Identity, number uint32) {
 	}
 }
 
-// Failed says that the failure of an attempt was acknowledged. It returns whether the task is dead, because that was its last attempt, and
-// whether it ended now: see Completed. Failing was called before. A task that dies after its completion was acknowledged counts as duplicated.
+// Failed notes that the failure of an attempt was acknowledged. It returns whether the task is
+// dead, because it was the last attempt, and whether the task ended with it: see Completed. Failing
+// must have been called before. A task that dies after its completion was acknowledged counts as
+// duplicated.
 func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	if !l.knows(id) {
 		return false, false
@@ -100,7 +107,8 @@ func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	return dead, ended
 }
 
-// die notes that an outstanding task is dead, and returns whether it ended now. The flag completed stands for both completed and dead tasks.
+// die notes that an outstanding task is dead, and returns whether it ended with that. The flag
+// completed marks both completed and dead tasks.
 func (a *account) die(sequence uint64) (ended bool) {
 	at := a.find(sequence)
 	p := a.live[at]
@@ -116,7 +124,7 @@ func (a *account) die(sequence uint64) (ended bool) {
 	return ended
 }
 
-// revive takes a task whose enqueue was refused out of the completed ones, or of the dead ones.
+// revive uncounts a task as completed or dead, because its enqueue was refused.
 func (a *account) revive(sequence uint64) {
 	if a.attempts[sequence].dead {
 		a.dead--
@@ -125,7 +133,6 @@ func (a *account) revive(sequence uint64) {
 	a.completed--
 }
 
-// readAttempts fills in the counts of attempts.
 func (l *Ledger) readAttempts(into *result.Ledger) {
 	for i := range l.used.Load() {
 		a := &l.accounts[i]

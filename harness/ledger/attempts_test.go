@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// attempting is a ledger of one producer that watches up to most attempts.
+// attempting returns a ledger of one producer that watches attempts, with the given maximum.
 func attempting(most uint32) *Ledger {
 	l := newLedger(1)
 	l.WatchAttempts(most)
@@ -34,10 +34,10 @@ func TestATaskThatIsFailedComesAgain(t *testing.T) {
 	balance := l.Balance()
 	assert.Equal(t, []uint64{2, 2, 0, 0}, []uint64{balance.Failed, balance.Retried, balance.Dead, balance.Miscounted}, "%v", balance.Samples)
 	assert.Equal(t, []uint64{1, 0, 0}, []uint64{balance.Completed, balance.Lost, balance.Duplicated})
-	assert.Empty(t, l.accounts[0].attempts, "nothing is kept of a task that is completed")
+	assert.Empty(t, l.accounts[0].attempts, "completed tasks need no memory")
 }
 
-// A task that is handed out again, and completed, before the answer to its failure is heard is as it should be.
+// A task may be delivered again, and completed, before the answer to its failure arrives.
 func TestARetryMayOvertakeTheAnswer(t *testing.T) {
 	l := attempting(3)
 	l.Enqueued(0, l.Sent(0, 1), 1)
@@ -61,13 +61,14 @@ func TestATaskIsDeadAfterItsLastAttempt(t *testing.T) {
 	assert.Equal(t, []string{"lost: producer 0 task 1: enqueue acknowledged, never completed"}, balance.Samples)
 
 	l.Completed(task(0, 0))
-	assert.EqualValues(t, 1, l.Balance().Duplicated, "the dead are not completed")
+	assert.EqualValues(t, 1, l.Balance().Duplicated, "dead tasks are not completed")
 	l.Failing(task(0, 0), 1)
 	assert.True(t, dies(l, task(0, 0), 1))
-	assert.EqualValues(t, 2, l.Balance().Duplicated, "and do not die twice")
+	assert.EqualValues(t, 2, l.Balance().Duplicated, "dead tasks do not die twice")
 }
 
-// A task may be dead before its enqueue is answered. One that was refused, and is dead all the same, is at fault and counts as neither.
+// A task may die before its enqueue is answered. If the enqueue is then refused, the task is a
+// fault, and counts as neither enqueued nor dead.
 func TestTheDeadWhoseEnqueueIsAnsweredLater(t *testing.T) {
 	l := attempting(1)
 	l.Sent(0, 2)
@@ -97,12 +98,12 @@ func TestAnAttemptThatIsNotTheNext(t *testing.T) {
 	assert.Equal(t, []string{
 		"lost: producer 0 task 0: enqueue acknowledged, never completed",
 		"lost: producer 0 task 1: enqueue acknowledged, attempt 1 failed, never claimed again",
-		"miscounted: producer 0 task 0 was claimed with attempt 2 instead of 1",
-		"miscounted: producer 0 task 1 was claimed with attempt 1 instead of 2",
+		"miscounted: producer 0 task 0 was claimed with attempt 2, expected 1",
+		"miscounted: producer 0 task 1 was claimed with attempt 1, expected 2",
 	}, balance.Samples)
 }
 
-// A task whose end was in doubt does not end again by its death.
+// A task whose end was in doubt does not end a second time when it dies.
 func TestADeathIsTheEndOfATaskOnce(t *testing.T) {
 	l := attempting(1)
 	l.Enqueued(0, l.Sent(0, 2), 2)
@@ -115,7 +116,7 @@ func TestADeathIsTheEndOfATaskOnce(t *testing.T) {
 	}
 }
 
-// A failure that is asked for ends the lease: the next one of the task is not contested.
+// A requested failure ends the lease: the next lease of the task is not contested.
 func TestAFailureEndsTheLease(t *testing.T) {
 	l := attempting(5)
 	l.WatchLeases()
@@ -126,7 +127,8 @@ func TestAFailureEndsTheLease(t *testing.T) {
 	assert.Zero(t, l.Balance().Contested)
 }
 
-// Whatever share of the attempts is failed, each failure is a retry or the end of a task, and each task ends once.
+// Each failure leads to a retry or to the end of the task, and each task ends once, for any share
+// of failed attempts.
 func TestEachFailureIsARetryOrAnEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.Uint32Range(1, 4).Draw(t, "most")

@@ -9,35 +9,41 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// checkpointMagic begins a checkpoint, with the version of its layout. Then follow, as varints where no size is given, and each text after
-// its length:
+// checkpointMagic begins a checkpoint and contains the version of its layout. The following fields
+// are varints unless a size is given; a text follows its length:
 //
 //	round 8 | producers
 //	n | n times a route: tenant, queue
 //	reads | completions of unreadable payloads | for each kind of fault: count, n, n samples
 //	n | n times an account: sent, acknowledged, refused, completed, completions refused,
-//	                        n, n times a page: index, and runs until all of its tasks are covered: length, flags 1
-//	checksum 8: xxHash of all before, little-endian as all sizes
+//	                        n, n times a page: index, and runs that cover all of its tasks:
+//	                        length, flags 1
+//	checksum 8: xxHash of all preceding bytes, little-endian like all fields with a size
 const checkpointMagic = "PRONYLC\x01"
 
-// checkpointBytesMax bounds what Restore reads: some 500 million outstanding tasks, each in another state than the one before.
+// checkpointBytesMax bounds the bytes that Restore reads: about 500 million outstanding tasks, each
+// with a state that differs from its predecessor's.
 const checkpointBytesMax = 1 << 30
 
-// Checkpoint writes the ledger, so that Restore can judge the rest of its tasks if this process dies. It may be called while the load
-// runs: what it writes of a producer is consistent, and holds all that was entered before the call. The size follows the tasks that are
-// not settled. It fails if w does, or if the journal could not be written.
+// Checkpoint writes the ledger, so that Restore can account for the remaining tasks if this process
+// dies. It may be called while the load runs. The part of each producer is consistent and contains
+// everything that was entered before the call. The size is proportional to the number of unsettled
+// tasks. Checkpoint fails if w fails, or if the journal could not be written.
 //
-// A checkpoint proves, after Restore, that
-//   - a task is duplicated whose completion was acknowledged before the checkpoint, and then again,
-//   - a task is corrupted that was refused before the checkpoint and was completed all the same,
-//   - all faults that were found before the checkpoint, and those among the deliveries after Restore,
-//   - with the journals since the checkpoint: a task is lost whose enqueue was acknowledged before the checkpoint, whose completion was
-//     never asked for, and that is not delivered any more.
+// After Restore a checkpoint proves the following faults:
+//   - a duplicate, if a completion of the task was acknowledged before the checkpoint, and another
+//     one after Restore,
+//   - a corruption, if the task was refused before the checkpoint and completed after Restore,
+//   - all faults that were found before the checkpoint, and faults of deliveries after Restore,
+//   - with all journals since the checkpoint: a loss, if the enqueue of the task was acknowledged
+//     before the checkpoint, its completion was never requested, and the task is not delivered
+//     after Restore.
 //
-// It cannot tell what was answered between the checkpoint and the end of the process. So a task may have been enqueued or not that was
-// sent after the checkpoint, or not answered before it; a second completion of a task that was first completed in between counts as the
-// first; and a task may have been completed, and is not lost, whose completion had been asked for. Without a journal that holds for all
-// tasks that were outstanding.
+// A checkpoint does not contain the answers between it and the end of the process. A task that was
+// sent after the checkpoint, or not answered before it, may or may not have been enqueued. If the
+// first completion of a task was acknowledged in that time, its second completion counts as the
+// first. A task whose completion was requested may have been completed, and is not lost; without a
+// journal this holds for all outstanding tasks.
 func (l *Ledger) Checkpoint(w io.Writer) error {
 	if err := l.checkpoint(w); err != nil {
 		return fmt.Errorf("checkpoint of the ledger: %w", err)
@@ -64,7 +70,7 @@ func (l *Ledger) checkpoint(w io.Writer) error {
 		}
 		b = b[:0]
 	}
-	if _, err := out.Write(b); err != nil { // without an account
+	if _, err := out.Write(b); err != nil { // there may be no account
 		return err
 	}
 	if err := out.Flush(); err != nil {

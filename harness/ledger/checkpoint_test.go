@@ -32,7 +32,8 @@ func restored(t require.TestingT, checkpoint []byte, journals ...[]byte) *Ledger
 	return l
 }
 
-// Each thing that a checkpoint proves is found after the restore, and what it cannot tell is no fault.
+// After the restore, every fault that a checkpoint proves is found, and unknown answers are not
+// faults.
 func TestWhatACheckpointProves(t *testing.T) {
 	var journal bytes.Buffer
 	l := newLedger(2)
@@ -44,7 +45,7 @@ func TestWhatACheckpointProves(t *testing.T) {
 	l.Completing(task(0, 1)) // before the checkpoint
 	l.Corrupted("corrupted: a sample")
 	checkpoint := checkpointOf(t, l)
-	l.Completing(task(0, 2), task(1, 7)) // after it
+	l.Completing(task(0, 2), task(1, 7)) // after the checkpoint
 	l.Enqueued(0, 7, 1)
 	l.Sent(1, 10)
 
@@ -52,14 +53,14 @@ func TestWhatACheckpointProves(t *testing.T) {
 	assert.Equal(t, uint64(testRound), r.Round())
 	assert.Equal(t, Totals{Sent: 9, Enqueued: 6, Refused: 1, Completed: 1, Outstanding: 7, Doubtful: 4, InDoubt: 2}, r.Totals())
 	balance := r.Balance()
-	assert.EqualValues(t, 3, balance.Lost, "their completion was never asked for")
+	assert.EqualValues(t, 3, balance.Lost, "their completion was never requested")
 	assert.EqualValues(t, 2, balance.InDoubt)
-	assert.EqualValues(t, 2, balance.Unknown, "no answer before the checkpoint")
+	assert.EqualValues(t, 2, balance.Unknown, "not answered before the checkpoint")
 
 	_, verdict := r.Claimed(sealed(task(0, 3), "t0", "q0"), NewAddress("t0", "q0"))
 	assert.Equal(t, Sound, verdict)
 	_, verdict = r.Claimed(sealed(task(0, 3), "t0", "q0"), NewAddress("t1", "q0"))
-	assert.Equal(t, Misplaced, verdict, "it knows the routes")
+	assert.Equal(t, Misplaced, verdict, "the restored ledger knows the routes")
 	r.Completed(task(0, 0), task(0, 3), task(0, 6), task(0, 8), task(1, 7))
 	assert.Equal(t, result.Ledger{
 		Enqueued: 6, Unknown: 10, Completed: 4, InDoubt: 2, Lost: 2, Duplicated: 1, Corrupted: 2, Misrouted: 1,
@@ -75,11 +76,11 @@ func TestWhatACheckpointProves(t *testing.T) {
 	assert.Panics(t, func() { r.Sent(1, 1) })
 
 	without := restored(t, checkpoint)
-	assert.Zero(t, without.Balance().Lost, "any of them may have been completed")
+	assert.Zero(t, without.Balance().Lost, "all of them may have been completed")
 	assert.EqualValues(t, 5, without.Balance().InDoubt)
 }
 
-// Restore refuses a checkpoint with any byte damaged, or cut at any byte.
+// Restore refuses a checkpoint with a damaged byte, or one that is cut.
 func TestDamagedCheckpoints(t *testing.T) {
 	var journal bytes.Buffer
 	l := newLedger(2)
@@ -99,9 +100,9 @@ func TestDamagedCheckpoints(t *testing.T) {
 		}
 	}
 	_, err := Restore(bytes.NewReader(append(bytes.Clone(whole), 0)))
-	require.ErrorContains(t, err, "restore a ledger: the checkpoint can't be used: the file is damaged or cut")
+	require.ErrorContains(t, err, "restore a ledger: unusable checkpoint: the file is damaged or truncated")
 
-	// A journal that is cut holds all records before.
+	// All records before the end of a cut journal are used.
 	for at := range journal.Bytes() {
 		_, err := Restore(bytes.NewReader(whole), bytes.NewReader(journal.Bytes()[:at]))
 		require.NoError(t, err)
@@ -112,10 +113,10 @@ func TestDamagedCheckpoints(t *testing.T) {
 	require.ErrorContains(t, err, "the journal is damaged")
 	other := New(testRound+1, 2, nil)
 	_, err = Restore(bytes.NewReader(checkpointOf(t, other)), bytes.NewReader(journal.Bytes()))
-	require.ErrorContains(t, err, "the journal is of round 0000000000abcdef, the checkpoint of round 0000000000abcdf0")
+	require.ErrorContains(t, err, "the journal belongs to round 0000000000abcdef, the checkpoint to round 0000000000abcdf0")
 }
 
-// failing fails from its nth write on.
+// failing is a writer whose nth write, and all later ones, fail.
 type failing struct{ n int }
 
 func (f *failing) Write(b []byte) (int, error) {
@@ -136,7 +137,7 @@ func TestAJournalThatFailsIsTold(t *testing.T) {
 	require.ErrorContains(t, newLedger(1).Checkpoint(&failing{}), "no space left on device")
 }
 
-// A checkpoint takes a few bytes for tasks that are in the same state, and none for those that are settled.
+// A checkpoint takes a few bytes for a run of tasks in the same state, and none for settled tasks.
 func TestTheSizeOfACheckpointFollowsTheOutstandingTasks(t *testing.T) {
 	l := newLedger(1)
 	stream(l, 1_000_000, 100, func(uint64) bool { return false })
@@ -146,7 +147,7 @@ func TestTheSizeOfACheckpointFollowsTheOutstandingTasks(t *testing.T) {
 	assert.EqualValues(t, 1_000_000, restored(t, checkpointOf(t, l)).Totals().Outstanding)
 }
 
-// A checkpoint may be taken while the load runs; what it says of a producer is consistent.
+// A checkpoint may be taken while the load runs. The part of each producer is consistent.
 func TestACheckpointUnderLoad(t *testing.T) {
 	l := newLedger(2)
 	require.NoError(t, l.Journal(io.Discard))
@@ -172,7 +173,7 @@ func TestACheckpointUnderLoad(t *testing.T) {
 	}
 }
 
-// A restored ledger holds a bounded number of tasks that were sent after its checkpoint.
+// A restored ledger accepts a bounded number of tasks that were sent after its checkpoint.
 func TestTasksBeyondTheCheckpointAreBounded(t *testing.T) {
 	r := restored(t, checkpointOf(t, newLedger(2)))
 	r.Completed(task(0, 999))
@@ -180,12 +181,13 @@ func TestTasksBeyondTheCheckpointAreBounded(t *testing.T) {
 	r.Completed(task(1, beyondMax-1000))
 	balance := r.Balance()
 	assert.EqualValues(t, 1, balance.Corrupted)
-	assert.Contains(t, balance.Samples[0], "more than 134217728 tasks would have been sent after the checkpoint")
+	assert.Contains(t, balance.Samples[0], "it exceeds the 134217728 tasks that may have been sent after the checkpoint")
 	r.Completed(task(1, 5))
 	assert.EqualValues(t, 1, r.Balance().Corrupted)
 }
 
-// The ledgers of window after window take no more memory than what is outstanding, with checkpoints and a journal.
+// With checkpoints and a journal, the ledgers of consecutive windows use memory only for
+// outstanding tasks.
 func TestMemoryOverABillionTasks(t *testing.T) {
 	const window, behind = 1_000_000, 50_000
 	windows := longtest.Count(t, 5, 1000)
@@ -221,6 +223,6 @@ func TestMemoryOverABillionTasks(t *testing.T) {
 		require.Equal(t, result.Ledger{Enqueued: completed, Completed: completed}, l.Balance())
 	}
 	assert.Less(t, memory.Sys, uint64(200e6))
-	assert.Less(t, slices.Max(held), slices.Min(held)+2<<20, "it does not grow from window to window")
+	assert.Less(t, slices.Max(held), slices.Min(held)+2<<20, "memory does not grow from window to window")
 	t.Logf("in all: %d tasks in %d windows, %.1f MB held at most, %.1f MB taken from the system", windows*window, windows, float64(slices.Max(held))/1e6, float64(memory.Sys)/1e6)
 }

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// DelayTolerance is by how much earlier than its delay says a task may be claimed: a server counts time in whole milliseconds, and may have cut
-// up to one off the time of the enqueue.
+// DelayTolerance is how far before the end of its delay a task may be claimed. A server that counts
+// time in whole milliseconds may truncate the time of the enqueue by up to one.
 const DelayTolerance = time.Millisecond
 
-// ClaimedDelayed says that a task with a delay was claimed, so long after its delay was over, on the clock that its intended start is of. A
-// task that is claimed before, by more than DelayTolerance, counts as early.
+// ClaimedDelayed notes the claim of a task with a delay; late is the time from the end of the delay
+// to the claim, on the clock of the intended start. A task that is claimed more than DelayTolerance
+// before the end of its delay counts as early.
 func (l *Ledger) ClaimedDelayed(id Identity, delay, late time.Duration) {
 	l.faults.delayed.Add(1)
 	if late < -DelayTolerance {
-		l.faults.add(&l.faults.early, 1, fmt.Sprintf("early: %s, enqueued with a delay of %v, was claimed %v before it was due", id, delay, -late))
+		l.faults.add(&l.faults.early, 1, fmt.Sprintf("early: %s, enqueued with a delay of %v, was claimed %v before the delay ended", id, delay, -late))
 	}
 }

@@ -16,5 +16,5 @@ func TestTasksThatComeBeforeTheyAreDue(t *testing.T) {
 	l.ClaimedDelayed(task(0, 3), time.Second, -1500*time.Microsecond)
 	balance := l.Balance()
 	assert.Equal(t, []uint64{4, 1}, []uint64{balance.Delayed, balance.Early})
-	assert.Equal(t, []string{"early: producer 0 task 3, enqueued with a delay of 1s, was claimed 1.5ms before it was due"}, balance.Samples)
+	assert.Equal(t, []string{"early: producer 0 task 3, enqueued with a delay of 1s, was claimed 1.5ms before the delay ended"}, balance.Samples)
 }

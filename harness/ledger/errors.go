@@ -3,9 +3,10 @@ package ledger
 import "errors"
 
 var (
-	// ErrDamaged says that bytes are not what Seal wrote.
+	// ErrDamaged reports that Seal did not write these bytes.
 	ErrDamaged = errors.New("payload is damaged")
-	// ErrMisrouted says that a payload is not sealed for the tenant and queue that it was claimed from. Without a list of the
-	// round's routes, which Ledger.Claimed has, damage to the checksum itself looks the same.
+	// ErrMisrouted reports that a payload was sealed for another tenant or queue than the one it
+	// was claimed from. Damage to the checksum gives the same error; only Ledger.Claimed, which
+	// knows the round's routes, can distinguish the two.
 	ErrMisrouted = errors.New("payload is not sealed for this tenant and queue")
 )

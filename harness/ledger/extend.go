@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Extended says that the extension of a lease was acknowledged, which is valid as the lease says from now on.
+// Extended notes that the extension of a lease was acknowledged. lease is the lease as extended.
 func (l *Ledger) Extended(id Identity, lease Lease, now time.Time) {
 	l.faults.extended.Add(1)
 	if l.WatchesLeases() {
@@ -13,11 +13,12 @@ func (l *Ledger) Extended(id Identity, lease Lease, now time.Time) {
 	}
 }
 
-// ExtensionRefused says that the extension of a lease was refused because the lease was over or its task gone, and that this was known at a
-// time. It counts as unextended if the lease was valid.
+// ExtensionRefused notes that the extension of a lease was refused because the lease had expired or
+// its task no longer exists. now is the time when the refusal was known. The refusal counts as
+// unextended if the lease was still valid.
 func (l *Ledger) ExtensionRefused(id Identity, lease Lease, now time.Time) {
 	if lease.valid(now) {
-		l.faults.add(&l.faults.unextended, 1, fmt.Sprintf("unextended: %s: an extension was refused although the lease with token %d was valid for %v more",
+		l.faults.add(&l.faults.unextended, 1, fmt.Sprintf("unextended: %s: an extension was refused although the lease with token %d was valid for another %v",
 			id, lease.Token, lease.Until.Sub(now).Round(time.Millisecond)))
 	}
 }

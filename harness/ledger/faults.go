@@ -7,18 +7,18 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested,
-// revoked, misread, miscounted, early, wrong result, unextended and rekeyed.
+// samplesPerKind bounds the samples, which name faulty tasks, for each of lost, duplicated,
+// corrupted, misrouted, reordered, contested, revoked, misread, miscounted, early, wrong result,
+// unextended and rekeyed.
 const samplesPerKind = 7
 
-// fault counts one kind of fault.
 type fault struct {
 	count   uint64
-	samples []string // the first samplesPerKind
+	samples []string // of the first samplesPerKind faults
 }
 
-// faults are what is wrong with a round's tasks, except the lost ones, which are found at the end.
-// They are rare, so one lock serves all producers.
+// faults are the faults of a round's tasks, except lost tasks, which are found at the end. Faults
+// are rare, so one lock serves all producers.
 type faults struct {
 	mu         sync.Mutex
 	duplicated fault
@@ -34,12 +34,12 @@ type faults struct {
 	unextended fault
 	rekeyed    fault
 
-	reads   atomic.Uint64 // judged
+	reads   atomic.Uint64 // checked
 	delayed atomic.Uint64 // deliveries of tasks with a delay
 	results atomic.Uint64 // read back
 
 	extended atomic.Uint64 // leases
-	repeated atomic.Uint64 // enqueues under a key
+	repeated atomic.Uint64 // enqueues repeated under a key
 
 	unreadableCompleted atomic.Uint64
 }
@@ -53,12 +53,12 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 	}
 }
 
-// kinds are those that a checkpoint has, in an order that stays. A load that is checkpointed does not watch the others.
+// kinds returns the faults that a checkpoint contains. Their order is part of the file format. A
+// load with checkpoints does not watch the other kinds.
 func (f *faults) kinds() []*fault {
 	return []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread}
 }
 
-// read fills in all counts, and adds the samples.
 func (f *faults) read(into *result.Ledger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

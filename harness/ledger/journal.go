@@ -11,32 +11,35 @@ import (
 	"sync/atomic"
 )
 
-// journal is where the tasks are written whose completion is about to be asked for.
+// journal writes the tasks whose completion is about to be requested.
 type journal struct {
-	kept atomic.Bool // whether there is one
+	kept atomic.Bool // whether there is a journal
 
-	mu     sync.Mutex // locked after an account's, never before
+	mu     sync.Mutex // may be locked after an account's mutex, never before
 	w      io.Writer
 	record []byte
-	err    error // the first
+	err    error // first error
 }
 
-// journalMagic begins a journal, with the version of its layout. The ledger's round follows in 8 bytes, little-endian, and then records:
-// the length of the tasks in 4 bytes, their CRC-32 in 4, and the tasks, each as two varints: its producer and its sequence number.
+// journalMagic begins a journal and contains the version of its layout. The ledger's round follows
+// in 8 bytes, little-endian, and then records: the size of the tasks in 4 bytes, their CRC-32 in 4
+// bytes, and the tasks. A task is two varints: its producer and its sequence number.
 const journalMagic = "PRONYLJ\x01"
 
 const (
 	journalHeadBytes = len(journalMagic) + 8
 	recordHeadBytes  = 8
-	// recordBytesMax is more than the tasks of one call take.
+	// recordBytesMax exceeds the size of the tasks of one call.
 	recordBytesMax = 64 << 20
 )
 
-// Journal makes the ledger write to w, from now on and before each completion is asked for, which tasks it is asked for: see Completing.
-// Nothing is written to an earlier journal once Journal has returned, which then may be closed. It may be called while the load runs.
+// Journal starts a journal: from now on the ledger writes to w the tasks whose completion is
+// requested, before the request: see Completing. Once Journal has returned, nothing is written to
+// an earlier journal, which may be closed. Journal may be called while the load runs.
 //
-// A caller that begins a journal, then takes a checkpoint and then removes the journals before that one always has a checkpoint and all
-// journals that Restore needs for it. What was written must outlive the process: a file does, also without fsync.
+// A caller that starts a journal, then takes a checkpoint, and then removes the earlier journals,
+// always has a checkpoint and all journals that Restore needs for it. The written data must survive
+// the process, not the host: a file without fsync is enough.
 func (l *Ledger) Journal(w io.Writer) error {
 	head := binary.LittleEndian.AppendUint64([]byte(journalMagic), l.round)
 	if _, err := w.Write(head); err != nil {
@@ -49,7 +52,7 @@ func (l *Ledger) Journal(w io.Writer) error {
 	return nil
 }
 
-// note writes tasks to the journal. An error is returned by the next checkpoint.
+// note writes tasks to the journal. The next checkpoint returns its first error.
 func (j *journal) note(ids []Identity) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,21 +76,21 @@ func (j *journal) failure() error {
 	return j.err
 }
 
-// readJournal calls visit for each task in a journal of a round. A record that is cut at the end is left out: its completions were never
-// asked for.
+// readJournal calls visit for each task in a journal of a round. It ignores a truncated record at
+// the end, because its completions were never requested.
 func readJournal(r io.Reader, round uint64, visit func(producer, sequence uint64)) error {
 	in := bufio.NewReader(r)
 	var head [journalHeadBytes]byte
 	if _, err := io.ReadFull(in, head[:]); cut(err) {
-		return nil // the process died before it had begun
+		return nil // the process died before it wrote the header
 	} else if err != nil {
 		return err
 	}
 	if string(head[:len(journalMagic)]) != journalMagic {
-		return errors.New("the file is no journal of this version")
+		return errors.New("the file is not a journal of this version")
 	}
 	if of := binary.LittleEndian.Uint64(head[len(journalMagic):]); of != round {
-		return fmt.Errorf("the journal is of round %016x, the checkpoint of round %016x", of, round)
+		return fmt.Errorf("the journal belongs to round %016x, the checkpoint to round %016x", of, round)
 	}
 	for {
 		var record [recordHeadBytes]byte

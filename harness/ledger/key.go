@@ -2,8 +2,9 @@ package ledger
 
 import "fmt"
 
-// Repeated says that a task was enqueued again under its idempotency key and that both enqueues were acknowledged, with the ids that the target
-// answered. It counts as rekeyed if the second id is not the first one: the key must lead to the first task.
+// Repeated notes that a task was enqueued twice under its idempotency key and that both enqueues
+// were acknowledged. first and second are the ids that the target returned. The task counts as
+// rekeyed if they differ: a key must always lead to the first task.
 func (l *Ledger) Repeated(id Identity, key, first, second string) {
 	l.faults.repeated.Add(1)
 	if first != second {

@@ -5,28 +5,30 @@ import (
 	"time"
 )
 
-// Lease is a worker's right to a task, as the target granted it.
+// Lease is a worker's right to a task, granted by the target.
 type Lease struct {
-	Token uint64    // fencing token: two leases of a task have two tokens
-	Until time.Time // when the lease expires, by the target's wall clock; zero: unknown, and nothing is judged by it
+	Token uint64    // fencing token: unique for each lease of a task
+	Until time.Time // expiry by the target's wall clock; zero: unknown, not checked
 }
 
-// LeaseMargin is how long before its expiry a lease counts as over: by so much the clocks of the servers and of the client may differ.
-// It is the difference that servers tolerate among themselves by default.
+// LeaseMargin is the time before its expiry at which the ledger treats a lease as expired. It
+// allows for the difference between the clocks of the servers and the client. It equals the default
+// clock difference that servers tolerate among themselves.
 const LeaseMargin = 500 * time.Millisecond
 
-// valid reports whether the lease is surely valid at a time of the client's wall clock.
+// valid reports whether the lease is certainly valid at a time of the client's wall clock.
 func (e Lease) valid(now time.Time) bool {
 	return !e.Until.IsZero() && now.Add(LeaseMargin).Before(e.Until)
 }
 
-// WatchLeases makes the ledger count breaches of exclusivity: each claim of a task while another lease of the task is valid, and each
-// completion that is refused although its lease is valid. A lease is valid from when a worker has the task until LeaseMargin before it
-// expires or, if that comes earlier, until a completion of the task was acknowledged, or refused under this lease. A completion of
-// unknown outcome ends no lease: a task that it completed is not handed out again.
+// WatchLeases makes the ledger count breaches of exclusivity: each claim of a task while another
+// lease of the task is valid, and each completion that is refused although its lease is valid. A
+// lease is valid from the claim until LeaseMargin before its expiry. It ends earlier if a
+// completion of the task was acknowledged, or refused under this lease. A completion of unknown
+// outcome ends no lease: if it took effect, the task is not delivered again.
 //
-// WatchLeases must be called before the first task is claimed. The ledger keeps a lease for each task that was claimed and not
-// completed.
+// WatchLeases must be called before the first task is claimed. The ledger stores a lease for each
+// task that was claimed and not completed.
 func (l *Ledger) WatchLeases() {
 	for i := range l.accounts {
 		l.accounts[i].leases = map[uint64]Lease{}
@@ -36,7 +38,8 @@ func (l *Ledger) WatchLeases() {
 // WatchesLeases reports whether WatchLeases was called.
 func (l *Ledger) WatchesLeases() bool { return l.accounts[0].leases != nil }
 
-// Leased says that a worker has claimed a task under a lease. It is called after Claimed, where the leases are watched.
+// Leased notes that a worker has claimed a task under a lease. It must be called after Claimed, and
+// only if leases are watched.
 func (l *Ledger) Leased(id Identity, lease Lease, now time.Time) {
 	if !l.knows(id) {
 		return
@@ -46,13 +49,14 @@ func (l *Ledger) Leased(id Identity, lease Lease, now time.Time) {
 	held, contested := a.lease(id.Sequence, lease, now)
 	a.mu.Unlock()
 	if contested {
-		l.faults.add(&l.faults.contested, 1, fmt.Sprintf("contested: %s was claimed under token %d while the lease with token %d was valid for %v more",
+		l.faults.add(&l.faults.contested, 1, fmt.Sprintf("contested: %s was claimed under token %d while the lease with token %d was valid for another %v",
 			id, lease.Token, held.Token, held.Until.Sub(now).Round(time.Millisecond)))
 	}
 }
 
-// LeaseRefused says that a completion was refused because its lease was over or its task gone, and that this was known at a time. It is
-// called after CompletionRefused, where the leases are watched.
+// LeaseRefused notes that a completion was refused because its lease had expired or its task no
+// longer exists. now is the time when the refusal was known. It must be called after
+// CompletionRefused, and only if leases are watched.
 func (l *Ledger) LeaseRefused(id Identity, lease Lease, now time.Time) {
 	if !l.knows(id) {
 		return
@@ -64,13 +68,14 @@ func (l *Ledger) LeaseRefused(id Identity, lease Lease, now time.Time) {
 	}
 	a.mu.Unlock()
 	if lease.valid(now) {
-		l.faults.add(&l.faults.revoked, 1, fmt.Sprintf("revoked: %s: a completion was refused although its lease with token %d was valid for %v more",
+		l.faults.add(&l.faults.revoked, 1, fmt.Sprintf("revoked: %s: a completion was refused although its lease with token %d was valid for another %v",
 			id, lease.Token, lease.Until.Sub(now).Round(time.Millisecond)))
 	}
 }
 
-// lease enters a lease of a task, and returns the lease before it and whether both are valid. Of two leases the account keeps the one
-// that expires later. A task that is completed has no lease; ledger.Completed tells a second completion.
+// lease enters a lease of a task. It returns the previous lease and whether both are valid. The
+// account stores the lease that expires later. A completed task has no lease: Completed reports a
+// second completion.
 func (a *account) lease(sequence uint64, lease Lease, now time.Time) (held Lease, contested bool) {
 	at := a.find(sequence)
 	if sequence >= a.sent || at < 0 || a.live[at].tasks[sequence%pageTasks]&completed != 0 {

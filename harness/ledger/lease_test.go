@@ -12,7 +12,7 @@ import (
 
 var leaseEpoch = time.UnixMilli(1_700_000_000_000)
 
-// leased is a ledger that watches the leases, and has sent n tasks.
+// leased returns a ledger that watches leases and has sent n tasks.
 func leased(n int) *Ledger {
 	l := newLedger(1)
 	l.WatchLeases()
@@ -20,7 +20,7 @@ func leased(n int) *Ledger {
 	return l
 }
 
-// until is a lease that expires so long after the epoch.
+// until returns a lease that expires at a time after the epoch.
 func until(token uint64, after time.Duration) Lease {
 	return Lease{Token: token, Until: leaseEpoch.Add(after)}
 }
@@ -38,13 +38,13 @@ func TestATaskWithTwoValidLeasesIsContested(t *testing.T) {
 	l.Leased(task(0, 0), until(7, 5*time.Second), at(0))
 	l.Leased(task(0, 1), until(7, 5*time.Second), at(0)) // another task
 	l.Leased(task(0, 0), until(7, 5*time.Second), at(time.Second))
-	require.Equal(t, [2]uint64{}, breaches(l), "one lease that arrives twice")
+	require.Equal(t, [2]uint64{}, breaches(l), "the same lease twice")
 	l.Leased(task(0, 0), until(8, 7*time.Second), at(2*time.Second))
 	require.Equal(t, [2]uint64{1, 0}, breaches(l))
 	assert.Equal(t, []string{
 		"lost: producer 0 task 0: enqueue acknowledged, never completed",
 		"lost: producer 0 task 1: enqueue acknowledged, never completed",
-		"contested: producer 0 task 0 was claimed under token 8 while the lease with token 7 was valid for 3s more",
+		"contested: producer 0 task 0 was claimed under token 8 while the lease with token 7 was valid for another 3s",
 	}, l.Balance().Samples)
 }
 
@@ -54,7 +54,7 @@ func TestLeasesThatFollowEachOtherAreNotContested(t *testing.T) {
 		"the first is about to expire, and the clocks differ": func(l *Ledger) {
 			l.Leased(task(0, 0), until(8, 10*time.Second), at(5*time.Second-LeaseMargin))
 		},
-		"the second was on its way for so long that it expired": func(l *Ledger) {
+		"the second expired in transit": func(l *Ledger) {
 			l.Leased(task(0, 0), until(6, time.Second), at(2*time.Second))
 		},
 		"the first was refused": func(l *Ledger) {
@@ -66,9 +66,9 @@ func TestLeasesThatFollowEachOtherAreNotContested(t *testing.T) {
 			l.Completed(task(0, 0))
 			l.Leased(task(0, 0), until(8, 10*time.Second), at(time.Second))
 		},
-		"the second does not say when it ends": func(l *Ledger) { l.Leased(task(0, 0), Lease{Token: 8}, at(time.Second)) },
-		"tasks of others":                      func(l *Ledger) { l.Leased(Identity{Round: 1}, until(8, 10*time.Second), at(0)) },
-		"tasks that were never sent":           func(l *Ledger) { l.Leased(task(0, 9), until(8, 10*time.Second), at(0)) },
+		"the second has no expiry":   func(l *Ledger) { l.Leased(task(0, 0), Lease{Token: 8}, at(time.Second)) },
+		"tasks of others":            func(l *Ledger) { l.Leased(Identity{Round: 1}, until(8, 10*time.Second), at(0)) },
+		"tasks that were never sent": func(l *Ledger) { l.Leased(task(0, 9), until(8, 10*time.Second), at(0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := leased(1)
@@ -79,7 +79,8 @@ func TestLeasesThatFollowEachOtherAreNotContested(t *testing.T) {
 	}
 }
 
-// It is not known whether the first completion took effect. If it did, the task is done; if not, its lease is valid.
+// It is unknown whether the first completion took effect. If it did, the task is done; if not, its
+// lease is valid.
 func TestACompletionOfUnknownOutcomeEndsNoLease(t *testing.T) {
 	l := leased(1)
 	l.Leased(task(0, 0), until(7, 5*time.Second), at(0))
@@ -88,7 +89,7 @@ func TestACompletionOfUnknownOutcomeEndsNoLease(t *testing.T) {
 	assert.Equal(t, [2]uint64{1, 0}, breaches(l))
 }
 
-// A lease that was on its way for long does not take the place of the valid one.
+// A lease that was delayed in transit does not replace the valid one.
 func TestALateLeaseDoesNotEndAValidOne(t *testing.T) {
 	l := leased(1)
 	l.Leased(task(0, 0), until(8, 10*time.Second), at(5*time.Second))
@@ -109,7 +110,7 @@ func TestARefusalUnderAValidLease(t *testing.T) {
 	require.Equal(t, [2]uint64{}, breaches(l))
 	l.LeaseRefused(task(0, 0), lease, at(4*time.Second))
 	assert.Equal(t, [2]uint64{0, 1}, breaches(l))
-	assert.Contains(t, l.Balance().Samples, "revoked: producer 0 task 0: a completion was refused although its lease with token 7 was valid for 1s more")
+	assert.Contains(t, l.Balance().Samples, "revoked: producer 0 task 0: a completion was refused although its lease with token 7 was valid for another 1s")
 }
 
 func TestLeasesOfCompletedTasksAreForgotten(t *testing.T) {

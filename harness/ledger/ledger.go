@@ -1,8 +1,9 @@
-// Package ledger is the account of every task of a round. It proves that each task completed exactly
-// once with its payload intact, or says which did not.
+// Package ledger accounts for every task of a round. It proves that each task completed exactly
+// once with its payload intact, or reports the tasks that did not.
 //
-// The payload of a task holds its identity. Each producer has an account of its own, with one page for each 256 consecutive
-// tasks. A page is dropped once all of its tasks are settled, so that memory follows the tasks in flight and not the tasks sent.
+// The payload of a task contains its identity. Each producer has a separate account, with one page
+// for each 256 consecutive tasks. A page is released once all of its tasks are settled, so that
+// memory is proportional to the tasks in flight and not to the tasks sent.
 package ledger
 
 import (
@@ -19,29 +20,29 @@ type Route struct {
 	Queue  string
 }
 
-// Ledger is the account of one round. All methods are safe for concurrent use; calls about different
-// producers do not wait for each other.
+// Ledger is the account of one round. All methods are safe for concurrent use. Calls about
+// different producers do not block each other.
 type Ledger struct {
 	round    uint64
 	accounts []account
-	used     atomic.Int64 // accounts from this one on were never used
-	beside   []*Ledger    // never written after Beside
+	used     atomic.Int64 // accounts from this index on were never used
+	beside   []*Ledger    // read-only after Beside
 
-	watchesReads bool   // never written after WatchReads
-	leavesTasks  bool   // never written after LeaveTasks
-	attemptsMax  uint32 // never written after WatchAttempts; 0 where the attempts are not watched
+	watchesReads bool   // read-only after WatchReads
+	leavesTasks  bool   // read-only after LeaveTasks
+	attemptsMax  uint32 // read-only after WatchAttempts; 0 if attempts are not watched
 
 	routesMu sync.RWMutex     // never held together with another lock of the ledger
 	routes   map[uint64]Route // by routeHash
 
-	// Locked after an account's mutex, never before.
+	// faults may be locked after an account's mutex, never before.
 	faults faults
 
 	journal journal
 }
 
-// New returns the ledger of the round with the given id, whose producers are numbered from 0 and send
-// to the given routes. It panics when producers is not in 1..MaxProducers.
+// New returns the ledger of the round with the given id. Its producers are numbered from 0 and send
+// to the given routes. New panics unless producers is in 1..MaxProducers.
 func New(round uint64, producers int, routes []Route) *Ledger {
 	if producers < 1 || producers > MaxProducers {
 		panic(fmt.Sprintf("ledger: %d producers, must be in 1..%d", producers, MaxProducers))
@@ -57,19 +58,22 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 	return l
 }
 
-// Beside names the ledgers of the workloads that run at the same time, on tenants of their own. A task of theirs that is claimed here
-// counts as misrouted, not as damaged. Beside must be called before the first task is claimed.
+// Beside sets the ledgers of workloads that run at the same time on other tenants. A task of
+// another ledger that is claimed here counts as misrouted, not as damaged. Beside must be called
+// before the first task is claimed.
 func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
 
-// LeaveTasks says that no worker claims the tasks. Tasks whose enqueue was acknowledged stay on the server, and count as left instead of lost.
-// It must be called before the first task is sent.
+// LeaveTasks declares that no worker claims the tasks. Tasks whose enqueue was acknowledged stay on
+// the server, and count as left instead of lost. LeaveTasks must be called before the first task is
+// sent.
 func (l *Ledger) LeaveTasks() { l.leavesTasks = true }
 
-// routesMax bounds the routes that a ledger knows, over all that AddRoute may add.
+// routesMax bounds the number of routes of a ledger.
 const routesMax = 1 << 17
 
-// AddRoute adds a queue that tasks are sent to. A task of it that is claimed elsewhere counts as misrouted, not as damaged. A ledger
-// keeps 131,072 routes and ignores later ones.
+// AddRoute adds a queue that receives tasks. A task of a known queue that is claimed elsewhere
+// counts as misrouted, not as damaged. A ledger stores at most 131,072 routes and ignores further
+// ones.
 func (l *Ledger) AddRoute(r Route) {
 	l.routesMu.Lock()
 	defer l.routesMu.Unlock()
@@ -78,7 +82,7 @@ func (l *Ledger) AddRoute(r Route) {
 	}
 }
 
-// routeOf returns the route of that hash.
+// routeOf returns the route with the given hash, and whether the ledger knows it.
 func (l *Ledger) routeOf(hash uint64) (r Route, named bool) {
 	l.routesMu.RLock()
 	defer l.routesMu.RUnlock()
@@ -94,7 +98,7 @@ func (l *Ledger) account(producer int) *account {
 	return &l.accounts[producer]
 }
 
-// misrouted returns where a task of another workload was sent, if one of the ledgers beside this one knows the task.
+// misrouted returns the route of a task that belongs to one of the ledgers set by Beside.
 func (l *Ledger) misrouted(id Identity, route uint64) (sentTo Route, found bool) {
 	for _, other := range l.beside {
 		if to, named := other.routeOf(route); named && other.knows(id) {
@@ -110,36 +114,37 @@ func (l *Ledger) Round() uint64 { return l.round }
 // Producers returns the number of producers.
 func (l *Ledger) Producers() int { return len(l.accounts) }
 
-// Sent says that a producer is about to send n tasks, and returns the sequence number of the first;
-// the others follow. Each must be answered by Enqueued, Refused or Unknown later. It panics when the
-// producer has used all of its MaxSequences numbers, and on a restored ledger.
+// Sent notes that a producer is about to send n tasks. It returns the sequence number of the first;
+// the others are consecutive. The caller must answer each task by Enqueued, Refused or Unknown.
+// Sent panics if the producer has used all of its MaxSequences numbers, and on a restored ledger.
 func (l *Ledger) Sent(producer, n int) (first uint64) {
 	if l.Restored() {
-		panic("ledger: a restored ledger judges the rest of a load, and takes no new task")
+		panic("ledger: Sent was called on a restored ledger, which accepts no new tasks")
 	}
 	a := l.account(producer)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sent+uint64(n) > MaxSequences {
-		panic(fmt.Sprintf("ledger: producer %d has sent %d tasks, as many as there are numbers", producer, a.sent))
+		panic(fmt.Sprintf("ledger: producer %d has sent %d tasks and has no sequence numbers left", producer, a.sent))
 	}
 	return a.send(uint64(n))
 }
 
-// Enqueued says that the enqueue of n tasks from first on was acknowledged. Their completion may have
-// been acknowledged before. The first answer about a task stands: later ones are ignored. It panics
-// when they were not sent; so do Refused and Unknown.
+// Enqueued notes that the enqueue of n tasks from first on was acknowledged. Their completion may
+// have been acknowledged before. Only the first answer about a task counts. Enqueued, Refused and
+// Unknown panic if the tasks were not sent.
 func (l *Ledger) Enqueued(producer int, first uint64, n int) {
 	l.answer(producer, first, n, acknowledged)
 }
 
-// Refused says that the server refused to enqueue n tasks from first on: they must never be seen.
+// Refused notes that the server refused to enqueue n tasks from first on. They must never be
+// delivered.
 func (l *Ledger) Refused(producer int, first uint64, n int) {
 	l.answer(producer, first, n, refused)
 }
 
-// Unknown says that the enqueue of n tasks from first on will never be answered. They may be completed or not. It returns how many
-// of them ended now: see Completed.
+// Unknown notes that the enqueue of n tasks from first on will never be answered. They may or may
+// not be completed. It returns how many of them ended with this call: see Completed.
 func (l *Ledger) Unknown(producer int, first uint64, n int) (ended int) {
 	return l.answer(producer, first, n, unknown)
 }
@@ -160,22 +165,23 @@ func (l *Ledger) answer(producer int, first uint64, n int, flag uint8) (ended in
 	return ended
 }
 
-// Verdict is the judgement of a claimed payload.
+// Verdict is the result of checking a claimed payload.
 type Verdict uint8
 
 const (
-	// Sound is the payload of a task of this round, intact and in its place.
+	// Sound: an intact payload of a task of this round, claimed from the right tenant and queue.
 	Sound Verdict = iota
-	// Misplaced is an intact payload of a task of this round, claimed from a tenant or queue other
-	// than the one it was sent to.
+	// Misplaced: an intact payload of a task of this round, claimed from a tenant or queue that it
+	// was not sent to.
 	Misplaced
-	// Unreadable is a payload that cannot be taken for that of any task of this round.
+	// Unreadable: a payload that cannot be attributed to a task of this round.
 	Unreadable
 )
 
-// Claimed checks a payload claimed from an address, and counts it as corrupted, or as misrouted, unless it is sound. The
-// identity is good unless the payload is unreadable. It is called once per delivery. Whatever the verdict, the task should be
-// completed, and Completed or CompletedUnreadable called.
+// Claimed checks a payload that was claimed from an address, and counts it as corrupted or
+// misrouted unless it is sound. The returned identity is valid unless the verdict is Unreadable.
+// Claimed must be called once per delivery. Whatever the verdict, the caller should complete the
+// task and then call Completed or CompletedUnreadable.
 func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 	id, route, err := open(payload)
 	if err == nil && route == from.hash && l.knows(id) {
@@ -210,10 +216,13 @@ func (l *Ledger) knows(id Identity) bool {
 	return id.Round == l.round && uint64(id.Producer) < uint64(len(l.accounts))
 }
 
-// Completed says that the completions of tasks were acknowledged. A task that was completed before counts as
-// duplicated; one that was never sent, or refused, as corrupted. (A task that was refused so long ago that its page
-// is gone counts as duplicated.) Tasks of one producer that follow each other are entered together. Completed returns how many of the tasks
-// ended now. A task ends once: when it is refused, completed or dead, or when Unknown or CompletionUnknown is called for it.
+// Completed notes that the completions of tasks were acknowledged. A task that was completed before
+// counts as duplicated. A task that was never sent, or was refused, counts as corrupted; if it was
+// refused so long ago that its page was released, it counts as duplicated. Consecutive ids of one
+// producer are entered under one lock.
+//
+// Completed returns how many of the tasks ended with this call. A task ends exactly once: when it
+// is refused, completed or dead, or when Unknown or CompletionUnknown is called for it.
 func (l *Ledger) Completed(ids ...Identity) (ended int) {
 	for len(ids) > 0 {
 		if !l.knows(ids[0]) {
@@ -231,7 +240,6 @@ func (l *Ledger) Completed(ids ...Identity) (ended int) {
 	return ended
 }
 
-// completed enters the completions of tasks of one producer.
 func (l *Ledger) completed(ids []Identity) (ended int) {
 	a := &l.accounts[ids[0].Producer]
 	for len(ids) > 0 {
@@ -253,7 +261,7 @@ func (l *Ledger) completed(ids []Identity) (ended int) {
 	return ended
 }
 
-// unexpected counts a completion that is a fault.
+// unexpected counts a completion as a fault.
 func (l *Ledger) unexpected(id Identity, found finding) {
 	switch found {
 	case repeated:
@@ -267,14 +275,14 @@ func (l *Ledger) unexpected(id Identity, found finding) {
 	case neverSent:
 		why := "it was never sent"
 		if l.Restored() {
-			why = fmt.Sprintf("more than %d tasks would have been sent after the checkpoint", beyondMax)
+			why = fmt.Sprintf("it exceeds the %d tasks that may have been sent after the checkpoint", beyondMax)
 		}
 		l.Corrupted(fmt.Sprintf("foreign: %s: completed although %s", id, why))
 	case expected:
 	}
 }
 
-// CompletionRefused says that a completion of a task was refused. This is no fault in itself: the
+// CompletionRefused notes that a completion of a task was refused. This alone is not a fault: the
 // task may be delivered and completed again.
 func (l *Ledger) CompletionRefused(id Identity) {
 	if !l.knows(id) {
@@ -287,8 +295,9 @@ func (l *Ledger) CompletionRefused(id Identity) {
 	a.mark(id.Sequence, completionRefused)
 }
 
-// CompletionUnknown says that it will never be known whether a completion of a task took effect. The
-// task may be completed again or not; it is not lost if it is not. It returns whether the task ended now: see Completed.
+// CompletionUnknown notes that the outcome of a completion will remain unknown. The task may or may
+// not be completed again; it is not lost if it is not. CompletionUnknown returns whether the task
+// ended with this call: see Completed.
 func (l *Ledger) CompletionUnknown(id Identity) (ended bool) {
 	if !l.knows(id) {
 		return false
@@ -299,13 +308,14 @@ func (l *Ledger) CompletionUnknown(id Identity) (ended bool) {
 	return a.mark(id.Sequence, completionInDoubt)
 }
 
-// CompletedUnreadable says that the completion of a delivery with an unreadable payload was
-// acknowledged. Some task will not come back for it: there is one fewer outstanding. The task itself
-// stays lost, because which one it was cannot be proved.
+// CompletedUnreadable notes that the completion of a delivery with an unreadable payload was
+// acknowledged. One outstanding task will therefore never be delivered again, so the number of
+// outstanding tasks is reduced by one. That task remains lost, because its identity cannot be
+// proved.
 func (l *Ledger) CompletedUnreadable() { l.faults.unreadableCompleted.Add(1) }
 
-// Corrupted counts one delivery with a payload other than the one enqueued, and keeps the sample if
-// there is room.
+// Corrupted counts one delivery whose payload differs from the enqueued one. It stores the sample
+// unless there are samplesPerKind already.
 func (l *Ledger) Corrupted(sample string) {
 	l.faults.add(&l.faults.corrupted, 1, sample)
 }
@@ -316,19 +326,20 @@ type Totals struct {
 	Enqueued           uint64 // acknowledged
 	Refused            uint64
 	Completed          uint64 // tasks, each counted once
-	Dead               uint64 // tasks, where the attempts are watched
+	Dead               uint64 // tasks; counted only if attempts are watched
 	CompletionsRefused uint64
-	// Outstanding counts the tasks sent that may still be delivered: neither refused, nor completed, nor dead.
+	// Outstanding counts the sent tasks that may still be delivered: neither refused, completed nor
+	// dead.
 	Outstanding uint64
-	// Doubtful counts those of the outstanding tasks that may never be heard of again: it is not known whether they were
-	// enqueued, or whether they were completed.
+	// Doubtful counts the outstanding tasks that may never be delivered again, because the outcome
+	// of their enqueue or of a completion is unknown.
 	Doubtful uint64
-	// InDoubt counts those of the doubtful tasks whose enqueue was acknowledged.
+	// InDoubt counts the doubtful tasks whose enqueue was acknowledged.
 	InDoubt uint64
 }
 
-// Totals returns the counts so far. It locks each account that was used in turn: meant for a few hundred calls a
-// second, not for each task.
+// Totals returns the counts so far. It locks each used account in turn. It is cheap enough for a
+// few hundred calls a second, but not for a call per task.
 func (l *Ledger) Totals() Totals {
 	var t Totals
 	for i := range l.used.Load() {
@@ -352,10 +363,10 @@ func (l *Ledger) Totals() Totals {
 // Outstanding returns the number of tasks that may still be delivered, as in Totals.
 func (l *Ledger) Outstanding() uint64 { return l.Totals().Outstanding }
 
-// Balance returns the account as it stands. Lost counts the tasks whose enqueue was acknowledged and
-// whose completion was not, nor the failure of its last attempt, so it means what it says only once nothing is under way any more. With
-// LeaveTasks these tasks are Left.
-// Completed counts tasks, Duplicated the completions acknowledged beyond each task's first.
+// Balance returns the current account. Lost counts the tasks whose enqueue was acknowledged, but
+// neither a completion nor the failure of the last attempt. It is valid only when no call is in
+// flight. With LeaveTasks these tasks are Left. Completed counts tasks; Duplicated counts
+// completions acknowledged beyond each task's first.
 func (l *Ledger) Balance() result.Ledger {
 	totals := l.Totals()
 	var lost, left uint64
@@ -393,7 +404,7 @@ func (l *Ledger) lost(producer int, visit func(sequence uint64, task uint8)) {
 	a.lost(visit)
 }
 
-// lostSample says what is known of a lost task. The mutex of the producer's account is locked.
+// lostSample describes a lost task. The caller holds the mutex of the producer's account.
 func (l *Ledger) lostSample(producer int, sequence uint64, task uint8) string {
 	id := Identity{Producer: uint32(producer), Sequence: sequence}
 	if failed, again := l.accounts[producer].attempts[sequence]; again && !failed.back {

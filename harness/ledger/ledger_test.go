@@ -31,14 +31,14 @@ func TestBalanceOfCleanRound(t *testing.T) {
 	l := newLedger(2)
 	first := l.Sent(1, 3)
 	assert.Equal(t, uint64(0), first)
-	assert.Equal(t, uint64(3), l.Outstanding(), "tasks sent and not answered may still be delivered")
+	assert.Equal(t, uint64(3), l.Outstanding(), "unanswered tasks may still be delivered")
 	l.Completed(task(1, 0)) // before the enqueue is acknowledged
 	l.Enqueued(1, 0, 3)
 	l.Completed(task(1, 2))
 	l.Completed(task(1, 1))
 	assert.Equal(t, result.Ledger{Enqueued: 3, Completed: 3}, l.Balance())
 	assert.Zero(t, l.Outstanding())
-	assert.Equal(t, uint64(3), l.Sent(1, 1), "numbers go on")
+	assert.Equal(t, uint64(3), l.Sent(1, 1), "numbers continue")
 }
 
 func TestTaskNeverCompletedIsLost(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSecondCompletionIsDuplicatedAlsoLongAfter(t *testing.T) {
 	for sequence := range uint64(10*pageTasks - 1) {
 		l.Completed(task(0, sequence))
 	}
-	require.Len(t, l.accounts[0].live, 1, "pages of settled tasks are gone")
+	require.Len(t, l.accounts[0].live, 1, "pages of settled tasks are released")
 	l.Completed(task(0, 5))
 	l.Completed(task(0, 5))
 	l.Completed(task(0, 10*pageTasks-2))
@@ -187,7 +187,7 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
-// A task of another workload that is claimed here is misrouted; one of a workload that nobody told of is foreign.
+// A claimed task of another workload is misrouted if Beside was called, and corrupted otherwise.
 func TestTasksOfOtherWorkloads(t *testing.T) {
 	other := New(7, 1, []Route{{"t5", "q5"}})
 	payload := sealed(Identity{Round: 7, Sequence: 3}, "t5", "q5")
@@ -217,7 +217,7 @@ func TestCompletedUnreadableIsNoLongerOutstandingButLost(t *testing.T) {
 	l.CompletedUnreadable()
 	assert.Equal(t, uint64(1), l.Outstanding())
 	l.CompletedUnreadable()
-	l.CompletedUnreadable() // more than there were tasks
+	l.CompletedUnreadable() // more often than there were tasks
 	assert.Zero(t, l.Outstanding())
 	balance := l.Balance()
 	assert.Equal(t, uint64(1), balance.Corrupted)
@@ -250,7 +250,7 @@ func TestNewRefusesProducersOutOfBounds(t *testing.T) {
 	assert.Equal(t, uint64(testRound), l.Round())
 }
 
-// Producers and the workers that complete their tasks write the same accounts.
+// Producers, and workers that complete their tasks, write the same accounts.
 func TestConcurrentUse(t *testing.T) {
 	const producers, workers, perProducer = 4, 4, 5000
 	l := newLedger(producers)

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Tasks that no worker claims count as left, not as lost. Refused tasks and tasks of unknown outcome count as neither.
+// Tasks that no worker claims count as left, not as lost. Refused tasks and tasks of unknown
+// outcome count as neither.
 func TestTasksThatNobodyClaimsAreLeft(t *testing.T) {
 	l := New(1, 1, nil)
 	l.LeaveTasks()

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stream sends n tasks of producer 0, each completed when `behind` further ones were sent; those for
-// which keep says so are never completed.
+// stream sends n tasks of producer 0. Each is completed when `behind` further ones were sent,
+// except tasks for which keep returns true, which are never completed.
 func stream(l *Ledger, n, behind uint64, keep func(sequence uint64) bool) {
 	complete := func(sequence uint64) {
 		if !keep(sequence) {
@@ -46,7 +46,7 @@ func TestMemoryDoesNotGrowWithTheTasksSent(t *testing.T) {
 	}
 }
 
-// Each lost task holds one page, however many tasks follow it.
+// Each lost task occupies one page, regardless of the number of later tasks.
 func TestLostTasksHoldOnePageEach(t *testing.T) {
 	l := newLedger(1)
 	stream(l, 2_000_000, 100, func(sequence uint64) bool { return sequence%500_000 == 0 })
@@ -54,7 +54,7 @@ func TestLostTasksHoldOnePageEach(t *testing.T) {
 	assert.LessOrEqual(t, l.accounts[0].made, 4+3)
 	require.Equal(t, uint64(4), l.Balance().Lost)
 
-	// They are still found, and can still be completed once.
+	// Lost tasks are still reported, and can be completed once.
 	for sequence := uint64(0); sequence < 2_000_000; sequence += 500_000 {
 		l.Completed(task(0, sequence))
 	}
@@ -63,7 +63,7 @@ func TestLostTasksHoldOnePageEach(t *testing.T) {
 	assert.LessOrEqual(t, len(l.accounts[0].live), 1)
 }
 
-// A page between two live ones is gone: what happens to its tasks is not charged to the others'.
+// If a page between two live ones was released, events of its tasks do not affect other tasks.
 func TestPageReleasedBetweenOthers(t *testing.T) {
 	l := newLedger(1)
 	l.Sent(0, 4*pageTasks)
@@ -121,7 +121,7 @@ func TestNoAllocationPerTask(t *testing.T) {
 	assert.Zero(t, l.Balance().Corrupted)
 }
 
-// A backlog takes about a byte for each of its tasks, however many producers it came from.
+// A backlog takes about a byte for each task, regardless of the number of producers.
 func TestABacklogTakesAByteForEachTask(t *testing.T) {
 	const tasks, producers = 1 << 20, 3
 	l := newLedger(producers)

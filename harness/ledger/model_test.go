@@ -7,26 +7,26 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelTask is all that happened to a task.
+// modelTask is the history of a task.
 type modelTask struct {
 	answer      uint8 // 0 or one of acknowledged, refused, unknown
 	completions int
 	inDoubt     bool
 }
 
-// over is what of a task as it was is known or feared to be its end.
+// over reports whether the task is known or assumed to have ended.
 func (t *modelTask) over() bool {
 	return t.answer == refused || t.answer == unknown || t.completions > 0 || t.inDoubt
 }
 
-// end has do happen to a task, and returns whether that is the first end of it.
+// end runs do and returns whether it ended the task for the first time.
 func (t *modelTask) end(do func()) bool {
 	before := t.over()
 	do()
 	return !before && t.over()
 }
 
-// model is the ledger as one would write it without a bound on memory.
+// model is a straightforward ledger without a bound on memory.
 type model struct {
 	tasks   [][]modelTask // by producer, sequence
 	foreign uint64
@@ -80,9 +80,9 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLedger(producers)
 		m := &model{tasks: make([][]modelTask, producers)}
-		refusedCompleted := false // then a completion may count as duplicated for corrupted
+		refusedCompleted := false // then a completion may count as duplicated instead of corrupted
 
-		// drawRange picks consecutive tasks of a producer that has sent some.
+		// drawRange draws consecutive tasks of a producer that has sent some.
 		drawRange := func(t *rapid.T) (p int, first, n uint64) {
 			p = rapid.IntRange(0, producers-1).Draw(t, "producer")
 			sent := uint64(len(m.tasks[p]))
@@ -110,7 +110,7 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 				}
 			}
 		}
-		// silent is a call that does not say how many tasks end.
+		// silent adapts a call that does not return how many tasks end.
 		silent := func(call func(int, uint64, int)) func(int, uint64, int) int {
 			return func(p int, first uint64, n int) int {
 				call(p, first, n)
@@ -223,7 +223,7 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 	})
 }
 
-// requirePagesInOrder checks what find relies on.
+// requirePagesInOrder checks the invariant that find relies on.
 func requirePagesInOrder(t *rapid.T, l *Ledger) {
 	for i := range l.accounts {
 		a := &l.accounts[i]

@@ -2,19 +2,21 @@ package ledger
 
 import "fmt"
 
-// WatchOrder makes the ledger count as reordered each task that is claimed from a queue after a later one of the same
-// producer, the first time that it is. It must be called before the first task is sent. What it counts is the queue's doing
-// only where nothing else can change the order between the queue and Claimed: one worker slot for each tenant, whose claims
-// are entered one after the other. A task that is handed out again is not judged.
+// WatchOrder makes the ledger count as reordered each task that is claimed from a queue after a
+// later task of the same producer, the first time that it is claimed. It must be called before the
+// first task is sent. The count is attributable to the queue only if nothing else can change the
+// order between the queue and Claimed: each tenant must have one worker slot, whose claims are
+// entered in order. A task that is delivered again is not checked.
 //
-// It takes a bit of what is known of each task anyway, and a number for each producer and queue that it sends to.
+// The check uses one bit of the state of each task, and one number for each pair of a producer and
+// a queue that it sends to.
 func (l *Ledger) WatchOrder() {
 	for i := range l.accounts {
 		l.accounts[i].order = map[uint64]uint64{}
 	}
 }
 
-// inOrder enters that a task was claimed from a queue, where the order is watched.
+// inOrder enters that a task was claimed from a queue, if the order is watched.
 func (l *Ledger) inOrder(id Identity, from Address) {
 	a := &l.accounts[id.Producer]
 	if a.order == nil {
@@ -29,8 +31,9 @@ func (l *Ledger) inOrder(id Identity, from Address) {
 	}
 }
 
-// claim notes that a task was claimed from the queue of a route. ok is false where a later one was claimed before, of which
-// it returns the latest. Tasks that were claimed before, are settled or were never sent are let through.
+// claim notes that a task was claimed from the queue of a route. ok is false if a later task was
+// claimed before; after is then the latest such task. Tasks that were claimed before, are settled,
+// or were never sent are accepted.
 func (a *account) claim(sequence, route uint64) (after uint64, ok bool) {
 	if sequence >= a.sent {
 		return 0, true
@@ -40,7 +43,7 @@ func (a *account) claim(sequence, route uint64) (after uint64, ok bool) {
 		return 0, true
 	}
 	a.live[at].tasks[sequence%pageTasks] |= delivered
-	next := a.order[route] // one more than the latest
+	next := a.order[route] // latest task plus one
 	if sequence < next {
 		return next - 1, false
 	}

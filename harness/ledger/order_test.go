@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// watched is a ledger that watches the order, and has sent n tasks of each of two producers.
+// watched returns a ledger that watches the order and has sent n tasks for each of two producers.
 func watched(n int) *Ledger {
 	l := newLedger(2)
 	l.WatchOrder()
@@ -18,7 +18,6 @@ func watched(n int) *Ledger {
 	return l
 }
 
-// claim claims a task from a queue.
 func claim(t require.TestingT, l *Ledger, producer int, sequence uint64, queue string) {
 	_, verdict := l.Claimed(sealed(task(producer, sequence), "t0", queue), NewAddress("t0", queue))
 	require.Equal(t, Sound, verdict)
@@ -28,8 +27,8 @@ func TestATaskThatIsOvertakenIsReordered(t *testing.T) {
 	l := watched(10)
 	claim(t, l, 0, 0, "q0")
 	claim(t, l, 0, 3, "q0")
-	claim(t, l, 1, 1, "q0") // another producer's
-	claim(t, l, 0, 1, "q1") // another queue's
+	claim(t, l, 1, 1, "q0") // of another producer
+	claim(t, l, 0, 1, "q1") // of another queue
 	claim(t, l, 0, 5, "q0")
 	require.Zero(t, l.Balance().Reordered)
 	claim(t, l, 0, 4, "q0")
@@ -63,7 +62,7 @@ func TestOrderIsNotWatchedUnlessAskedFor(t *testing.T) {
 	assert.Zero(t, l.Balance().Reordered)
 }
 
-// A task is reordered if and only if one sent after it to the same queue was claimed first.
+// A task is reordered if and only if a later task of the same queue was claimed first.
 func TestReorderedIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 3 * pageTasks

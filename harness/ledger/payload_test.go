@@ -36,7 +36,7 @@ func TestOpenReturnsWhatWasSealed(t *testing.T) {
 
 		again := make([]byte, len(payload))
 		Seal(again, id, NewAddress(tenant, queue))
-		require.Equal(t, again, payload, "the payload depends on the identity and the route alone")
+		require.Equal(t, again, payload, "the payload depends only on the identity and the route")
 	})
 }
 
@@ -106,7 +106,7 @@ func TestFillerDiffersFromTaskToTask(t *testing.T) {
 	assert.Len(t, seen, 1000)
 }
 
-// A payload sealed by one process must open in another, of another build.
+// A payload sealed by one process must open in another process of another build.
 func TestSealIsTheSameEverywhere(t *testing.T) {
 	payload := make([]byte, 45)
 	Seal(payload, Identity{Round: 0x0102030405060708, Producer: 5, Sequence: 6, IntendedNS: 7}, NewAddress("t0", "q0"))

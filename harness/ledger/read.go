@@ -6,30 +6,34 @@ import (
 	"strings"
 )
 
-// Asked is a read of a task, or of its queue.
+// Asked is a read of a task or of its queue.
 type Asked struct {
-	By string // the tenant that asked
-	// How the tenant asked, as in "listed the queue of", for what is said of a misread; "" is "asked for".
+	By string // tenant that made the read
+	// How is the predicate in the report of a misread, as in "listed the queue of"; "" means "asked
+	// for".
 	How string
-	ID  string // the task's, as the target gave it
+	ID  string // the target's id of the task
 	Identity
-	Address // that the task was sent to
+	Address // address that the task was sent to
 }
 
-// Answer is a task as a target answered a read.
+// Answer is a task in a target's answer to a read.
 type Answer struct {
 	ID, Tenant, Queue string
 	Payload           []byte
 }
 
-// WatchReads makes the ledger remember for which tasks a completion was asked, so that Stored can tell. It must be called before the
-// first task is sent, and Completing for each task before its completion is asked for. It takes a bit of what is known of each task.
+// WatchReads makes the ledger note the tasks whose completion was requested, which Stored needs. It
+// must be called before the first task is sent. The caller must then call Completing for each task
+// before it requests its completion. The note takes one bit of the state of each task.
 func (l *Ledger) WatchReads() { l.watchesReads = true }
 
-// WatchesCompletions reports whether Completing must be called, for WatchReads or for a journal.
+// WatchesCompletions reports whether the caller must call Completing, for WatchReads or for a
+// journal.
 func (l *Ledger) WatchesCompletions() bool { return l.watchesReads || l.journal.kept.Load() }
 
-// Completing says that completions of tasks are about to be asked for: from now on the target may have the tasks or not.
+// Completing notes that completions of tasks are about to be requested. From now on the target may
+// or may not have the tasks.
 func (l *Ledger) Completing(ids ...Identity) {
 	for _, id := range ids {
 		if !l.knows(id) {
@@ -41,12 +45,13 @@ func (l *Ledger) Completing(ids ...Identity) {
 		a.mu.Unlock()
 	}
 	if l.journal.kept.Load() && len(ids) > 0 {
-		l.journal.note(ids) // after the marks: a checkpoint that is taken between has them
+		l.journal.note(ids) // after the marks, so that a checkpoint taken in between contains them
 	}
 }
 
-// Stored reports whether the target must have a task: its enqueue was acknowledged, and no completion was asked for. If it is true after a
-// read was answered, it was true all the time since the acknowledgement.
+// Stored reports whether the target must have a task: its enqueue was acknowledged, and no
+// completion was requested. If it is true after a read was answered, it has been true since the
+// acknowledgement.
 func (l *Ledger) Stored(id Identity) bool {
 	if !l.knows(id) {
 		return false
@@ -61,18 +66,19 @@ func (l *Ledger) Stored(id Identity) bool {
 	return a.live[at].tasks[id.Sequence%pageTasks]&(acknowledged|completed|completionAsked) == acknowledged
 }
 
-// Read counts a read that was answered as it must be, and whose answer has no task.
+// Read counts a read with a correct answer that contains no task.
 func (l *Ledger) Read() { l.faults.reads.Add(1) }
 
-// Misread counts a read that was answered as it must not be, and keeps why if there is room.
+// Misread counts a read with a wrong answer. It stores the reason unless there are samplesPerKind
+// already.
 func (l *Ledger) Misread(asked Asked, why string) {
 	l.faults.reads.Add(1)
-	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s %s task %s (%s, sent to %s/%s), and %s",
+	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s %s task %s (%s, sent to %s/%s): %s",
 		asked.By, cmp.Or(asked.How, "asked for"), asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
 }
 
-// ReadBack counts the read of a task by its own tenant that was answered with a task, and reports whether that is the task, as it was
-// enqueued. If not, the read is a Misread that says what differs.
+// ReadBack checks a task that was the answer to a read by its own tenant. It reports whether the
+// answer is the task as enqueued. Otherwise it counts a Misread that lists the differences.
 func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
 	var wrong []string
 	for _, field := range []struct{ name, want, got string }{
@@ -93,7 +99,7 @@ func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
 	return true
 }
 
-// misreadPayload says what is wrong with the payload of a task that was read, and "" if nothing is.
+// misreadPayload returns what is wrong with the payload of a task that was read, or "".
 func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
 	id, why := l.openOf(asked.Address, payload)
 	if why == "" && (id.Round != asked.Round || id.word() != asked.word()) {
@@ -102,8 +108,8 @@ func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
 	return why
 }
 
-// openOf opens the payload of a task that was read and must have been sent to an address. why says what is wrong with it, and is "" if nothing
-// is.
+// openOf opens the payload of a task that was read and must have been sent to the address. why
+// describes what is wrong with it, or is "".
 func (l *Ledger) openOf(to Address, payload []byte) (id Identity, why string) {
 	id, route, err := open(payload)
 	if err != nil {
@@ -122,8 +128,9 @@ func (l *Ledger) openOf(to Address, payload []byte) (id Identity, why string) {
 	return id, ""
 }
 
-// ListedBack counts the read of the tasks of a queue by its own tenant, and reports whether each task of the answer was sent to the queue. If
-// not, the read is a Misread that says what the first other task is. asked names any task of the queue.
+// ListedBack checks the tasks that were the answer to a list of a queue by its own tenant. It
+// reports whether each of them was sent to the queue. Otherwise it counts a Misread that names the
+// first wrong task. asked names any task of the queue.
 func (l *Ledger) ListedBack(asked Asked, got []Answer) bool {
 	for i, task := range got {
 		why := ""

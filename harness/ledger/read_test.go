@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A task must be there from the acknowledgement of its enqueue until its completion is asked for.
+// The target must have a task from the acknowledgement of its enqueue until its completion is
+// requested.
 func TestStored(t *testing.T) {
 	l := newLedger(1)
 	assert.False(t, l.WatchesCompletions())
@@ -21,11 +22,11 @@ func TestStored(t *testing.T) {
 	assert.True(t, l.Stored(task(0, 0)))
 	assert.True(t, l.Stored(task(0, 1)))
 	assert.False(t, l.Stored(task(0, 2)), "refused")
-	assert.False(t, l.Stored(task(0, 3)), "of unknown outcome")
+	assert.False(t, l.Stored(task(0, 3)), "the outcome is unknown")
 	l.Completing(task(0, 0))
-	assert.False(t, l.Stored(task(0, 0)), "its completion was asked for")
+	assert.False(t, l.Stored(task(0, 0)), "its completion was requested")
 	l.CompletionRefused(task(0, 0))
-	assert.False(t, l.Stored(task(0, 0)), "it may be gone nevertheless")
+	assert.False(t, l.Stored(task(0, 0)), "the completion may have taken effect although it was refused")
 	l.Completed(task(0, 1))
 	assert.False(t, l.Stored(task(0, 1)))
 	foreign := task(0, 1)
@@ -34,7 +35,7 @@ func TestStored(t *testing.T) {
 	assert.False(t, l.Stored(foreign), "of another round")
 }
 
-// The pages of tasks that are completed are given up; what was on them is not stored.
+// The pages of completed tasks are released. Their tasks are not stored.
 func TestATaskOfAPageThatIsGoneIsNotStored(t *testing.T) {
 	l := newLedger(1)
 	l.WatchReads()
@@ -47,7 +48,7 @@ func TestATaskOfAPageThatIsGoneIsNotStored(t *testing.T) {
 	assert.True(t, l.Stored(task(0, pageTasks)))
 }
 
-// Each way in which an answer is not the task that was asked for is found and named.
+// Every difference between an answer and the requested task is reported.
 func TestReadBack(t *testing.T) {
 	own := NewAddress("t0", "q0")
 	id := task(0, 5)
@@ -58,13 +59,13 @@ func TestReadBack(t *testing.T) {
 		`the answer has the id "abd"`:    func(a *Answer) { a.ID = "abd" },
 		`the answer has the tenant "t1"`: func(a *Answer) { a.Tenant = "t1" },
 		`the answer has the queue "q1"`:  func(a *Answer) { a.Queue = "q1" },
-		"the answer's payload has 64 bytes that do not match their checksum":            func(a *Answer) { a.Payload[40] ^= 1 },
-		"the answer's payload has 63 bytes that do not match their checksum":            func(a *Answer) { a.Payload = a.Payload[:63] },
-		"the answer's payload is that of producer 0 task 6 of round":                    func(a *Answer) { a.Payload = sealed(task(0, 6), "t0", "q0") },
-		"the answer's payload is that of producer 0 task 5, sent to t1/q0":              func(a *Answer) { a.Payload = sealed(id, "t1", "q0") },
-		"less than the header of 32":                                                    func(a *Answer) { a.Payload = nil },
-		`the answer has the tenant "t1", the answer has the queue "q9"`:                 func(a *Answer) { a.Tenant, a.Queue = "t1", "q9" },
-		"misread: tenant t0 asked for task abc (producer 0 task 5, sent to t0/q0), and": func(a *Answer) { a.ID = "" },
+		"the answer's payload has 64 bytes that do not match their checksum":         func(a *Answer) { a.Payload[40] ^= 1 },
+		"the answer's payload has 63 bytes that do not match their checksum":         func(a *Answer) { a.Payload = a.Payload[:63] },
+		"the answer's payload is that of producer 0 task 6 of round":                 func(a *Answer) { a.Payload = sealed(task(0, 6), "t0", "q0") },
+		"the answer's payload is that of producer 0 task 5, sent to t1/q0":           func(a *Answer) { a.Payload = sealed(id, "t1", "q0") },
+		"less than the header of 32":                                                 func(a *Answer) { a.Payload = nil },
+		`the answer has the tenant "t1", the answer has the queue "q9"`:              func(a *Answer) { a.Tenant, a.Queue = "t1", "q9" },
+		"misread: tenant t0 asked for task abc (producer 0 task 5, sent to t0/q0): ": func(a *Answer) { a.ID = "" },
 	} {
 		l := newLedger(1)
 		got := right()
@@ -87,14 +88,15 @@ func TestReadsAreCounted(t *testing.T) {
 	l := newLedger(1)
 	l.Read()
 	l.Read()
-	l.Misread(Asked{By: "t1", ID: "x", Identity: task(0, 0), Address: NewAddress("t0", "q0")}, "was answered with a task of another tenant")
+	l.Misread(Asked{By: "t1", ID: "x", Identity: task(0, 0), Address: NewAddress("t0", "q0")}, "cross-tenant read: got a task")
 	balance := l.Balance()
 	assert.EqualValues(t, 3, balance.Reads)
 	assert.EqualValues(t, 1, balance.Misread)
-	assert.Equal(t, []string{"misread: tenant t1 asked for task x (producer 0 task 0, sent to t0/q0), and was answered with a task of another tenant"}, balance.Samples)
+	assert.Equal(t, []string{"misread: tenant t1 asked for task x (producer 0 task 0, sent to t0/q0): cross-tenant read: got a task"}, balance.Samples)
 }
 
-// Each entry of a list must be a task of the queue that was listed; which tasks, and how many, is not known.
+// Each entry of a list must be a task of the listed queue. The ledger does not know which tasks,
+// and how many, the list must contain.
 func TestListedBack(t *testing.T) {
 	asked := Asked{By: "t0", How: "listed the queue of", ID: "abc", Identity: task(0, 5), Address: NewAddress("t0", "q0")}
 	entry := func(sequence uint64) Answer {
@@ -123,7 +125,7 @@ func TestListedBack(t *testing.T) {
 		}
 		assert.EqualValues(t, 1, balance.Misread, says)
 		if assert.Len(t, balance.Samples, 1) {
-			assert.Contains(t, balance.Samples[0], "misread: tenant t0 listed the queue of task abc (producer 0 task 5, sent to t0/q0), and entry 2 of the answer is wrong: ")
+			assert.Contains(t, balance.Samples[0], "misread: tenant t0 listed the queue of task abc (producer 0 task 5, sent to t0/q0): entry 2 of the answer is wrong: ")
 			assert.Contains(t, balance.Samples[0], says)
 		}
 	}

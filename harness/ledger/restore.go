@@ -11,25 +11,31 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// ErrCheckpoint says that a checkpoint or a journal is damaged, cut, or of another version.
-var ErrCheckpoint = errors.New("the checkpoint can't be used")
+// ErrCheckpoint reports that a checkpoint or a journal is damaged, truncated, or of another
+// version.
+var ErrCheckpoint = errors.New("unusable checkpoint")
 
-// beyondMax bounds the tasks that a restored ledger takes for sent after its checkpoint: a byte is held for each.
+// beyondMax bounds the number of tasks that a restored ledger assumes were sent after its
+// checkpoint. Each takes a byte.
 const beyondMax = 1 << 27
 
-// beyond is how many more tasks a restored ledger may take for sent after its checkpoint, over all producers.
+// beyond is the number of further tasks that a restored ledger may assume were sent after its
+// checkpoint, over all producers.
 type beyond struct{ left atomic.Int64 }
 
-// Restore returns the ledger of a process that died, from its last checkpoint and the journals that were written since, in any order;
-// earlier journals do no harm. Checkpoint says what can be proved of its tasks. Without a journal, it is not known of any outstanding task
-// whether it was completed after the checkpoint: that is what is true too where a host has started again, or an older checkpoint is the
-// last one that is left, since a journal may then have lost its end.
+// Restore returns the ledger of a process that died, from its last checkpoint and the journals that
+// were written since, in any order; earlier journals do no harm. Checkpoint documents which faults
+// this proves. Without a journal, every outstanding task may have been completed after the
+// checkpoint. The caller must also pass no journal if the host was restarted, or if the last
+// checkpoint is missing and an older one is used, because a journal may then have lost its end.
 //
-// What is left of the load is claimed and completed under the restored ledger, which may be checkpointed in turn. Sent panics. Order,
-// leases and reads are not watched, since they need what is missing. Of tasks that were sent after the checkpoint the ledger takes
-// 134,217,728, over all producers, and as many bytes; one beyond them counts as corrupted.
+// The remaining tasks of the load are claimed and completed under the restored ledger, which may be
+// checkpointed in turn. Sent panics. The restored ledger does not watch order, leases and reads,
+// because it lacks the data. It accepts up to 134,217,728 tasks, over all producers, that were sent
+// after the checkpoint, at one byte each; further tasks count as corrupted.
 //
-// A file that is damaged or cut is an ErrCheckpoint. Restore reads at most 1 GiB of a checkpoint.
+// The error is ErrCheckpoint if a file is damaged or truncated. Restore reads at most 1 GiB of a
+// checkpoint.
 func Restore(checkpoint io.Reader, journals ...io.Reader) (*Ledger, error) {
 	l, err := readCheckpoint(checkpoint)
 	if err != nil {
@@ -55,10 +61,12 @@ func Restore(checkpoint io.Reader, journals ...io.Reader) (*Ledger, error) {
 	return l, nil
 }
 
-// Restored reports whether the ledger is what Restore returned: tasks that it does not know may be delivered.
+// Restored reports whether Restore created the ledger. Tasks that it does not know may then be
+// delivered.
 func (l *Ledger) Restored() bool { return len(l.accounts) > 0 && l.accounts[0].beyond != nil }
 
-// resolve says of each task what is not known any more. asked is whether all completions that were asked for are known.
+// resolve marks the answers of each task that are unknown after a restore. asked reports whether
+// all requested completions are known.
 func (a *account) resolve(asked bool) {
 	for at := len(a.live) - 1; at >= 0; at-- {
 		p := a.live[at]
@@ -79,7 +87,8 @@ func (a *account) resolve(asked bool) {
 	}
 }
 
-// reach takes all tasks up to one for sent, with an enqueue that will never be answered, where that is possible.
+// reach extends the account to a task, if the bound allows it. It assumes that all tasks up to this
+// one were sent and that their enqueues will never be answered.
 func (a *account) reach(sequence uint64) bool {
 	if a.beyond == nil {
 		return false
@@ -93,31 +102,31 @@ func (a *account) reach(sequence uint64) bool {
 	return true
 }
 
-// readCheckpoint returns a ledger as it was.
 func readCheckpoint(r io.Reader) (*Ledger, error) {
 	all, err := io.ReadAll(io.LimitReader(r, checkpointBytesMax+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(all) > checkpointBytesMax {
-		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrCheckpoint, checkpointBytesMax)
+		return nil, fmt.Errorf("%w: the file has more than %d bytes", ErrCheckpoint, checkpointBytesMax)
 	}
 	if !bytes.HasPrefix(all, []byte(checkpointMagic)) {
-		return nil, fmt.Errorf("%w: the file is no checkpoint of this version", ErrCheckpoint)
+		return nil, fmt.Errorf("%w: the file is not a checkpoint of this version", ErrCheckpoint)
 	}
 	end := len(all) - 8
 	if end < len(checkpointMagic) || xxhash.Sum64(all[:end]) != binary.LittleEndian.Uint64(all[end:]) {
-		return nil, fmt.Errorf("%w: the file is damaged or cut", ErrCheckpoint)
+		return nil, fmt.Errorf("%w: the file is damaged or truncated", ErrCheckpoint)
 	}
 	d := &decoder{left: all[len(checkpointMagic):end]}
 	l := d.ledger()
 	if d.bad || len(d.left) > 0 {
-		return nil, fmt.Errorf("%w: its content contradicts itself", ErrCheckpoint)
+		return nil, fmt.Errorf("%w: the content is inconsistent", ErrCheckpoint)
 	}
 	return l, nil
 }
 
-// decoder reads what was appended. It is bad, and returns zeros, from the first thing on that cannot be.
+// decoder reads a checkpoint or journal. After the first invalid value bad is true, and all further
+// reads return zeros.
 type decoder struct {
 	left []byte
 	bad  bool
@@ -133,7 +142,7 @@ func (d *decoder) number() uint64 {
 	return v
 }
 
-// upTo is a number that may not be higher than most.
+// upTo reads a number of at most most.
 func (d *decoder) upTo(most uint64) uint64 {
 	v := d.number()
 	if v > most {

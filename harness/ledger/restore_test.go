@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lifeOfTask is what happened to a task, as the world knows it and as the ledger does.
+// lifeOfTask is the history of a task: as it really is, and as the ledger knows it.
 type lifeOfTask struct {
-	held  bool // by the server, which hands it out
-	asked bool // a completion was asked for
-	doubt bool // a completion was asked for, and will never be answered
+	held  bool // the server has the task and may deliver it
+	asked bool // a completion was requested
+	doubt bool // a completion was requested and will never be answered
 
-	now, saved ofTask // what the process knows, and what it knew at the last checkpoint
+	now, saved ofTask // what the process knows now, and at the last checkpoint
 }
 
 type ofTask struct {
@@ -23,12 +23,13 @@ type ofTask struct {
 	completed bool
 }
 
-// world is a server, and harnesses that die one after the other, each with the ledger of the one before.
+// world is a server with a sequence of harness processes. Each restores the ledger of its
+// predecessor, which died.
 type world struct {
 	tasks      [][]*lifeOfTask // by producer, sequence
 	ledger     *Ledger
 	checkpoint []byte
-	journals   []*bytes.Buffer // since the last checkpoint, or a little longer
+	journals   []*bytes.Buffer // since the last checkpoint, or slightly earlier
 	rebooted   bool            // a harness was restored without its journals
 	duplicated uint64
 	corrupted  uint64
@@ -36,7 +37,7 @@ type world struct {
 	savedCor   uint64
 }
 
-// save takes a checkpoint, as a harness does each second.
+// save takes a checkpoint, as a harness does every second.
 func (w *world) save(t *rapid.T) {
 	next := &bytes.Buffer{}
 	require.NoError(t, w.ledger.Journal(next))
@@ -54,7 +55,7 @@ func (w *world) each(do func(producer int, sequence uint64, task *lifeOfTask)) {
 	}
 }
 
-// die has the next harness take over from what was saved.
+// die starts the next harness from the saved files.
 func (w *world) die(t *rapid.T, reboot bool) {
 	var journals [][]byte
 	if !reboot {
@@ -72,10 +73,10 @@ func (w *world) die(t *rapid.T, reboot bool) {
 		}
 		task.doubt = task.doubt || task.asked
 	})
-	w.save(t) // before anything is claimed
+	w.save(t) // before any task is claimed
 }
 
-// deliver hands a task out, which is completed. The answer may get lost.
+// deliver delivers a task, which is completed. The answer may be lost.
 func (w *world) deliver(p int, s uint64, task *lifeOfTask, answered bool) {
 	address := NewAddress("t0", "q0")
 	id, _ := w.ledger.Claimed(sealed(Identity{Round: testRound, Producer: uint32(p), Sequence: s}, "t0", "q0"), address)
@@ -89,14 +90,14 @@ func (w *world) deliver(p int, s uint64, task *lifeOfTask, answered bool) {
 	w.ledger.Completed(id)
 	switch {
 	case task.now.answer == refused:
-		w.corrupted++ // or duplicated, where its page is gone
+		w.corrupted++ // or duplicated, if its page was released
 	case task.now.completed:
 		w.duplicated++
 	}
 	task.now.completed = true
 }
 
-// check compares the balance with what can be known.
+// check compares the balance with the provable faults.
 func (w *world) check(t *rapid.T) {
 	var lost uint64
 	w.each(func(_ int, _ uint64, task *lifeOfTask) {
@@ -110,8 +111,9 @@ func (w *world) check(t *rapid.T) {
 	require.LessOrEqual(t, w.duplicated, got.Duplicated)
 }
 
-// Whatever the moment of a checkpoint and of the end of a process, what is left never shows a fault that there was not, and a loss, a
-// duplicate or a task that was refused is found where the checkpoint and its journal prove it.
+// For any time of a checkpoint and of the end of a process, a restored ledger reports no false
+// fault. It finds every loss, duplicate and completion of a refused task that the checkpoint and
+// its journal prove.
 func TestRestoredLedgersJudgeWhatCanBeKnown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const producers = 2
@@ -125,7 +127,7 @@ func TestRestoredLedgersJudgeWhatCanBeKnown(t *testing.T) {
 				}
 			})
 			if len(found) == 0 {
-				t.Skip("there is no such task")
+				t.Skip("no such task")
 			}
 			rapid.SampledFrom(found).Draw(t, "task")()
 			return p, s, task
@@ -134,7 +136,7 @@ func TestRestoredLedgersJudgeWhatCanBeKnown(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"enqueue": func(t *rapid.T) {
 				if w.ledger.Restored() {
-					t.Skip("it takes no new task")
+					t.Skip("a restored ledger accepts no new tasks")
 				}
 				p := rapid.IntRange(0, producers-1).Draw(t, "producer")
 				n := rapid.OneOf(rapid.IntRange(1, 3), rapid.IntRange(1, pageTasks)).Draw(t, "n")
@@ -187,7 +189,8 @@ func TestRestoredLedgersJudgeWhatCanBeKnown(t *testing.T) {
 				task.held = true
 			},
 			"checkpoint": func(t *rapid.T) { w.save(t) },
-			"half a checkpoint": func(t *rapid.T) { // the process dies before the next one takes the place of the last
+			// The process dies before the next checkpoint replaces the last one.
+			"half a checkpoint": func(t *rapid.T) {
 				next := &bytes.Buffer{}
 				require.NoError(t, w.ledger.Journal(next))
 				w.journals = append(w.journals, next)

@@ -5,22 +5,24 @@ import (
 	"fmt"
 )
 
-// ResultBack counts the result of a completed task that was read back, and counts it as wrong if it is not the one of the completion.
+// ResultBack counts a result that was read back for a completed task. It counts as wrong if it is
+// not the result of the completion.
 func (l *Ledger) ResultBack(id Identity, want, got []byte) {
 	if bytes.Equal(want, got) {
 		l.faults.results.Add(1)
 		return
 	}
-	l.WrongResult(id, fmt.Sprintf("was answered with another result: %d bytes instead of %d that differ from byte %d on", len(got), len(want), differ(want, got)))
+	l.WrongResult(id, fmt.Sprintf("read back %d bytes, expected %d; the first difference is at byte %d", len(got), len(want), differ(want, got)))
 }
 
-// WrongResult counts a result that was read back and answered as it must not be, and keeps why if there is room.
+// WrongResult counts a wrong answer to the read of a result. It stores the reason unless there are
+// samplesPerKind already.
 func (l *Ledger) WrongResult(id Identity, why string) {
 	l.faults.results.Add(1)
-	l.faults.add(&l.faults.misresult, 1, fmt.Sprintf("wrong result: %s: the read of its result %s", id, why))
+	l.faults.add(&l.faults.misresult, 1, fmt.Sprintf("wrong result: %s: %s", id, why))
 }
 
-// differ returns the first place where two texts differ.
+// differ returns the first index at which two byte strings differ.
 func differ(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

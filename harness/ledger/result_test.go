@@ -12,12 +12,12 @@ func TestResultsThatAreReadBack(t *testing.T) {
 	assert.Zero(t, l.Balance().WrongResults)
 	l.ResultBack(task(0, 1), []byte("abc"), []byte("abd"))
 	l.ResultBack(task(0, 2), []byte("abc"), []byte("abcd"))
-	l.WrongResult(task(0, 3), "was answered with no result")
+	l.WrongResult(task(0, 3), "no result")
 	balance := l.Balance()
 	assert.Equal(t, []uint64{4, 3}, []uint64{balance.Results, balance.WrongResults})
 	assert.Equal(t, []string{
-		"wrong result: producer 0 task 1: the read of its result was answered with another result: 3 bytes instead of 3 that differ from byte 2 on",
-		"wrong result: producer 0 task 2: the read of its result was answered with another result: 4 bytes instead of 3 that differ from byte 3 on",
-		"wrong result: producer 0 task 3: the read of its result was answered with no result",
+		"wrong result: producer 0 task 1: read back 3 bytes, expected 3; the first difference is at byte 2",
+		"wrong result: producer 0 task 2: read back 4 bytes, expected 3; the first difference is at byte 3",
+		"wrong result: producer 0 task 3: no result",
 	}, balance.Samples)
 }

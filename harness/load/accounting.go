@@ -6,21 +6,25 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// accounting records the figures of a load. The calls come from the producers and slots of Run, or from the users of a Meter.
+// accounting records the figures of a load. Its callers are the producers and slots of Run, or the
+// users of a Meter.
 type accounting struct {
 	ledger   *ledger.Ledger
 	clock    clock
 	window   *windowEdges
-	schedule *schedule      // of an open load, else nil
-	limit    *inFlightLimit // of a closed load with such a limit, else nil
-	volume   *volume        // ends the window after a number of tasks; nil where time does
-	untimed  bool           // cycles have no latency: their tasks were sent before the epoch
-	live     *live          // for progress; nil if not wanted
-	slow     *Slow          // nil without a bound of the cycle time
-	persist  bool           // tasks of an open load may be sent and never be heard of again
+	schedule *schedule      // nil for a closed load
+	limit    *inFlightLimit // nil without an in-flight limit; only closed loads have one
+	// volume ends the window after a number of tasks; nil if the window ends by time.
+	volume *volume
+	// untimed reports that cycles have no latency, because their tasks were sent before the epoch.
+	untimed bool
+	live    *live // for progress; nil if not wanted
+	slow    *Slow // nil without a bound of the cycle time
+	// persist reports that tasks of an open load may be sent and never acknowledged or completed.
+	persist bool
 }
 
-// settled says that n tasks are not in flight any more.
+// settled removes n tasks from those in flight.
 func (a *accounting) settled(n int) {
 	if a.schedule != nil {
 		a.schedule.settled(n)
@@ -30,7 +34,7 @@ func (a *accounting) settled(n int) {
 	}
 }
 
-// progress returns how far a load is whose tasks are in some ledgers.
+// progress returns the progress of a load whose tasks are in the given ledgers.
 func (a *accounting) progress(ledgers ...*ledger.Ledger) Progress {
 	now := a.clock.now()
 	p := Progress{Phase: "window", Elapsed: time.Duration(max(now, 0)), CycleP99: a.live.p99()}
@@ -52,11 +56,13 @@ func (a *accounting) progress(ledgers ...*ledger.Ledger) Progress {
 	return p
 }
 
-// unplaced marks the intended start of a task that was sent outside of the schedule, or without waiting for the in-flight limit.
-// The task does not count against that limit, and the account of an open load leaves it out. The mark is its own inverse.
+// unplaced marks the intended start of a task that was sent outside of the schedule, or without
+// waiting for the in-flight limit. The task does not count against that limit, and the account of
+// an open load omits it. The mark is its own inverse.
 func unplaced(ns int64) int64 { return ^ns }
 
-// placed returns the intended start of a task, and whether the task counts against the schedule or the in-flight limit.
+// placed returns the intended start of a task, and whether the task counts against the schedule or
+// the in-flight limit.
 func placed(intended int64) (ns int64, ok bool) {
 	if intended < 0 {
 		return unplaced(intended), false
@@ -70,7 +76,8 @@ type Latency struct {
 	N  int
 }
 
-// latencySink keeps latencies for a caller that shows them elsewhere. It keeps nothing unless wanted.
+// latencySink collects latencies that the caller of a Meter reports elsewhere. It collects nothing
+// unless wanted is set.
 type latencySink struct {
 	wanted bool
 	all    []Latency
@@ -87,7 +94,7 @@ func (t *latencySink) note(ns int64, n int) {
 	t.all = append(t.all, Latency{ns, n})
 }
 
-// take returns the latencies since the last call. The caller owns them.
+// take returns the latencies noted since the last call. The caller owns them.
 func (t *latencySink) take() []Latency {
 	all := t.all
 	t.all = nil

@@ -14,20 +14,22 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fillProducers enqueue the backlog of a workload that claims alone: enough for the server to commit many calls together.
+// fillProducers is the number of producers that enqueue the backlog of a workload without
+// producers. It is large enough for the server to commit many calls together.
 const fillProducers = 64
 
-// Filled is what putting a backlog in place took.
+// Filled is the result of Fill.
 type Filled struct {
-	Started  time.Time // of the first call; with monotonic reading, as all times here
+	Started  time.Time // start of the first call; all times here have a monotonic reading
 	Finished time.Time
-	Tasks    uint64 // acknowledged: as many as were asked for
+	Tasks    uint64 // acknowledged; equals the requested number
 }
 
-// Fill enqueues a number of tasks that no worker claims, in a closed loop, and returns when all are acknowledged. It needs the
-// Workload, Conns and Ledger of cfg; the ledger may have been used before. Progress is the only hook that it calls. Fill fails
-// if a task is refused, the outcome of a call is unknown, ctx is done, or the time is up. As Run, it leaves nothing behind. A workload
-// without producers is filled by fillProducers.
+// Fill enqueues the given number of tasks in a closed loop, without workers, and returns when all
+// are acknowledged. It reads only Workload, Conns, Ledger and Hooks.Progress of cfg; the ledger may
+// have been used before. Fill fails if the server refuses a task, if the outcome of a call is
+// unknown, if ctx is done, or if the backlog is not acknowledged within the given time. Like Run,
+// it leaves no goroutine behind. A workload without producers is filled by fillProducers producers.
 func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (*Filled, error) {
 	if cfg.Workload.Producers == 0 {
 		cfg.Workload.Producers = fillProducers
@@ -53,26 +55,30 @@ func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (
 		filled.Tasks += p.filled
 	}
 	if !done {
-		return nil, fmt.Errorf("load: %d of %d tasks of the backlog were acknowledged after %v; give it more time", filled.Tasks, tasks, within)
+		return nil, fmt.Errorf("load: acknowledged %d of the backlog's %d tasks within %v; allow more time", filled.Tasks, tasks, within)
 	}
 	return filled, nil
 }
 
-// Drained is what taking a backlog away took.
+// Drained is the result of Drain.
 type Drained struct {
-	Started      time.Time // the start of the workers; with monotonic reading, as all times here
-	FirstClaim   time.Time // when the first claim returned; zero, as LastComplete, if nothing was claimed where Config.Persist
-	LastComplete time.Time // when the last completion was answered
-	Cycles       uint64    // completions acknowledged, of tasks with a sound payload
+	Started time.Time // start of the workers; all times here have a monotonic reading
+	// FirstClaim is when the first claim returned. With Config.Persist it and LastComplete are zero
+	// if no task was claimed.
+	FirstClaim   time.Time
+	LastComplete time.Time // answer of the last completion
+	Cycles       uint64    // acknowledged completions of tasks with a sound payload
 	// SettleLatency is in nanoseconds, as in Outcome.
 	SettleLatency      *hdrhistogram.Histogram
 	RefusedCompletions Refusals
-	// Complete is whether nothing was outstanding at the end. If not, the time was up.
+	// Complete reports whether no task was outstanding at the end. If false, the time limit ended
+	// the drain.
 	Complete bool
 }
 
-// Drain claims and completes what the ledger says is outstanding, and returns when it is done or the time is up. It
-// needs what Fill does. As Run, it leaves nothing behind.
+// Drain claims and completes the tasks that the ledger has outstanding. It returns when none are
+// left or after the given time. It reads the same fields of cfg as Fill. Like Run, it leaves no
+// goroutine behind.
 func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, error) {
 	r, err := newStage(ctx, cfg, "draining", within)
 	if err != nil {
@@ -100,16 +106,17 @@ func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, err
 		}
 	}
 	switch {
-	case last < 0 && cfg.Persist: // all that was outstanding may never have been there
+	case last < 0 && cfg.Persist:
+		// Outstanding tasks of unknown outcome may never have reached the server.
 		return d, nil
 	case last < 0:
-		return nil, errors.New("load: nothing of the backlog was claimed and completed")
+		return nil, errors.New("load: no task of the backlog was claimed and completed")
 	}
 	d.FirstClaim, d.LastComplete = r.clock.at(first), r.clock.at(last)
 	return d, nil
 }
 
-// newStage is newRound for a part of a round that has no window.
+// newStage returns the round of Fill or Drain, which has no window.
 func newStage(ctx context.Context, cfg Config, phase string, within time.Duration) (*round, error) {
 	if err := errors.Join(*cfg.validateWorkload()...); err != nil {
 		return nil, err
@@ -125,10 +132,10 @@ func newStage(ctx context.Context, cfg Config, phase string, within time.Duratio
 	return r, nil
 }
 
-// begin starts the stage's clock, once its sessions are open.
+// begin starts the stage's clock. All sessions must be open.
 func (r *round) begin() { r.clock.epoch = time.Now() }
 
-// end stops all goroutines and returns why the stage failed, if it did.
+// end stops all goroutines and returns the reason if the stage failed.
 func (r *round) end(done bool) error {
 	stopped := r.stop(done)
 	if err := r.failure.err(); err != nil {

@@ -35,7 +35,7 @@ func TestFillAndDrain(t *testing.T) {
 				assert.Empty(t, b.sessions)
 				assert.EqualValues(t, 5000, cfg.Ledger.Outstanding())
 
-				time.Sleep(time.Minute) // for instance while the server is started again
+				time.Sleep(time.Minute) // the server may restart between Fill and Drain
 				cfg.Conns = b.conns(2)
 				drained, err := Drain(t.Context(), cfg, time.Hour)
 				require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestFillAndDrain(t *testing.T) {
 				balance := cfg.Ledger.Balance()
 				assert.EqualValues(t, 5000, balance.Completed)
 				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Unknown)
-				if cfg.Workload.Batch == 1 { // which takes long enough for a report
+				if cfg.Workload.Batch == 1 { // one task per call takes long enough for a report
 					assert.Contains(t, phases, "filling")
 					assert.Contains(t, phases, "draining")
 				}
@@ -56,7 +56,7 @@ func TestFillAndDrain(t *testing.T) {
 	}
 }
 
-// A round's ledger goes through all of its parts.
+// A round's ledger covers the backlog, the window and the drain.
 func TestBacklogAfterARound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -80,7 +80,7 @@ func TestFillThatCannotEnd(t *testing.T) {
 		says  string
 		after time.Duration
 	}{
-		"the time is up": {func(b *broker) { b.ackDelay = time.Second }, "of 5000 tasks of the backlog were acknowledged after 10s", 10 * time.Second},
+		"the time is up": {func(b *broker) { b.ackDelay = time.Second }, "of the backlog's 5000 tasks within 10s", 10 * time.Second},
 		"a task is refused": {func(b *broker) {
 			b.refuseEnqueue = func(n int) error {
 				if n == 100 {
@@ -90,7 +90,7 @@ func TestFillThatCannotEnd(t *testing.T) {
 			}
 		}, "the server refused a task of the backlog: the queue is full", time.Second},
 		"a call fails": {func(b *broker) { b.enqueue = breakAfter(time.Second) }, "connection reset", 2 * time.Second},
-		"a call hangs": {func(b *broker) { b.enqueue = blocked }, "0 of 5000 tasks", 10 * time.Second},
+		"a call hangs": {func(b *broker) { b.enqueue = blocked }, "acknowledged 0 of the backlog's 5000 tasks", 10 * time.Second},
 		"no session":   {func(b *broker) { b.open = func(context.Context) error { return errBroken } }, "open a producer session", time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,16 +127,16 @@ func TestDrainThatDoesNotEnd(t *testing.T) {
 			assert.EqualValues(t, 1, cfg.Ledger.Balance().Lost)
 		})
 	})
-	t.Run("nothing comes back", func(t *testing.T) {
+	t.Run("no task comes back", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroker()
 			cfg := fill(t, b)
 			b.ready = nil
 			_, err := Drain(t.Context(), cfg, 10*time.Second)
-			require.ErrorContains(t, err, "nothing of the backlog was claimed and completed")
+			require.ErrorContains(t, err, "no task of the backlog was claimed and completed")
 		})
 	})
-	t.Run("nothing may be there", func(t *testing.T) {
+	t.Run("the server may have no task", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroker()
 			cfg := config(b, workload(nil))
@@ -199,7 +199,7 @@ func TestStagesNeedAWorkload(t *testing.T) {
 	require.ErrorContains(t, err, "no connection given")
 }
 
-// With nothing to send the workers wait for all of the window, and nobody is asked anything.
+// Without tasks the workers wait for the whole window and make no calls.
 func TestNothingArrives(t *testing.T) {
 	for _, workers := range []int{0, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestNothingArrives(t *testing.T) {
 			cfg := config(b, workload(func(w *scenario.Workload) {
 				w.Arrivals.Kind, w.Producers, w.Workers = scenario.None, 0, workers
 			}))
-			cfg = withCalls(cfg, func([]driver.Task) { t.Error("something was sent") })
+			cfg = withCalls(cfg, func([]driver.Task) { t.Error("a task was sent") })
 			var edges []time.Time
 			edge := func(context.Context) error { edges = append(edges, time.Now()); return nil }
 			cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = edge, edge

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Each side has calls of its own size. In-flight limits count in the batches of producers, and sessions have room for those of workers.
+// Producers and workers have separate batch sizes. In-flight limits count batches of producers;
+// worker sessions have room for batches of workers.
 func TestBatchOfEachSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()

@@ -18,8 +18,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// loop is a producer and a worker slot that take turns on one goroutine: all that a load does for a task, but for other
-// goroutines and what is behind the driver.
+// loop is a producer and a worker slot that take turns on one goroutine. It does the work of a load
+// for each task without other goroutines and without a server.
 type loop struct {
 	producer *producer
 	slot     *slot
@@ -44,7 +44,7 @@ func newLoop(t testing.TB, batch int) *loop {
 	}
 }
 
-// cycle takes a batch through its whole life and returns how many tasks it had.
+// cycle enqueues, claims and completes a batch and returns its number of tasks.
 func (l *loop) cycle(ctx context.Context) int {
 	p, s := l.producer, l.slot
 	for i := range p.intended {
@@ -69,7 +69,7 @@ func (l *loop) cycle(ctx context.Context) int {
 	return n
 }
 
-// run does so many tasks, or a few more.
+// run processes at least the given number of tasks, rounded up to whole batches.
 func (l *loop) run(ctx context.Context, tasks int) (done int) {
 	for done < tasks {
 		n := l.cycle(ctx)
@@ -81,8 +81,9 @@ func (l *loop) run(ctx context.Context, tasks int) (done int) {
 	return done
 }
 
-// cpuShare measures the process's CPU time from now on, and returns what reports it for a number of tasks: as the share of a
-// CPU that 100,000 of them a second take, which is the same beside a busy neighbour.
+// cpuShare starts to measure the process's CPU time. The returned function reports it for a number
+// of tasks: as the share of one CPU that 100,000 tasks a second use. This figure does not depend on
+// other load on the host.
 func cpuShare(b *testing.B) func(tasks int) {
 	before, err := observe.ProcessCPU(os.Getpid())
 	require.NoError(b, err)
@@ -93,8 +94,9 @@ func cpuShare(b *testing.B) func(tasks int) {
 	}
 }
 
-// BenchmarkCycle is what the generator does for one task of 64 bytes: sealing and checking it, the ledger, the latencies,
-// the clock, and the null driver. What 100,000 a second of them take of a CPU is the second figure.
+// BenchmarkCycle measures the generator's work for one task of 64 bytes: sealing and checking, the
+// ledger, the latencies, the clock, and the null driver. The second figure is the CPU share of
+// 100,000 tasks a second.
 func BenchmarkCycle(b *testing.B) {
 	for _, batch := range []int{1, 64} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -111,7 +113,7 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkRecord is the recorder and the ledger alone, for one task of a call.
+// BenchmarkRecord measures only the recorder and the ledger, for one task per call.
 func BenchmarkRecord(b *testing.B) {
 	l := newLoop(b, 1)
 	p, s := l.producer, l.slot
@@ -131,7 +133,7 @@ func BenchmarkRecord(b *testing.B) {
 	report(b.N)
 }
 
-// heap is what is in use after a collection, and how often memory was taken so far.
+// heap returns the memory in use after a collection, and the number of allocations so far.
 func heap() (inUse, taken uint64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -139,7 +141,8 @@ func heap() (inUse, taken uint64) {
 	return m.HeapAlloc, m.Mallocs
 }
 
-// growth is by how much the memory in use grew over so many tasks, and how often some was taken, after a start.
+// growth returns the growth of the memory in use in bytes, and the number of allocations, over a
+// number of tasks after an initial phase.
 func growth(t testing.TB, tasks int) (bytes int64, taken uint64) {
 	l := newLoop(t, 64)
 	l.run(t.Context(), 50_000)
@@ -151,14 +154,15 @@ func growth(t testing.TB, tasks int) (bytes int64, taken uint64) {
 	return int64(after) - int64(before), takenAfter - takenBefore
 }
 
-// Over two million tasks a load takes no memory that it did not have. BenchmarkMemory is the same for as many as one likes.
+// A load does not use more memory over two million tasks. BenchmarkMemory checks the same for any
+// number of tasks.
 func TestMemoryIsConstant(t *testing.T) {
 	bytes, taken := growth(t, 2_000_000)
 	assert.Less(t, bytes, int64(64<<10))
 	assert.Less(t, taken, uint64(2000), "of %d tasks", 2_000_000)
 }
 
-// BenchmarkMemory is by how much the memory in use grows over b.N tasks:
+// BenchmarkMemory reports the growth of the memory in use over b.N tasks:
 //
 //	go test ./load -run '^$' -bench Memory -benchtime 20000000x
 func BenchmarkMemory(b *testing.B) {
@@ -167,8 +171,8 @@ func BenchmarkMemory(b *testing.B) {
 	b.ReportMetric(float64(taken), "allocations")
 }
 
-// BenchmarkNull is a closed load on a target that does nothing, with all its goroutines: what the generator, its recorders
-// and the ledger reach by themselves on one CPU. Its figure is cycles/s.
+// BenchmarkNull runs a closed load with all its goroutines on the null target. It measures the
+// maximum throughput of the generator, its recorders and the ledger on one CPU, in cycles/s.
 func BenchmarkNull(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	w := workload(func(w *scenario.Workload) { w.Tenants, w.Queues, w.Batch = 1, 1, 64 })

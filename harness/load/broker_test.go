@@ -12,35 +12,39 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// broker is a queue server in memory, reached by fakeConn. Its faults are set before the load starts.
-// In a synctest bubble its delays take no time.
+// broker is an in-memory queue server that fakeConn connects to. Its faults are set before the load
+// starts. In a synctest bubble its delays take no real time.
 type broker struct {
-	enqueueDelay  time.Duration // before a task can be claimed
+	enqueueDelay  time.Duration // before the task is ready
 	ackDelay      time.Duration // after that, before its enqueue is acknowledged
 	completeDelay time.Duration // before a completion is acknowledged
 
-	// Faults, each called with the number of the task or call, from 1, under mu.
-	refuseEnqueue  func(n int) error
-	loseEnqueue    func(n int) bool
-	unheardEnqueue func(n int) bool                // whether the acknowledgement of a stored task is lost
+	// Each fault gets the number of the task or call, from 1. The caller holds mu.
+	refuseEnqueue func(n int) error
+	loseEnqueue   func(n int) bool
+	// unheardEnqueue reports whether the acknowledgement of a stored task is lost.
+	unheardEnqueue func(n int) bool
 	deliver        func(n int, d *driver.Delivery) // changes a delivery
 	deliverAgain   func(n int) bool                // whether a claimed task stays ready
 	redeliver      func(n int) bool                // whether a completed task comes back
-	overtake       func(n int) bool                // whether an enqueued task goes before all that wait
+	// overtake reports whether an enqueued task overtakes all ready tasks.
+	overtake       func(n int) bool
 	refuseComplete func(n int) (reason error, redeliver bool)
-	// Faults of whole calls, not under mu.
+	// Faults of whole calls; the caller does not hold mu.
 	enqueue  func(ctx context.Context) error
 	claim    func(ctx context.Context) (stop bool, n int, err error)
 	complete func(ctx context.Context) error
 	open     func(ctx context.Context) error
-	// crossTenants hands every worker the tasks of other tenants only.
+	// crossTenants hands every worker only the tasks of other tenants.
 	crossTenants bool
 	// combines lets workers complete and claim in one call.
-	combines        bool
-	combinedAnswers []instant // when the answers to these calls acknowledged how many completions
+	combines bool
+	// combinedAnswers are the times of the answers to combined calls, with the number of
+	// completions that they acknowledged.
+	combinedAnswers []instant
 
 	retries retries
-	// hasten is by how much too early a delayed task, the nth, is ready; nil: none is.
+	// hasten returns the time by which the nth delayed task is ready too early; nil: on time.
 	hasten  func(n int) time.Duration
 	delayed int
 
@@ -48,7 +52,7 @@ type broker struct {
 	extensions extensions
 	keys       keyed
 
-	// shelf keeps tasks for reads; nil: they have no ids.
+	// shelf stores tasks for reads; nil: tasks have no ids.
 	shelf *shelf
 
 	mu       sync.Mutex
@@ -57,7 +61,7 @@ type broker struct {
 	enqueues int           // tasks
 	deliveries,
 	completes int // tasks
-	held, heldMax int       // tasks that are stored and not completed, and the most of them so far
+	held, heldMax int       // stored and not completed tasks, and their maximum so far
 	acknowledged  []instant // enqueues
 	completed     []instant // acknowledged completions
 	sent          map[string]int
@@ -66,7 +70,7 @@ type broker struct {
 	sessions      map[string]int // worker slots by connection and tenant
 }
 
-// instant is when n tasks were acknowledged.
+// instant is the time of the acknowledgement of n tasks.
 type instant struct {
 	at time.Time
 	n  int
@@ -84,7 +88,7 @@ func countWithin(instants []instant, start, end time.Time) (n uint64) {
 func newBroker() *broker {
 	return &broker{
 		enqueueDelay:  700 * time.Microsecond,
-		ackDelay:      600 * time.Microsecond, // so that calls are under way at the window's edges
+		ackDelay:      600 * time.Microsecond, // so that calls are in flight at the window's edges
 		completeDelay: 500 * time.Microsecond,
 		changed:       make(chan struct{}),
 		sent:          make(map[string]int),
@@ -102,7 +106,7 @@ func (b *broker) conns(n int) []driver.Conn {
 	return conns
 }
 
-// push makes tasks ready. mu is held.
+// push makes tasks ready. The caller holds mu.
 func (b *broker) push(tasks ...driver.Delivery) {
 	b.ready = append(b.ready, tasks...)
 	if last := len(b.ready) - 1; b.overtake != nil && last > 0 && b.overtake(b.enqueues) {
@@ -112,7 +116,8 @@ func (b *broker) push(tasks ...driver.Delivery) {
 	b.changed = make(chan struct{})
 }
 
-// later makes a task ready once its delay is over, on a clock of milliseconds. mu is held.
+// later makes a task ready after its delay, on a clock with millisecond resolution. The caller
+// holds mu.
 func (b *broker) later(task driver.Delivery, delay time.Duration) {
 	b.delayed++
 	due := time.Now().Truncate(time.Millisecond).Add(delay)
@@ -150,7 +155,6 @@ func (c *fakeConn) Worker(_ context.Context, tenant string, queues []string, slo
 	return &fakeWorker{c.broker, tenant, queues}, nil
 }
 
-// combiningWorker is a worker that combines its calls.
 type combiningWorker struct{ *fakeWorker }
 
 func (w combiningWorker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, outcomes []error, into []driver.Delivery) (int, error) {
@@ -300,7 +304,7 @@ func (w *fakeWorker) take(into []driver.Delivery) (n int, changed chan struct{})
 			continue
 		}
 		into[n] = d
-		into[n].Handle = d // what was delivered, before it is changed
+		into[n].Handle = d // the original delivery, before a fault changes it
 		w.b.deliveries++
 		if w.b.deliver != nil {
 			into[n].Payload = slices.Clone(d.Payload)

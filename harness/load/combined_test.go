@@ -14,7 +14,8 @@ import (
 
 func combined(w *scenario.Workload) { w.Driver, w.Combined, w.InFlight = "unary", true, 40 }
 
-// A combined load balances: each task is completed once, in a call that claims too, and counts when its completion is acknowledged.
+// A combined load balances: each task is completed once, in a call that also claims, and counts
+// when its completion is acknowledged.
 func TestCombinedCallsMakeCycles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -31,7 +32,7 @@ func TestCombinedCallsMakeCycles(t *testing.T) {
 	})
 }
 
-// A completion that the answer refuses, or whose outcome it does not know, is no cycle.
+// A completion that is refused, or whose outcome is unknown, is not a cycle.
 func TestRefusedCombinedCompletionsAreNoCycles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -54,7 +55,7 @@ func TestRefusedCombinedCompletionsAreNoCycles(t *testing.T) {
 
 func TestADriverThatCanNotCombine(t *testing.T) {
 	_, err := Run(t.Context(), config(newBroker(), workload(combined)))
-	require.ErrorContains(t, err, `the driver "unary" can't complete and claim in one call: remove combined`)
+	require.ErrorContains(t, err, `the driver "unary" can't complete and claim in one call: remove workload.combined`)
 	var worker driver.Worker = &fakeWorker{}
 	_, combines := worker.(driver.Combiner)
 	require.False(t, combines)

@@ -12,7 +12,7 @@ import (
 // payloadMemoryMax bounds the payloads that all producers hold at once, in bytes.
 const payloadMemoryMax = 1 << 30
 
-// validate returns everything that keeps a round's load from being run.
+// validate returns all problems of a configuration for Run.
 func (c *Config) validate() error {
 	errs := c.validateWorkload()
 	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
@@ -27,37 +27,36 @@ func (c *Config) validate() error {
 	return errors.Join(*errs...)
 }
 
-// validate returns everything that keeps a meter from taking the figures of a load.
+// validate returns all problems of a configuration for a Meter.
 func (c *MeterConfig) validate() error {
 	errs := &problems{}
 	check := errs.check
 	w, p := c.Workload, c.Phases
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	errs.checkArrivals(w)
-	check(p.Tasks == 0, "phases.tasks is %d; a load that others make ends its window by time: leave it out", p.Tasks)
-	check(p.Window >= 0, "phases.window is %v; it must be positive, or 0 where it has no end", p.Window)
-	check(p.Window != 0 || !w.Arrivals.Timed(), "phases.window is 0, which is without an end; workload.arrivals must then be %s, not %s",
+	check(p.Tasks == 0, "phases.tasks is %d; a metered load ends its window by time: remove it", p.Tasks)
+	check(p.Window >= 0, "phases.window is %v; it must be positive, or 0 for a window without an end", p.Window)
+	check(p.Window != 0 || !w.Arrivals.Timed(), "phases.window is 0 (no end); workload.arrivals must then be %s, not %s",
 		scenario.Closed, w.Arrivals.Kind)
-	check(p.WarmupMax <= p.Warmup, "phases.warmup_max is %v; a load that others make is not waited for: leave it out", p.WarmupMax)
+	check(p.WarmupMax <= p.Warmup, "phases.warmup_max is %v; a metered load cannot extend its warm-up: remove it", p.WarmupMax)
 	errs.checkPhases(p)
 	check(c.Ledger != nil, "no ledger given")
 	errs.checkUnused(c.Ledger)
 	return errors.Join(*errs...)
 }
 
-// checkPhases looks at what the phases of any load must be.
+// checkPhases checks the phases that Run and a Meter have in common.
 func (p *problems) checkPhases(phases scenario.Phases) {
 	p.check(phases.Warmup >= 0, "phases.warmup is %v; it must not be negative", phases.Warmup)
 	p.check(phases.WarmupMax >= 0, "phases.warmup_max is %v; it must not be negative", phases.WarmupMax)
 	p.check(phases.Drain >= 0, "phases.drain is %v; it must not be negative", phases.Drain)
 }
 
-// checkUnused looks at whether a ledger is new, if there is one.
+// checkUnused checks that a ledger, if given, is new.
 func (p *problems) checkUnused(l *ledger.Ledger) {
 	p.check(l == nil || l.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
 }
 
-// problems are what is wrong with a configuration.
 type problems []error
 
 func (p *problems) check(ok bool, format string, args ...any) {
@@ -66,7 +65,7 @@ func (p *problems) check(ok bool, format string, args ...any) {
 	}
 }
 
-// validateWorkload returns what is wrong with the workload, the connections and the ledger.
+// validateWorkload returns the problems of the workload, the connections and the ledger.
 func (c *Config) validateWorkload() *problems {
 	errs := &problems{}
 	check := errs.check
@@ -81,12 +80,12 @@ func (c *Config) validateWorkload() *problems {
 		check(w.Workers >= 0, "workload.workers is %d; it must not be negative", w.Workers)
 	} else {
 		check(w.Producers >= 0, "workload.producers is %d; it must not be negative", w.Producers)
-		check(w.Producers > 0 || !w.Arrivals.Timed(), "workload.producers is 0; with tasks that are due at a time it must be at least 1")
+		check(w.Producers > 0 || !w.Arrivals.Timed(), "workload.producers is 0; for an open load it must be at least 1")
 		check(w.Producers+w.Workers > 0, "workload.producers and workload.workers are 0; one of the two must be at least 1")
 		check(w.Workers >= max(1, w.Tenants) || w.Workers == 0,
 			"workload.workers is %d; with %d tenants it must be at least %d, or some tenants have no worker", w.Workers, w.Tenants, max(1, w.Tenants))
-		check(w.Workers > 0 || !w.Arrivals.Timed(), "workload.workers is 0; with tasks that are due at a time it must be at least 1")
-		check(w.InFlight > 0 || !w.EnqueuesAlone(), "workload.in_flight is 0; with workers = 0 it must say how many tasks may stay on the server")
+		check(w.Workers > 0 || !w.Arrivals.Timed(), "workload.workers is 0; for an open load it must be at least 1")
+		check(w.InFlight > 0 || !w.EnqueuesAlone(), "workload.in_flight is 0; with workers = 0 it must bound the number of tasks on the server")
 	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	check(w.ProducerBatch >= 0, "workload.producer_batch is %d; it must not be negative", w.ProducerBatch)
@@ -95,7 +94,7 @@ func (c *Config) validateWorkload() *problems {
 	case "fixed", "uniform":
 	case "lognormal":
 		check(w.Payload.Median >= 1 && w.Payload.P99 >= w.Payload.Median,
-			"workload.payload has a median of %d bytes and a 99th percentile of %d; the median must be positive and not above the other",
+			"workload.payload has a median of %d bytes and a 99th percentile of %d; the median must be positive and at most the 99th percentile",
 			w.Payload.Median, w.Payload.P99)
 	default:
 		check(false, "workload.payload is %q; it must be fixed, uniform or lognormal", w.Payload.Kind)
@@ -135,7 +134,6 @@ func (c *Config) validateWorkload() *problems {
 	return errs
 }
 
-// checkArrivals looks at when tasks are due, and how many may be in flight.
 func (p *problems) checkArrivals(w scenario.Workload) {
 	switch w.Arrivals.Kind {
 	case scenario.None:

@@ -32,7 +32,7 @@ func TestConfigThatCannotBeRun(t *testing.T) {
 		"memory":      {func(c *Config) { c.Workload.Payload.Max = 1 << 29 }, "lower one of them"},
 		"arrivals":    {func(c *Config) { c.Workload.Arrivals.Kind = "wave" }, `workload.arrivals is "wave"`},
 		"second rate": {func(c *Config) { c.Workload.Arrivals.Kind = scenario.Ramp }, "workload.arrivals has a second rate of 0 a second"},
-		"ramp":        {func(c *Config) { c.Workload.Arrivals.Kind = scenario.Ramp }, "workload.arrivals takes 0s"},
+		"ramp":        {func(c *Config) { c.Workload.Arrivals.Kind = scenario.Ramp }, "workload.arrivals changes its rate over 0s"},
 		"burst":       {func(c *Config) { c.Workload.Arrivals.Kind = scenario.Burst }, "workload.arrivals has a burst of 0s every 0s"},
 		"rate":        {func(c *Config) { c.Workload.Arrivals.Kind = scenario.Open }, "workload.arrivals has a rate of 0 a second"},
 		"in flight":   {func(c *Config) { c.Workload.Arrivals.Kind = scenario.Open }, "workload.in_flight is 0"},

@@ -7,7 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// delaying says which tasks of a workload have a delay, so that a worker knows when each task that it claims was due.
+// delaying decides which tasks of a workload have a delay. The decision follows from the task's
+// identity, so a worker knows the ready time of each task that it claims.
 type delaying struct {
 	lot
 	delay time.Duration
@@ -17,7 +18,7 @@ func newDelaying(w scenario.Workload) delaying {
 	return delaying{newLot(w, lotDelay, w.Delay.Part), w.Delay.Time}
 }
 
-// of returns the delay of a task, 0 of most.
+// of returns the delay of a task; 0 if the task has none.
 func (d *delaying) of(id ledger.Identity) time.Duration {
 	if !d.draws(id, 0) {
 		return 0
@@ -25,7 +26,8 @@ func (d *delaying) of(id ledger.Identity) time.Duration {
 	return d.delay
 }
 
-// delayed finds out whether a task that was claimed had a delay. If so, it checks that the task was due, and records how late it came first.
+// delayed sets c.delay. For a delayed task it also checks that the delay had ended at the claim,
+// and records how late the first claim was.
 func (s *slot) delayed(c *claimed) {
 	if c.delay = s.delaying.of(c.id); c.delay == 0 {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// slack is more than a cycle takes of the broker's tasks, and less than their delay.
+// slack is longer than a cycle of the broker's tasks and shorter than their delay.
 const slack = 50 * time.Millisecond
 
-// delayed is a workload of which a share of the tasks has a delay.
+// delayed returns a workload with a delay for a share of the tasks.
 func delayed(part float64, change func(*scenario.Workload)) scenario.Workload {
 	return workload(func(w *scenario.Workload) {
 		w.Delay = scenario.Delay{Time: 300 * time.Millisecond, Part: part}
@@ -25,7 +25,8 @@ func delayed(part float64, change func(*scenario.Workload)) scenario.Workload {
 	})
 }
 
-// The share of the tasks is delayed, no worker has one before it is due, and the latency of its cycle counts from then.
+// The given share of the tasks is delayed, workers get them only after the delay, and the cycle
+// latency counts from the end of the delay.
 func TestDelays(t *testing.T) {
 	for name, c := range map[string]struct {
 		part   float64
@@ -55,7 +56,7 @@ func TestDelays(t *testing.T) {
 				assert.Less(t, o.Late.Max(), o.CycleLatency.Max())
 				longest := slack
 				if c.change != nil && cfg.Workload.Combined {
-					longest += 100 * time.Millisecond // its outcomes wait for the next claim
+					longest += 100 * time.Millisecond // its outcomes arrive with the next claim
 				}
 				assert.Less(t, o.CycleLatency.Max(), int64(longest))
 				assert.Less(t, o.EnqueueLatency.Max(), int64(slack))
@@ -64,7 +65,8 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// A target that hands out a delayed task before it is due is at fault, but for the part of a millisecond that it may have cut off.
+// A target that delivers a delayed task too early is at fault, unless the rest of the delay is
+// below its clock resolution of one millisecond.
 func TestTasksThatComeEarly(t *testing.T) {
 	for name, c := range map[string]struct {
 		by    time.Duration
@@ -91,7 +93,7 @@ func TestTasksThatComeEarly(t *testing.T) {
 				assert.Equal(t, c.early, balance.Early)
 				if c.early > 0 {
 					require.Len(t, balance.Samples, 1)
-					assert.Regexp(t, `^early: producer \d task \d+, enqueued with a delay of 300ms, was claimed [\d.]+ms before it was due$`, balance.Samples[0])
+					assert.Regexp(t, `^early: producer \d task \d+, enqueued with a delay of 300ms, was claimed [\d.]+ms before the delay ended$`, balance.Samples[0])
 				}
 				assert.Zero(t, balance.Lost)
 			})
@@ -99,8 +101,8 @@ func TestTasksThatComeEarly(t *testing.T) {
 	}
 }
 
-// Of an open load those tasks are timed that come due inside the window, from then on, and those are unfinished that were sent in the window
-// and come due after it.
+// An open load records the tasks whose delay ends inside the window, from that time on. Tasks that
+// were sent in the window and whose delay ends after it are unfinished.
 func TestDelaysOfAnOpenLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const perSecond, part = 500, 0.5
@@ -110,7 +112,8 @@ func TestDelaysOfAnOpenLoad(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, o.Drained)
 		assert.Zero(t, cfg.Ledger.Balance().Early)
-		after := part * perSecond * 0.3 // of the tasks of the window, and as many of the warm-up come due in it
+		// Tasks of the window; an equal number of warm-up tasks becomes ready in it.
+		after := part * perSecond * 0.3
 		assert.InDelta(t, float64(o.Open.Scheduled), float64(o.CycleLatency.TotalCount()), 0.4*after)
 		assert.InDelta(t, after, float64(o.Open.Unfinished), 0.4*after)
 		assert.Equal(t, o.Open.Scheduled, o.Open.Finished+o.Open.Unfinished)
@@ -119,7 +122,7 @@ func TestDelaysOfAnOpenLoad(t *testing.T) {
 	})
 }
 
-// How late tasks come is what the broker is late by.
+// The recorded lateness is the lateness of the broker.
 func TestHowLateTasksCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -138,7 +141,7 @@ func TestALoadWithoutDelaysHasNoLateTasks(t *testing.T) {
 	})
 }
 
-// The same seed delays the same tasks, and whether a task is delayed says nothing of its priority.
+// The same seed delays the same tasks. Delay and priority are independent.
 func TestDelaysFollowFromTheSeed(t *testing.T) {
 	drawn := func(seed int) (delays []time.Duration, both int) {
 		w := scenario.Workload{

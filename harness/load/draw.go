@@ -8,18 +8,19 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// newDraw returns what a producer draws sizes and queues from: of the same workload's seed and producer, the same ones.
+// newDraw returns the random source for the sizes and queues of a producer. The same seed and
+// producer number give the same source.
 func newDraw(w scenario.Workload, producer int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(w.Seed), uint64(producer)))
 }
 
-// z99 is how many standard deviations above its mean the 99th percentile of a normal distribution is.
+// z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
 // sizes is a distribution of payload sizes in bytes.
 type sizes struct {
 	scenario.Payload
-	sigma float64 // of a lognormal one: the standard deviation of the size's logarithm
+	sigma float64 // lognormal only: the standard deviation of the logarithm of the size
 }
 
 func newSizes(p scenario.Payload) sizes {
@@ -30,7 +31,7 @@ func newSizes(p scenario.Payload) sizes {
 	return s
 }
 
-// draw returns a size, at least Min and at most Max.
+// draw returns a size from Min to Max.
 func (s *sizes) draw(from *rand.Rand) int {
 	switch {
 	case s.Max == s.Min:
@@ -42,14 +43,14 @@ func (s *sizes) draw(from *rand.Rand) int {
 	return s.Min + from.IntN(s.Max-s.Min+1)
 }
 
-// keys chooses the queue of each call among those of a tenant. With the zero value calls cycle through the producer's
-// destinations.
+// keys chooses the queue of each call among the queues of a tenant. The zero value does not choose:
+// calls then cycle through the producer's destinations.
 type keys struct {
-	upTo []float64 // the shares of the queues up to and with each one; the last is 1
+	upTo []float64 // cumulative shares of the queues; the last is 1
 }
 
-// newKeys returns how a workload chooses queues: queue k with a share in proportion to 1 / (k+1)^skew, which is the
-// uniform choice for a skew of 0.
+// newKeys returns the queue distribution of a workload. Queue k has a share in proportion to
+// 1/(k+1)^skew; a skew of 0 is the uniform distribution.
 func newKeys(w scenario.Workload) keys {
 	skew := 0.0
 	switch w.Keys.Kind {
@@ -71,10 +72,8 @@ func newKeys(w scenario.Workload) keys {
 	return k
 }
 
-// chosen reports whether queues are chosen at random instead of in a cycle.
 func (k *keys) chosen() bool { return len(k.upTo) > 0 }
 
-// draw returns the number of a queue.
 func (k *keys) draw(from *rand.Rand) int {
 	x := from.Float64()
 	return min(sort.Search(len(k.upTo), func(i int) bool { return k.upTo[i] > x }), len(k.upTo)-1)

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// draws are n sizes from a seed, sorted.
+// draws returns n sizes from a seed, sorted.
 func draws(p scenario.Payload, seed, n int) []int {
 	w := scenario.Workload{Seed: seed}
 	s, from := newSizes(p), newDraw(w, 0)
@@ -33,7 +33,7 @@ func TestLognormalSizes(t *testing.T) {
 	all := draws(scenario.Payload{Kind: "lognormal", Min: 32, Max: 1 << 20, Median: 256, P99: 4096}, 1, n)
 	assert.InEpsilon(t, 256, all[n/2], 0.02)
 	assert.InEpsilon(t, 4096, all[n*99/100], 0.04)
-	// One standard deviation of the logarithm is a factor: 16 in 2.326 of them.
+	// One standard deviation of the logarithm is a factor of 16^(1/2.326).
 	assert.InEpsilon(t, 256*math.Pow(16, 1/2.3263), all[int(n*0.8413)], 0.03)
 	assert.Equal(t, 32, all[0], "the ledger's header")
 
@@ -88,7 +88,8 @@ func TestQueuesAreChosenWithTheirShares(t *testing.T) {
 	}
 }
 
-// callsOf are the queue and the sizes of each call, of the producer on a connection of its own, in order.
+// callsOf returns the queue and the sizes of each call in order, by producer. Each producer has its
+// own connection.
 func callsOf(t *testing.T, seed int) map[string][]int {
 	calls := make(map[string][]int)
 	synctest.Test(t, func(t *testing.T) {
@@ -116,10 +117,10 @@ func TestTheSeedSaysWhatIsSent(t *testing.T) {
 	for tenant := range first {
 		assert.NotEqual(t, first[tenant][:100], other[tenant][:100])
 	}
-	assert.NotEqual(t, first["t0"][:100], first["t1"][:100], "each producer draws for itself")
+	assert.NotEqual(t, first["t0"][:100], first["t1"][:100], "producers draw independently")
 }
 
-// Where queues are chosen, each producer has all queues of a tenant, and each tenant is somebody's.
+// If queues are chosen, each producer has all queues of its tenant, and each tenant has a producer.
 func TestProducersHaveAllQueuesToChooseFrom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		producers := rapid.IntRange(1, 40).Draw(t, "producers")
@@ -144,7 +145,8 @@ func TestProducersHaveAllQueuesToChooseFrom(t *testing.T) {
 	})
 }
 
-// The producers of a closed load begin one after the other within the warm-up; without one they begin at once.
+// The producers of a closed load start one after the other within the warm-up. Without a warm-up
+// they start at once.
 func TestClosedProducersDoNotBeginInStep(t *testing.T) {
 	begin := func(t *testing.T, warmup time.Duration) (starts []time.Duration) {
 		synctest.Test(t, func(t *testing.T) {

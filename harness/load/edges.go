@@ -9,22 +9,23 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// windowEdges are those of the window, from one instant on and before another, and when everything must be over, in nanoseconds
-// since the epoch. The rounds of several workloads share them. They are settled once: at the launch, or, where the warm-up
-// goes on until the load is steady, when it is over. Until then no instant is inside.
+// windowEdges are the edges of the window, [from, to), and the deadline of the drain (over), in
+// nanoseconds since the epoch. Rounds of workloads that run together share them.
+//
+// The edges are settled once: at the launch, or at the end of the warm-up if the warm-up waits for
+// a steady load. Until then the window contains no instant.
 type windowEdges struct {
 	from, to, over atomic.Int64
-	known          chan struct{} // closed once they are settled
-	cut            chan struct{} // closed once the window has ended before its time
+	known          chan struct{} // closed when the edges are settled
+	cut            chan struct{} // closed if the window ends early
 }
 
-// never is when a window ends that has no end.
+// never is the end of a window without an end.
 const never = math.MaxInt64
 
-// nowhere is a window that has no instant inside.
 var nowhere = span{start: never, end: never}
 
-// newWindowEdges are not settled; everything must be over by a time in any case.
+// newWindowEdges returns edges that are not settled. over is the latest deadline that they can get.
 func newWindowEdges(over int64) *windowEdges {
 	e := &windowEdges{known: make(chan struct{}), cut: make(chan struct{})}
 	e.from.Store(math.MaxInt64)
@@ -33,15 +34,14 @@ func newWindowEdges(over int64) *windowEdges {
 	return e
 }
 
-// settledEdges are settled.
 func settledEdges(s span, over int64) *windowEdges {
 	e := newWindowEdges(over)
 	e.settle(s, over)
 	return e
 }
 
-// settle sets when the window begins, which must not be before the call, and when the window ends. Calls that were recorded
-// before settle are outside of the window.
+// settle sets the window and the deadline. The window must not start before the call. Calls that
+// were recorded before settle are outside of the window.
 func (e *windowEdges) settle(s span, over int64) {
 	e.over.Store(over)
 	e.to.Store(s.end)
@@ -49,14 +49,15 @@ func (e *windowEdges) settle(s span, over int64) {
 	close(e.known)
 }
 
-// endAt ends the window of settled edges at a time before its end. It is called once at most.
+// endAt ends the window early, at to, and sets a new deadline. The edges must be settled. It must
+// be called at most once.
 func (e *windowEdges) endAt(to, over int64) {
 	e.over.Store(over)
 	e.to.Store(to)
 	close(e.cut)
 }
 
-// move sets where the window of settled edges is. Nothing may be in flight.
+// move sets a new window. The edges must be settled, and no task may be in flight.
 func (e *windowEdges) move(s span) {
 	e.to.Store(s.end)
 	e.from.Store(s.start)
@@ -68,20 +69,21 @@ func (e *windowEdges) deadline() int64        { return e.over.Load() }
 func (e *windowEdges) span() span             { return span{e.start(), e.end()} }
 func (e *windowEdges) contains(ns int64) bool { return e.span().contains(ns) }
 
-// steadyEveryLeast bounds how often the hook is asked whether the load is steady.
+// steadyEveryLeast is the shortest time between two calls of Hooks.Steady.
 const steadyEveryLeast = 10 * time.Millisecond
 
-// warmup decides when the windows of some rounds begin.
+// warmup decides when the shared window of rounds begins.
 type warmup struct {
 	phases scenario.Phases
-	steady func() bool   // nil: when the clock says so
-	lead   time.Duration // from when the load is steady to the window's start
+	steady func() bool   // nil: the window begins after Phases.Warmup
+	lead   time.Duration // from the steady state to the window's start
 	clock  clock
 	window *windowEdges
 }
 
-// newWarmup returns the warm-up of rounds that begin at an epoch, with edges that are settled unless the load is waited for.
-// Only closed loads are: when the tasks of others are due counts from the window's start.
+// newWarmup returns the warm-up of rounds that begin at an epoch. It settles the edges at once
+// unless the warm-up waits for a steady load. Only closed loads wait: the schedule of an open load
+// counts from the window's start.
 func newWarmup(epoch time.Time, cfgs []Config) *warmup {
 	w := &warmup{phases: cfgs[0].Phases, steady: cfgs[0].Hooks.Steady, clock: clock{epoch: epoch}}
 	if cfgs[0].Hooks.WindowNear != nil {
@@ -104,14 +106,14 @@ func newWarmup(epoch time.Time, cfgs []Config) *warmup {
 	return w
 }
 
-// from is the window that begins at a time, and when everything must be over then.
+// from returns the window that begins at start, and its deadline.
 func (w *warmup) from(start int64) (s span, over int64) {
 	s = span{start: start, end: start + int64(w.phases.Window)}
 	return s, s.end + int64(w.phases.Drain)
 }
 
-// wait settles the edges when the warm-up has taken its least time and the load is steady, or when it has taken its longest. It
-// does not if ctx is done before.
+// wait settles the edges when the load is steady after Phases.Warmup, or at the latest after
+// Phases.WarmupMax. If ctx is done first, the edges stay unsettled.
 func (w *warmup) wait(ctx context.Context) {
 	if w.steady == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// prolonged is a closed load whose warm-up takes one second at least and five at most.
+// prolonged is a closed load whose warm-up takes from one to five seconds.
 func prolonged(b *broker, w scenario.Workload, steady func() bool) Config {
 	cfg := config(b, w)
 	cfg.Phases.WarmupMax = 5 * time.Second
@@ -42,7 +42,7 @@ func TestWarmupGoesOnUntilTheLoadIsSteady(t *testing.T) {
 		assert.Equal(t, 31, asked, "every twentieth of the warm-up")
 		assert.True(t, o.Drained)
 		assert.Positive(t, o.Cycles)
-		assert.EqualValues(t, o.Cycles, o.CycleLatency.TotalCount(), "only what was acknowledged inside")
+		assert.EqualValues(t, o.Cycles, o.CycleLatency.TotalCount(), "only tasks that were acknowledged inside")
 		assert.EqualValues(t, o.Enqueued, o.EnqueueLatency.TotalCount())
 		totals := cfg.Ledger.Totals()
 		assert.Greater(t, totals.Completed, o.Cycles)
@@ -60,9 +60,9 @@ func TestWarmupHasAnEnd(t *testing.T) {
 func TestWarmupThatIsNotProlonged(t *testing.T) {
 	never := func() bool { panic("asked") }
 	for name, change := range map[string]func(*Config){
-		"no more time":  func(c *Config) { c.Phases.WarmupMax = time.Second },
-		"nobody to ask": func(c *Config) { c.Hooks.Steady = nil },
-		"tasks that are due": func(c *Config) {
+		"no more time": func(c *Config) { c.Phases.WarmupMax = time.Second },
+		"no hook":      func(c *Config) { c.Hooks.Steady = nil },
+		"open load": func(c *Config) {
 			c.Workload.Arrivals, c.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 100}}, 100
 			c.pause = timerPause{}
 		},
@@ -79,7 +79,7 @@ func TestWarmupThatIsNotProlonged(t *testing.T) {
 	}
 }
 
-// Several workloads have one window, which begins when it does for the first.
+// Several workloads share the window of the first workload.
 func TestWarmupOfSeveralWorkloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -94,7 +94,7 @@ func TestWarmupOfSeveralWorkloads(t *testing.T) {
 	})
 }
 
-// A load that fails or is cancelled while nobody knows when its window begins ends at once.
+// A load that fails or is cancelled before its window is known ends at once.
 func TestWarmupThatIsCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

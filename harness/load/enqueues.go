@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// enqueues is what one producer records of the tasks that it sends. One goroutine at a time uses it.
+// enqueues records the sent tasks of one producer. It is not safe for concurrent use.
 type enqueues struct {
 	*accounting
 	latency  latencies
@@ -25,8 +25,9 @@ func newEnqueues(b *accounting, open bool) enqueues {
 	return e
 }
 
-// account enters the outcomes of a batch of a producer, with the intended starts, in the ledger, runs of acknowledged tasks at once, and
-// returns how many tasks were acknowledged, and why the outcome of one is unknown, if that of any is.
+// account enters the outcomes of a batch in the ledger and combines runs of acknowledged tasks in
+// one entry. It returns the number of acknowledged tasks and, if the outcome of any task is
+// unknown, the last such reason.
 func (e *enqueues) account(producer int, first uint64, intended []int64, outcomes []error) (acknowledged int, unknown error) {
 	from := 0
 	for i, reason := range outcomes {
@@ -48,8 +49,9 @@ func (e *enqueues) account(producer int, first uint64, intended []int64, outcome
 	return acknowledged, unknown
 }
 
-// doubt notes that the enqueue of tasks from first on will never be answered. Those that have not ended are not in flight any more: they may
-// never be completed, and would take up room for ever.
+// doubt notes that the enqueues of tasks from first on will never be answered. It removes those
+// that have not ended from the tasks in flight: they may never be completed, and would fill the
+// in-flight limit permanently.
 func (e *enqueues) doubt(producer int, first uint64, intended []int64) {
 	gone := 0
 	for i, at := range intended {
@@ -60,8 +62,8 @@ func (e *enqueues) doubt(producer int, first uint64, intended []int64) {
 	e.settled(gone)
 }
 
-// record enters the latencies of a call of which so many tasks were acknowledged, from when each was meant to be sent,
-// and subtracts those that were refused from the tasks in flight.
+// record records the latencies of a call from the intended start of each task, and removes refused
+// tasks from those in flight.
 func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, called, now int64) {
 	if acknowledged < len(outcomes) {
 		e.settled(refusals(intended, outcomes))
@@ -81,7 +83,7 @@ func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, 
 	}
 }
 
-// refusals counts the tasks that took up room and were refused.
+// refusals counts the refused tasks that count against the in-flight limit.
 func refusals(intended []int64, outcomes []error) (n int) {
 	for i, at := range intended {
 		if at >= 0 && outcomes[i] != nil && !errors.Is(outcomes[i], driver.ErrUnknown) {
@@ -91,7 +93,8 @@ func refusals(intended []int64, outcomes []error) (n int) {
 	return n
 }
 
-// recordClosed enters those that were answered inside the window, tasks that were meant to be sent together at once.
+// recordClosed records the tasks that were acknowledged inside the window. Tasks with the same
+// intended start are recorded together.
 func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 	inside := e.window.contains(now)
 	var run sameStart
@@ -115,8 +118,8 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 	flush()
 }
 
-// recordOpen records the tasks that were due inside the window. A task that was answered after the window's end is censored
-// there.
+// recordOpen records the tasks whose intended start was inside the window. Tasks acknowledged after
+// the window's end are censored there.
 func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 	s, inside := e.schedule, e.window.contains(now)
 	for i, due := range intended {
@@ -124,7 +127,7 @@ func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 			e.sent.record(e.window.end()-due, 1)
 		}
 		switch {
-		case due < 0: // not of the schedule
+		case due < 0: // outside of the schedule
 		case due < e.window.start():
 		case errors.Is(outcomes[i], driver.ErrUnknown):
 			e.latency.record(e.window.end()-due, 1)
@@ -143,7 +146,7 @@ func (e *enqueues) note(ns int64, n int) {
 	e.sink.note(ns, n)
 }
 
-// mergeInto adds what was recorded to an outcome, whose Open is that of an open load.
+// mergeInto adds the records to an outcome. Open is set in the outcome of an open load.
 func (e *enqueues) mergeInto(o *Outcome) {
 	o.Enqueued += e.enqueued
 	o.RefusedEnqueues.Add(e.refused)

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A closed load on the null driver, which is a target in memory: each of two producers sends its next call when the last one was
-// acknowledged, and four worker slots claim and complete the tasks.
+// A closed load on the null driver, an in-memory target. Two producers each send the next call when
+// their last one was acknowledged; four worker slots claim and complete the tasks.
 func ExampleRun() {
 	workload := scenario.Workload{
 		Name: "main", Tenants: 1, Queues: 2, Producers: 2, Workers: 4, Batch: 8, InFlight: 64,

@@ -14,34 +14,36 @@ import (
 // extending extends a share of the leases of one slot.
 type extending struct {
 	lot                      // of attempts
-	lease    time.Duration   // how long an extended lease holds
+	lease    time.Duration   // the new time to live of an extended lease
 	extender driver.Extender // the slot's session
 
-	deliveries []driver.Delivery // of a batch, those to extend
-	at         []int             // where they are in the batch
+	deliveries []driver.Delivery // of a batch: those to extend
+	at         []int             // their indices in the batch
 	outcomes   []error
 
 	latency latencies
 }
 
-// newExtending returns what a slot with a session needs to extend leases of a workload.
+// newExtending returns the state that a slot needs to extend leases of a workload. It fails if the
+// session cannot extend leases.
 func newExtending(w scenario.Workload, session driver.Worker) (extending, error) {
 	if !w.ExtendsLeases() {
 		return extending{}, nil
 	}
 	extender, ok := session.(driver.Extender)
 	if !ok {
-		return extending{}, fmt.Errorf("load: the driver %q can't extend leases: remove extend", w.Driver)
+		return extending{}, fmt.Errorf("load: the driver %q can't extend leases: remove workload.extend", w.Driver)
 	}
 	return extending{lot: newLot(w, lotExtend, w.Extend), lease: w.Lease, extender: extender}, nil
 }
 
-// hits reports whether the lease of an attempt of a task is to be extended.
+// hits reports whether the slot must extend the lease of an attempt.
 func (e *extending) hits(c *claimed) bool {
 	return c.verdict == ledger.Sound && e.draws(c.id, c.attempt)
 }
 
-// extend extends the leases of the deliveries among the first n that the share selects, and returns whether the slot goes on.
+// extend extends the selected leases among the first n deliveries, and returns whether the slot
+// continues.
 func (s *slot) extend(calls context.Context, n int) (goOn bool) {
 	e := &s.extending
 	if e.part == 0 {
@@ -75,7 +77,8 @@ func (s *slot) extend(calls context.Context, n int) (goOn bool) {
 	return true
 }
 
-// extended enters the outcome of the extension of a lease that was asked for at a time, and returns whether the extension was acknowledged.
+// extended enters the outcome of an extension that was requested at asked. It returns whether the
+// server acknowledged the extension.
 func (s *slot) extended(at int, asked time.Time, outcome error) bool {
 	c, d, now := &s.claimed[at], &s.deliveries[at], time.Now()
 	switch {
@@ -83,7 +86,8 @@ func (s *slot) extended(at int, asked time.Time, outcome error) bool {
 		c.lease = ledger.Lease{Token: d.Token, Until: asked.Add(s.extending.lease)}
 		s.cfg.Ledger.Extended(c.id, c.lease, now)
 		return true
-	case errors.Is(outcome, driver.ErrUnknown): // the settlement says whether the lease holds
+	case errors.Is(outcome, driver.ErrUnknown):
+		// The settlement shows whether the lease was still valid.
 	default:
 		s.record.refused.note(1, fmt.Errorf("extend: %w", outcome))
 		if errors.Is(outcome, driver.ErrLeaseOver) {
@@ -93,7 +97,6 @@ func (s *slot) extended(at int, asked time.Time, outcome error) bool {
 	return false
 }
 
-// leaseOf returns the lease that a delivery came with.
 func leaseOf(d *driver.Delivery) ledger.Lease {
 	lease := ledger.Lease{Token: d.Token}
 	if d.UntilMs > 0 {

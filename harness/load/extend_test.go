@@ -14,12 +14,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// extensions is what a broker does with leases that are extended.
+// extensions configures how a broker extends leases.
 type extensions struct {
 	delay  time.Duration
 	asked  int
 	leases map[time.Duration]int
-	// refuse refuses an extension, the nth, from 1; nil: none. mu of the broker guards it.
+	// refuse decides about the nth extension, from 1; nil: accepts all. The broker's mu guards it.
 	refuse func(n int) error
 	call   func() error // fails whole calls
 }
@@ -60,7 +60,8 @@ func extended(share float64, change func(*scenario.Workload)) scenario.Workload 
 	})
 }
 
-// The share of the leases is extended once, by the lease of the workload, and each extension in the window has a latency.
+// The given share of the leases is extended once, by the lease time of the workload. Each extension
+// in the window has a latency.
 func TestExtensions(t *testing.T) {
 	for name, c := range map[string]struct {
 		share  float64
@@ -93,7 +94,8 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// A target that refuses the extension of a lease that is valid is at fault; the refusal of one that is over is not, though it counts as refused.
+// A target that refuses to extend a valid lease is at fault. The refusal for an expired lease is
+// not a fault, though it counts as refused.
 func TestExtensionsThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		until      time.Duration
@@ -123,7 +125,7 @@ func TestExtensionsThatAreRefused(t *testing.T) {
 				assert.Equal(t, c.unextended, balance.Unextended)
 				if c.unextended > 0 {
 					require.Len(t, balance.Samples, 1)
-					assert.Regexp(t, `^unextended: producer \d task \d+: an extension was refused although the lease with token \d+ was valid for (30|29\.999)s more$`, balance.Samples[0])
+					assert.Regexp(t, `^unextended: producer \d task \d+: an extension was refused although the lease with token \d+ was valid for another (30|29\.999)s$`, balance.Samples[0])
 				}
 			})
 		})
@@ -140,8 +142,7 @@ func TestAnExtensionWithoutAnAnswerEndsTheLoad(t *testing.T) {
 	})
 }
 
-// A driver that cannot extend leases is refused.
 func TestADriverThatCannotExtendLeases(t *testing.T) {
 	_, err := newExtending(extended(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
-	require.EqualError(t, err, `load: the driver "null" can't extend leases: remove extend`)
+	require.EqualError(t, err, `load: the driver "null" can't extend leases: remove workload.extend`)
 }

@@ -15,30 +15,31 @@ type failing struct {
 	lot                  // of attempts
 	failer driver.Failer // the slot's session
 
-	deliveries []driver.Delivery // of a batch, those to fail
+	deliveries []driver.Delivery // of a batch: those to fail
 	claimed    []claimed
 	outcomes   []error
 }
 
-// newFailing returns what a slot with a session needs to fail deliveries of a workload.
+// newFailing returns the state that a slot needs to fail deliveries of a workload. It fails if the
+// session cannot fail tasks.
 func newFailing(w scenario.Workload, session driver.Worker) (failing, error) {
 	if !w.FailsTasks() {
 		return failing{}, nil
 	}
 	failer, ok := session.(driver.Failer)
 	if !ok {
-		return failing{}, fmt.Errorf("load: the driver %q can't fail tasks: remove fail", w.Driver)
+		return failing{}, fmt.Errorf("load: the driver %q can't fail tasks: remove workload.fail", w.Driver)
 	}
 	return failing{lot: newLot(w, lotFail, w.Fail), failer: failer}, nil
 }
 
-// hits reports whether an attempt of a task is to be failed.
+// hits reports whether the slot must fail an attempt.
 func (f *failing) hits(c *claimed) bool {
 	return c.verdict == ledger.Sound && f.draws(c.id, c.attempt)
 }
 
-// fail fails the deliveries among the first n that the share selects, and moves the others to the front. It returns how many others there are,
-// and whether the slot goes on.
+// fail fails the selected deliveries among the first n, and moves the others to the front. It
+// returns the number of the others, and whether the slot continues.
 func (s *slot) fail(calls context.Context, n int) (left int, goOn bool) {
 	f := &s.failing
 	if f.part == 0 {
@@ -73,7 +74,7 @@ func (s *slot) fail(calls context.Context, n int) (left int, goOn bool) {
 	return left, true
 }
 
-// dying returns those claims whose failure ends their task.
+// dying returns the claims whose failure ends their task.
 func (s *slot) dying(claims []claimed) (last []claimed) {
 	for _, c := range claims {
 		if int(c.attempt) >= s.cfg.Workload.MaxAttempts {
@@ -83,7 +84,7 @@ func (s *slot) dying(claims []claimed) (last []claimed) {
 	return last
 }
 
-// failed enters the outcomes of failures that were answered. A task that is dead is not in flight any more.
+// failed enters the outcomes of answered failures. A dead task is no longer in flight.
 func (s *settles) failed(claims []claimed, outcomes []error) {
 	gone := 0
 	for i := range claims {
@@ -106,8 +107,8 @@ func (s *settles) failed(claims []claimed, outcomes []error) {
 	s.settled(gone)
 }
 
-// recordDead censors the cycle latency of a dead task of an open load at the window's end: all that is known is that the task was not
-// completed until then.
+// recordDead censors the cycle latency of a dead task of an open load at the window's end, because
+// the task was not completed by then.
 func (s *settles) recordDead(c *claimed) {
 	intended, scheduled := placed(c.id.IntendedNS)
 	if s.untimed || s.schedule == nil || !scheduled {

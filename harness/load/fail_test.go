@@ -16,19 +16,20 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// retries is what a broker does with tasks that are failed.
+// retries configures how a broker handles failed tasks.
 type retries struct {
-	maxAttempts uint32 // of the tasks that were enqueued
+	maxAttempts uint32 // of the enqueued tasks
 	backoff     time.Duration
 	failed      int
 	dead        int
 
-	// Faults, each called with the number of the failure, from 1, under mu.
+	// Each fault gets the number of the failure, from 1. The caller holds mu.
 	refuse func(n int) error
-	forget func(n int) bool                // whether the task never comes again
-	again  func(n int, dead bool) bool     // whether a task comes at once with the same attempt
-	skip   func(n int) (attempts uint32)   // how many attempts the next one is too late
-	call   func(ctx context.Context) error // fails whole calls; not under mu
+	forget func(n int) bool // whether the task is never delivered again
+	// again reports whether the task is delivered again at once, with the same attempt.
+	again func(n int, dead bool) bool
+	skip  func(n int) (attempts uint32)   // by how many attempts the next one is too high
+	call  func(ctx context.Context) error // fails whole calls; the caller does not hold mu
 }
 
 // Fail implements driver.Failer.
@@ -79,7 +80,7 @@ func (w *fakeWorker) Fail(ctx context.Context, deliveries []driver.Delivery, out
 	return nil
 }
 
-// failed is a workload of which a share of the deliveries is failed.
+// failed returns a workload whose workers fail a share of the deliveries.
 func failed(share float64, attempts int, change func(*scenario.Workload)) scenario.Workload {
 	return workload(func(w *scenario.Workload) {
 		w.Fail, w.MaxAttempts, w.Backoff = share, attempts, 20*time.Millisecond
@@ -89,7 +90,8 @@ func failed(share float64, attempts int, change func(*scenario.Workload)) scenar
 	})
 }
 
-// The share of the deliveries is failed. Each task comes again until it is completed or dead, and each end counts once.
+// The given share of the deliveries fails. Each task is delivered again until it is completed or
+// dead, and each end counts once.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		share    float64
@@ -126,14 +128,14 @@ func TestFailures(t *testing.T) {
 				assert.InDelta(t, c.share, float64(balance.Failed)/float64(b.deliveries), 0.03)
 				assert.InDelta(t, math.Pow(c.share, float64(c.attempts)), float64(balance.Dead)/float64(balance.Enqueued), 0.03)
 				if c.attempts > 1 {
-					assert.GreaterOrEqual(t, o.CycleLatency.Max(), int64(cfg.Workload.Backoff), "a cycle's latency has the waits before its retries")
+					assert.GreaterOrEqual(t, o.CycleLatency.Max(), int64(cfg.Workload.Backoff), "the cycle latency includes the backoff before retries")
 				}
 			})
 		})
 	}
 }
 
-// A target that loses a task, or hands one out with another attempt than the next, is at fault.
+// A target that loses a task, or delivers one with a wrong attempt, is at fault.
 func TestRetriesThatAreWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(*retries)
@@ -148,12 +150,12 @@ func TestRetriesThatAreWrong(t *testing.T) {
 		"with the same attempt": {
 			func(r *retries) { r.again = func(n int, dead bool) bool { return n == 7 && !dead } },
 			func(l ledgerCounts) uint64 { return l.miscounted },
-			`^miscounted: producer \d task \d+ was claimed with attempt 1 instead of 2$`,
+			`^miscounted: producer \d task \d+ was claimed with attempt 1, expected 2$`,
 		},
 		"with a later attempt": {
 			func(r *retries) { r.skip = func(n int) uint32 { return map[bool]uint32{true: 1}[n == 7] } },
 			func(l ledgerCounts) uint64 { return l.miscounted },
-			`^miscounted: producer \d task \d+ was claimed with attempt 3 instead of 2$`,
+			`^miscounted: producer \d task \d+ was claimed with attempt 3, expected 2$`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +176,8 @@ func TestRetriesThatAreWrong(t *testing.T) {
 
 type ledgerCounts struct{ lost, miscounted, duplicated uint64 }
 
-// A task that comes again though its last attempt was failed is found, whether it is then completed or failed.
+// A task that is delivered again after its last attempt failed is reported, whether it is then
+// completed or failed.
 func TestTheDeadThatComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -195,7 +198,7 @@ func TestTheDeadThatComeAgain(t *testing.T) {
 	})
 }
 
-// A failure that is refused counts as a completion that is: the server had leased the task.
+// A refused failure counts like a refused completion: the server had leased the task.
 func TestFailuresThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -222,7 +225,8 @@ func TestAFailureWithoutAnAnswerEndsTheLoad(t *testing.T) {
 	})
 }
 
-// All tasks of an open load that were due in the window are in the histogram, the dead ones as long as the window went on after them.
+// The histograms contain all tasks of an open load whose intended start is in the window. Dead
+// tasks are censored at the window's end.
 func TestDeadTasksOfAnOpenLoadAreCensored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -237,7 +241,7 @@ func TestDeadTasksOfAnOpenLoadAreCensored(t *testing.T) {
 	})
 }
 
-// Each attempt of a task is drawn anew, and the same seed fails the same ones.
+// Each attempt of a task is drawn independently. The same seed fails the same attempts.
 func TestFailuresFollowFromTheSeed(t *testing.T) {
 	hits := func(seed int, attempt uint32) (all []bool) {
 		f := failing{lot: newLot(scenario.Workload{Seed: seed}, lotFail, 0.5)}
@@ -251,8 +255,7 @@ func TestFailuresFollowFromTheSeed(t *testing.T) {
 	assert.NotEqual(t, hits(1, 1), hits(1, 2))
 }
 
-// A driver that cannot fail tasks is refused.
 func TestADriverThatCannotFailTasks(t *testing.T) {
 	_, err := newFailing(failed(0.1, 5, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
-	require.EqualError(t, err, `load: the driver "null" can't fail tasks: remove fail`)
+	require.EqualError(t, err, `load: the driver "null" can't fail tasks: remove workload.fail`)
 }

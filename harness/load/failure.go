@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// failure is the reason why a round ends early, if it does. The first one wins.
+// failure is the reason why a round ends early. Only the first one is stored.
 type failure struct {
 	cancel context.CancelFunc // stops everything
 	failed chan struct{}      // closed at the first failure
@@ -18,7 +18,6 @@ type failure struct {
 	others int
 }
 
-// set ends the round with an error.
 func (f *failure) set(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,10 +30,10 @@ func (f *failure) set(err error) {
 	f.cancel()
 }
 
-// call ends the round with the error of a call made under ctx, and reports whether the error is the
-// driver's own. A call that fails once ctx is done was most likely cancelled: its error ends nothing.
-// It is still counted where the round has failed already and it does not say that it was cancelled,
-// because a connection that breaks fails many calls at once.
+// call ends the round with the error of a call made under ctx, and reports whether the driver
+// caused the error. A call that fails after ctx is done was probably cancelled, so its error does
+// not end the round. If the round has already failed, the error is still counted unless it is the
+// context's error, because a broken connection fails many calls at once.
 func (f *failure) call(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		f.set(err)
@@ -49,7 +48,7 @@ func (f *failure) call(ctx context.Context, err error) bool {
 	return true
 }
 
-// err returns the first failure, with the number of the others.
+// err returns the first failure, with the number of the other failures.
 func (f *failure) err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +58,8 @@ func (f *failure) err() error {
 	return f.first
 }
 
-// failureOfOne is the first error of rounds that run at once: the others fail since that one did.
+// failureOfOne is the first error of rounds that run together. It cancels the other rounds, so
+// their errors are consequences.
 type failureOfOne struct {
 	mu  sync.Mutex
 	err error
@@ -74,19 +74,20 @@ func (f *failureOfOne) note(err error) {
 }
 
 const (
-	// againMin and againMax bound the pause of a producer or slot after a call that failed: it doubles with each one.
+	// againMin and againMax bound the pause of a producer or slot after a failed call. The pause
+	// doubles with each failure in a row.
 	againMin = 5 * time.Millisecond
 	againMax = 250 * time.Millisecond
 )
 
-// again is the patience of a producer or slot of a round that goes on through failures.
+// again retries calls of a producer or slot of a round that persists after failures.
 type again struct {
 	pause  time.Duration
 	failed Refusals // calls
 }
 
-// after notes a call that failed and waits a while. It returns false when ctx is done, under which the call was made:
-// then it was most likely cancelled, and counts for nothing.
+// after counts a failed call and waits for the pause. It returns false if ctx, under which the call
+// was made, is done: the call was then probably cancelled, and does not count.
 func (a *again) after(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -95,7 +96,7 @@ func (a *again) after(ctx context.Context, err error) bool {
 	return a.wait(ctx)
 }
 
-// wait waits a while, longer each time. It returns false when ctx is done.
+// wait waits for the pause, which doubles with each call. It returns false if ctx is done.
 func (a *again) wait(ctx context.Context) bool {
 	a.pause = min(max(2*a.pause, againMin), againMax)
 	timer := time.NewTimer(a.pause)
@@ -108,5 +109,4 @@ func (a *again) wait(ctx context.Context) bool {
 	}
 }
 
-// answered notes a call that was answered.
 func (a *again) answered() { a.pause = 0 }

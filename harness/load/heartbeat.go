@@ -7,28 +7,29 @@ import (
 )
 
 const (
-	// beatEvery is how often a heartbeat looks at the clock.
+	// beatEvery is the time between two beats.
 	beatEvery = 10 * time.Millisecond
-	// stopLeast is the shortest stop that a heartbeat notes. A beat that is less late than that waited for a CPU.
+	// stopLeast is the shortest stop that is noted. A shorter delay of a beat is a wait for a CPU.
 	stopLeast = 10 * time.Millisecond
 )
 
-// heartbeat notes when this process did not run: it was stopped, frozen or without a CPU. A call in flight then seems to take as long as
-// the stop, although the server may have answered at once.
+// heartbeat notes when this process did not run because it was stopped, frozen or without a CPU. A
+// call in flight at that time appears to take at least as long as the stop, although the server may
+// have answered at once.
 type heartbeat struct {
 	mu    sync.Mutex
-	last  int64 // when the process was last seen running
+	last  int64 // when the process last ran
 	stops []span
 }
 
-// start begins at a time, before any other call.
+// start sets the first time. It must be called before any other method.
 func (h *heartbeat) start(now int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last, h.stops = now, nil
 }
 
-// run beats until ctx is done.
+// run notes beats until ctx is done.
 func (h *heartbeat) run(ctx context.Context, c clock) {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
@@ -41,7 +42,7 @@ func (h *heartbeat) run(ctx context.Context, c clock) {
 	}
 }
 
-// saw notes a time at which the process runs.
+// saw notes that the process runs at the given time.
 func (h *heartbeat) saw(now int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,7 +53,8 @@ func (h *heartbeat) saw(now int64) {
 	h.last = max(h.last, now)
 }
 
-// stopped returns how long the process did not run from one time until another one, and forgets the stops before from.
+// stopped returns the time of [from, until) in which the process did not run, in nanoseconds. It
+// forgets the stops that ended before from.
 func (h *heartbeat) stopped(from, until int64) (ns int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

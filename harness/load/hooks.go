@@ -6,59 +6,61 @@ import (
 	"time"
 )
 
-// Hooks are called at points of a round. Any of them may be nil.
+// Hooks are callbacks at points of a round. Any of them may be nil.
 type Hooks struct {
-	// WindowNear is called NearLead before the window's start, or at once where the start is nearer, before WindowStart and by the
-	// same goroutine: it must return at once. A warm-up that goes on until the load is steady is longer by NearLead then.
+	// WindowNear is called NearLead before the window's start, or at once if the start is nearer.
+	// The goroutine that calls it calls WindowStart next, so it must return quickly. It prolongs a
+	// warm-up that waits for a steady load by NearLead.
 	WindowNear func(ctx context.Context) error
-	// WindowStart and WindowEnd are called at the window's edges, one after the other, by a goroutine
-	// of their own: while one takes its time the load goes on, and WindowEnd waits for WindowStart. An
-	// error ends the round. ctx is done when the round fails. Run waits for them up to 5 s beyond the
-	// drain's greatest length.
+	// WindowStart and WindowEnd are called at the window's edges by a separate goroutine, so the
+	// load continues while they run. WindowEnd waits for WindowStart to return. An error ends the
+	// round. ctx is done when the round fails. Run waits for them for at most 5 s after the longest
+	// drain.
 	WindowStart func(ctx context.Context) error
 	WindowEnd   func(ctx context.Context) error
-	// Progress is called at most four times a second, by a goroutine of its own, and must not block.
+	// Progress is called at most four times a second by a separate goroutine. It must not block.
 	Progress func(Progress)
-	// Steady reports whether the load has reached its steady state. A goroutine calls it repeatedly once the warm-up has taken
-	// Phases.Warmup; the window begins when Steady returns true, or when the warm-up has taken Phases.WarmupMax. An open load does
-	// not call it.
+	// Steady reports whether the load has reached its steady state. A goroutine calls it repeatedly
+	// once the warm-up has taken Phases.Warmup. The window begins when Steady returns true, or when
+	// the warm-up has taken Phases.WarmupMax. An open load does not call it.
 	Steady func() bool
 }
 
-// NearLead is how long before a window WindowNear is called: time for what takes a while and must not be within the window.
+// NearLead is the time from WindowNear to the window. It is long enough for slow preparations that
+// must not run inside the window.
 const NearLead = 250 * time.Millisecond
 
-// HookTimes says when a hook began and ended. Both are zero without a hook.
+// HookTimes are the begin and the end of a hook's call. Both are zero without a hook.
 type HookTimes struct {
 	Called   time.Time
 	Returned time.Time
 }
 
-// progressEvery is the time between reports.
 const progressEvery = 250 * time.Millisecond
 
-// Progress says how far a round's load is.
+// Progress is the progress of a round's load.
 type Progress struct {
 	Phase     string        // "warmup", "window" or "drain"; "filling" or "draining" a backlog
 	Elapsed   time.Duration // since the launch
-	Warmup    time.Duration // how long the warm-up took; 0 before that is known, and without one
+	Warmup    time.Duration // length of the warm-up; 0 until it is known, and without a warm-up
 	Sent      uint64        // tasks
 	Completed uint64
-	// Outstanding are the tasks sent and neither refused nor completed.
+	// Outstanding counts the tasks that were sent and neither refused nor completed.
 	Outstanding uint64
-	// CycleP99 is about the 99th percentile of the window's cycle latencies so far, from a sample and at most 12.5 % too
-	// high; 0 where nothing is known of it.
+	// CycleP99 approximates the 99th percentile of the window's cycle latencies so far. It comes
+	// from a sample and is at most 12.5 % too high. It is 0 before the first cycle.
 	CycleP99 time.Duration
 }
 
-// AtEdges calls WindowNear, WindowStart at a window's start and then WindowEnd at its end, or later where the one before has taken
-// so long, and returns when each was at work. It returns once both have, once one has failed, with that one's error, or once
-// ctx is done while it waits, without an error.
+// AtEdges calls WindowNear and WindowStart for the window's start and WindowEnd at its end; a hook
+// that is still running delays the next. It returns the times of the calls of WindowStart and
+// WindowEnd. It returns after the last hook, after the first hook that fails, with its error, or
+// without an error if ctx is done while it waits.
 func (h Hooks) AtEdges(ctx context.Context, start, end time.Time) (atStart, atEnd HookTimes, err error) {
 	return h.atEdges(ctx, start, end, nil)
 }
 
-// atEdges is AtEdges of a window that may end before its time, when cut is closed.
+// atEdges is AtEdges for a window that ends early when cut is closed.
 func (h Hooks) atEdges(ctx context.Context, start, end time.Time, cut <-chan struct{}) (atStart, atEnd HookTimes, err error) {
 	var atNear HookTimes
 	for _, edge := range []struct {
@@ -94,7 +96,7 @@ func (h Hooks) atEdges(ctx context.Context, start, end time.Time, cut <-chan str
 	return atStart, atEnd, nil
 }
 
-// callHooks calls the window's hooks, each at its edge.
+// callHooks calls the window's hooks once the window's edges are known.
 func (r *round) callHooks(ctx context.Context) {
 	select {
 	case <-r.window.known:
@@ -108,7 +110,6 @@ func (r *round) callHooks(ctx context.Context) {
 	}
 }
 
-// reportProgress calls the progress hook until ctx is done.
 func (r *round) reportProgress(ctx context.Context) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()

@@ -19,15 +19,15 @@ func TestHooksAreCalledAtTheEdges(t *testing.T) {
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
 		assert.Equal(t, HookTimes{o.WindowStart, o.WindowStart.Add(100 * time.Millisecond)}, o.StartHook)
-		assert.Equal(t, HookTimes{o.WindowEnd, o.WindowEnd.Add(3 * time.Second)}, o.EndHook, "it is waited for")
-		assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "and the drain does not wait for it")
+		assert.Equal(t, HookTimes{o.WindowEnd, o.WindowEnd.Add(3 * time.Second)}, o.EndHook, "Run waits for the hook")
+		assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "the drain does not wait for the hook")
 		assert.True(t, o.Drained)
 	})
 }
 
-// What must not be within the window comes before it, also where the window waits for a steady load.
+// WindowNear is called before the window, also if the window waits for a steady load.
 func TestHookNearTheWindow(t *testing.T) {
-	for name, prolong := range map[string]bool{"a fixed warm-up": false, "a load that becomes steady": true, "one that never does": true} {
+	for name, prolong := range map[string]bool{"a fixed warm-up": false, "a load that becomes steady": true, "a load that never becomes steady": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var near, start time.Time
@@ -35,7 +35,7 @@ func TestHookNearTheWindow(t *testing.T) {
 				launched := time.Now()
 				if prolong {
 					cfg = prolonged(newBroker(), workload(nil), func() bool {
-						return name != "one that never does" && time.Since(launched) >= 2*time.Second
+						return name != "a load that never becomes steady" && time.Since(launched) >= 2*time.Second
 					})
 				}
 				cfg.Hooks.WindowNear = func(context.Context) error { near = time.Now(); return nil }
@@ -101,7 +101,7 @@ func TestFailedHookEndsTheLoad(t *testing.T) {
 func TestFailureEndsTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		b.loseEnqueue = every(10) // so that the drain would take its whole time
+		b.loseEnqueue = every(10) // so that the drain takes until its deadline
 		cfg := config(b, workload(nil))
 		cfg.Hooks.WindowEnd = func(ctx context.Context) error {
 			return errors.Join(wait(ctx, 2*time.Second), errBroken)
@@ -119,7 +119,7 @@ func TestHookThatDoesNotReturn(t *testing.T) {
 		cfg.Hooks.WindowEnd = blocked
 		launched := time.Now()
 		_, err := Run(t.Context(), cfg)
-		assert.ErrorContains(t, err, "a hook had not returned 5s after the drain's time was up")
+		assert.ErrorContains(t, err, "a hook did not return within 5s after the drain's deadline")
 		assert.Equal(t, 13*time.Second+stopMargin, time.Since(launched))
 	})
 }

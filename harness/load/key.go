@@ -11,12 +11,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// keying gives a share of the tasks of one producer idempotency keys, and enqueues them again under their keys.
+// keying gives a share of the tasks of one producer idempotency keys, and enqueues them a second
+// time under their keys.
 type keying struct {
 	lot
 
-	tasks    []driver.Task // of a batch, those to enqueue again; their ids are the first ones until the call
-	firsts   []string      // their first ids
+	// tasks of a batch to enqueue again. Before the call their IDs are those of the first enqueue.
+	tasks    []driver.Task
+	firsts   []string // IDs of the first enqueue
 	ids      []ledger.Identity
 	outcomes []error
 	refused  Refusals
@@ -24,7 +26,7 @@ type keying struct {
 
 func newKeying(w scenario.Workload) keying { return keying{lot: newLot(w, lotKey, w.Key)} }
 
-// of returns the key of a task, "" of one without. No two tasks of all rounds have the same one.
+// of returns the key of a task, or "" if the task has none. Keys are unique over all rounds.
 func (k *keying) of(id ledger.Identity) string {
 	if !k.draws(id, 0) {
 		return ""
@@ -32,8 +34,9 @@ func (k *keying) of(id ledger.Identity) string {
 	return strconv.FormatUint(id.Round, 36) + "-" + strconv.FormatUint(uint64(id.Producer), 36) + "-" + strconv.FormatUint(id.Sequence, 36)
 }
 
-// repeat enqueues each of the first n tasks of the batch again that has a key and was acknowledged, and returns whether the producer goes on. The
-// second enqueue has the same payload, so that a server that stores it a second time has the task completed twice.
+// repeat enqueues each acknowledged task with a key among the first n of the batch again, and
+// returns whether the producer continues. The second enqueue has the same payload: a server that
+// stores it as a second task has the task completed twice, which the ledger reports.
 func (p *producer) repeat(calls context.Context, to *destination, first uint64, n int) (goOn bool) {
 	k := &p.keying
 	if k.part == 0 {

@@ -14,16 +14,17 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// keyed are the idempotency keys that a broker knows. mu of the broker guards them.
+// keyed are the idempotency keys that a broker knows. The broker's mu guards them.
 type keyed struct {
 	ids      map[string]string // by queue and key
 	last     int
 	repeated int
-	// forget and mix say that the nth repetition, from 1, is stored as a task of its own, or is answered with an id of its own.
+	// forget reports whether the nth repetition, from 1, is stored as a separate task. mix reports
+	// whether it is answered with a different id.
 	forget, mix func(n int) bool
 }
 
-// known sets the id of a task with a key, and reports whether the broker has the task.
+// known sets the id of a task with a key, and reports whether the broker already has the task.
 func (k *keyed) known(t *driver.Task) bool {
 	if t.Key == "" {
 		return false
@@ -57,7 +58,8 @@ func repeating(share float64, change func(*scenario.Workload)) scenario.Workload
 	})
 }
 
-// The share of the tasks has a key each, and is enqueued once more under it. The target stores none of them twice.
+// The given share of the tasks has a key, and is enqueued a second time under it. The target stores
+// none of them twice.
 func TestKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		share  float64
@@ -78,13 +80,14 @@ func TestKeys(t *testing.T) {
 				assert.Zero(t, balance.Rekeyed+balance.Lost+balance.Duplicated, "%v", balance.Samples)
 				assert.InDelta(t, c.share, float64(balance.Repeated)/float64(balance.Enqueued), 0.05)
 				assert.EqualValues(t, b.keys.repeated, balance.Repeated)
-				assert.Len(t, b.keys.ids, b.keys.repeated, "each task has a key of its own")
+				assert.Len(t, b.keys.ids, b.keys.repeated, "keys are unique")
 			})
 		})
 	}
 }
 
-// A target that answers a repetition with another id is at fault, and so is one that stores the task twice: it is completed twice too.
+// A target that answers a repetition with a different id is at fault. If it stores the task twice,
+// the task is also completed twice.
 func TestKeysThatLeadToAnotherTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault      func(*keyed)
@@ -111,7 +114,7 @@ func TestKeysThatLeadToAnotherTask(t *testing.T) {
 	}
 }
 
-// A repetition that is refused counts as a refused enqueue.
+// A refused repetition counts as a refused enqueue.
 func TestRepetitionsThatAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -132,7 +135,7 @@ func TestRepetitionsThatAreRefused(t *testing.T) {
 	})
 }
 
-// The latency of an enqueue does not count the time in which the producer enqueued the tasks before again.
+// The latency of an enqueue omits the producer's repetitions of earlier tasks.
 func TestLatencyBesideRepetitions(t *testing.T) {
 	for _, inFlight := range []int{0, 1000} {
 		synctest.Test(t, func(t *testing.T) {

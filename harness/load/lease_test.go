@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The ledger learns which leases the workers hold, and which completions are refused under them.
+// The ledger gets the leases of the workers, and the completions that were refused under them.
 func TestLeasesReachTheLedger(t *testing.T) {
 	lease := func(until time.Duration) func(int, *driver.Delivery) {
 		return func(n int, d *driver.Delivery) { d.Token, d.UntilMs = uint64(n), time.Now().Add(until).UnixMilli() }
@@ -23,7 +23,7 @@ func TestLeasesReachTheLedger(t *testing.T) {
 	refuseFifth := func(reason error) func(int) (error, bool) {
 		return func(n int) (error, bool) {
 			if n == 5 {
-				return reason, true // and handed out again
+				return reason, true // and delivered again
 			}
 			return nil, false
 		}
@@ -45,13 +45,14 @@ func TestLeasesReachTheLedger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				c.faults(b)
-				// Some worker is always idle, and takes at once what is handed out again.
+				// At least one worker is always idle and claims a redelivered task at once.
 				cfg := brief(persistent(b, workload(func(w *scenario.Workload) { w.Producers, w.Workers = 2, 40 })))
 				cfg.Ledger.WatchLeases()
 				_, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				balance := cfg.Ledger.Balance()
-				if name != refusedUnderItsLease { // there another worker may claim the task before the ledger has the refusal
+				// Another worker may claim the task before the ledger gets the refusal.
+				if name != refusedUnderItsLease {
 					assert.Equal(t, c.contested, balance.Contested, "%v", balance.Samples)
 				}
 				assert.Equal(t, c.revoked, balance.Revoked, "%v", balance.Samples)

@@ -7,22 +7,25 @@ import (
 )
 
 const (
-	// liveEvery is how many runs of cycles with one latency a slot sees for each one that it enters in the live figure. The
-	// counters are shared by all slots: one addition in so many costs less than a nanosecond for each cycle.
+	// liveEvery is the sampling interval: a slot enters one of liveEvery runs of cycles with equal
+	// latency in the live histogram. All slots share its counters, so sampling keeps the cost below
+	// a nanosecond for each cycle.
 	liveEvery = 16
-	// liveParts is into how many parts an octave is divided: the figure is at most 12.5 % too high.
+	// liveParts is the number of buckets in an octave. The percentile is at most 1/liveParts = 12.5
+	// % too high.
 	liveParts = 8
-	// liveBuckets are enough for an hour.
+	// liveBuckets is enough for latencies up to an hour.
 	liveBuckets = 42 * liveParts
 )
 
-// live is a rough histogram of the cycle latencies of a window so far, which can be read while it is written: the exact
-// ones belong to one goroutine each until the end. It is of a sample, shown to people and never stored.
+// live is a coarse histogram of the cycle latencies of a window, for progress display only. It can
+// be read while it is written; the exact histograms belong to one goroutine each until the end. It
+// holds a sample and is never stored.
 type live struct {
 	counts [liveBuckets]atomic.Uint64
 }
 
-// show enters what a slot recorded in the live figure, where somebody wants it, one time in liveEvery.
+// show enters one of liveEvery recorded latencies in the live histogram.
 func (s *settles) show(ns int64, n int) {
 	if s.live == nil {
 		return
@@ -33,12 +36,11 @@ func (s *settles) show(ns int64, n int) {
 	s.shown++
 }
 
-// note enters n cycles that took so many nanoseconds.
 func (l *live) note(ns int64, n int) {
 	l.counts[liveBucket(ns)].Add(uint64(n))
 }
 
-// liveBucket divides each octave into equal parts.
+// liveBucket returns the bucket of a latency. Each octave has liveParts equal buckets.
 func liveBucket(ns int64) int {
 	v := uint64(max(ns, 0))
 	octave := bits.Len64(v / liveParts)
@@ -48,7 +50,7 @@ func liveBucket(ns int64) int {
 	return min(octave*liveParts+int(v>>(octave-1))-liveParts, liveBuckets-1)
 }
 
-// liveUpper is the largest latency of a bucket.
+// liveUpper returns the largest latency of a bucket.
 func liveUpper(bucket int) time.Duration {
 	octave, part := bucket/liveParts, bucket%liveParts
 	if octave == 0 {
@@ -57,7 +59,7 @@ func liveUpper(bucket int) time.Duration {
 	return time.Duration((liveParts+part+1)<<(octave-1) - 1)
 }
 
-// p99 returns the latency that 99 % of the cycles noted do not exceed, and 0 without cycles.
+// p99 returns the 99th percentile of the noted latencies; 0 without cycles.
 func (l *live) p99() time.Duration {
 	var counts [liveBuckets]uint64
 	var total uint64

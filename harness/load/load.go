@@ -1,17 +1,18 @@
-// Package load puts a workload on a target through a driver: producers enqueue tasks, worker slots claim and complete them, and
-// recorders time both. A ledger accounts for every task.
+// Package load puts a workload on a target through a driver: producers enqueue tasks, worker slots
+// claim and complete them, and recorders time both. A ledger accounts for every task.
 //
-// In a closed loop a producer makes its next call when the last one was answered. In an open loop tasks are due on a schedule
-// whatever becomes of earlier ones, and latency counts from the intended start, so that a stall of the target is in the figures
-// (no coordinated omission). Each producer has one call in flight in both.
+// In a closed loop a producer makes its next call when its last one was answered. In an open loop
+// tasks are due on a schedule that does not depend on earlier tasks. Latency counts from the
+// intended start, so it includes the stalls of the target (no coordinated omission). In both loops
+// each producer has one call in flight.
 //
-// The load of a round has three parts: the warm-up, the window and the drain, in which the workers complete the tasks that are
-// left. The edges of the window are fixed at the launch, or once the rate of a closed load is steady. Fill and Drain add and
-// remove a backlog.
+// The load of a round has three parts: the warm-up, the window and the drain, in which the workers
+// complete the remaining tasks. The edges of the window are fixed at the launch, or once the rate
+// of a closed load is steady. Fill and Drain add and remove a backlog.
 //
-// Run makes all calls itself and returns when its goroutines have ended. A Meter records the same figures, by the same rules,
-// for calls that its users make; it is safe for concurrent use. Errors of a configuration name the field, its value and what the
-// field must be.
+// Run makes all calls and returns when its goroutines have ended. A Meter records the same figures,
+// by the same rules, for calls that its users make; it is safe for concurrent use. Configuration
+// errors name the field, its value and the expected range.
 package load
 
 import (
@@ -29,45 +30,47 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Config says what load to put on which connections.
+// Config defines a load and the connections that it uses.
 type Config struct {
 	Workload scenario.Workload
 	Phases   scenario.Phases
-	// Conns are the connections that producers and workers are spread over. They stay the caller's,
-	// who closes them when Run has returned.
+	// Conns are the connections that carry the producers and workers. The caller owns them and
+	// closes them after Run has returned.
 	Conns []driver.Conn
-	// Ledger is a new ledger, as NewLedger makes it for the workload. It identifies the round.
+	// Ledger is a new ledger from NewLedger for the workload. It identifies the round.
 	Ledger *ledger.Ledger
-	// Readers are those of a workload with reads.
+	// Readers serve the reads of a workload.
 	Readers Readers
 	Hooks   Hooks
-	// Slow reports the first slow cycle; nil: no cycle is slow.
+	// Slow reports the first slow cycle; nil disables the report.
 	Slow *Slow
-	// Persist makes the load go on when calls fail, as they do under fault injection. A failed call is counted, the outcome of
-	// its tasks is unknown, and the next call follows after a pause. The drain then waits for the tasks that must be left, and
-	// for those of unknown outcome as long as some are completed.
+	// Persist makes the load continue after failed calls, which fault injection causes. A failed
+	// call is counted, the outcome of its tasks is unknown, and the next call follows after a
+	// pause. The drain then waits for all tasks of known outcome, and for tasks of unknown outcome
+	// while some tasks are still being completed.
 	Persist bool
 
-	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
+	// pause waits for the next task of an open load; nil means a kernel timer.
 	pause pauser
-	// margin is how long Run waits for what it has cancelled, and for a hook that is still at work
-	// when the drain is over. 0 means stopMargin.
+	// margin bounds how long Run waits for cancelled calls, and for a hook that still runs after
+	// the drain. 0 means stopMargin.
 	margin time.Duration
 }
 
 const (
-	// stopMargin is Config.margin where a test does not set another.
+	// stopMargin is the default of Config.margin.
 	stopMargin = 5 * time.Second
 	// openTimeout bounds the opening of all sessions.
 	openTimeout = 10 * time.Second
-	// drainPoll is the time between looks at whether anything is outstanding.
+	// drainPoll is the time between two checks for outstanding tasks.
 	drainPoll = 2 * time.Millisecond
-	// drainQuiet is for how long nothing was completed when a drain gives up on tasks that may not be there.
+	// drainQuiet is the time without a completion after which a drain gives up on tasks of unknown
+	// outcome.
 	drainQuiet = time.Second
 )
 
-// NewLedger returns the ledger for one round of a workload. The id tells the round's tasks from those
-// of any other.
+// NewLedger returns the ledger for one round of a workload. The round's ID must be unique: it
+// distinguishes the round's tasks from those of other rounds.
 func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	var routes []ledger.Route
 	for _, tenant := range tenantsOf(w) {
@@ -89,87 +92,101 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	return l
 }
 
-// Outcome is what one round's load measured. Counts and latencies are those of tasks whose
-// acknowledgement arrived inside the window, unless said otherwise.
+// Outcome holds the measurements of one round's load. Unless stated otherwise, counts and latencies
+// are those of tasks whose acknowledgement arrived inside the window.
 type Outcome struct {
-	Launched    time.Time // the start of the warm-up; with monotonic reading, as all times here
+	Launched    time.Time // start of the warm-up; all times here have a monotonic reading
 	WindowStart time.Time
-	WindowEnd   time.Time // the first instant after the window
+	WindowEnd   time.Time // first instant after the window
 	Window      time.Duration
-	Finished    time.Time // the end of the drain
+	Finished    time.Time // end of the drain
 
 	StartHook HookTimes
 	EndHook   HookTimes
 
-	Cycles   uint64 // completions acknowledged, of tasks with a sound payload
-	Enqueued uint64 // enqueues acknowledged
-	// TenantCycles are the cycles of each tenant, in the order of the tenants; nil where the tenants have different shares of the load.
+	Cycles   uint64 // acknowledged completions of tasks with a sound payload
+	Enqueued uint64 // acknowledged enqueues
+	// TenantCycles are the cycles of each tenant, in the order of the tenants; nil if the tenants
+	// have unequal shares of the load.
 	TenantCycles []uint64
 
-	// Outstanding is how many tasks were sent and neither refused nor completed when the window had ended and all enqueues were answered.
+	// Outstanding counts the tasks that were sent and neither refused nor completed after the
+	// window's end, when all enqueues were answered.
 	Outstanding uint64
 
 	// Latencies in nanoseconds, one value per task, with the resolution of result.NewHistogram.
 
-	EnqueueLatency *hdrhistogram.Histogram // from the intended start to the acknowledgement
-	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
-	// CycleLatency is from the intended start, or from the end of the task's delay, to the completion's acknowledgement, failed attempts included.
+	// EnqueueLatency is from the intended start to the acknowledgement.
+	EnqueueLatency *hdrhistogram.Histogram
+	// SettleLatency is from the return of the claim to the acknowledgement of the completion.
+	SettleLatency *hdrhistogram.Histogram
+	// CycleLatency is from the intended start, or from the end of the task's delay, to the
+	// acknowledgement of the completion. It includes failed attempts.
 	CycleLatency *hdrhistogram.Histogram
-	// Open is the account of an open load; nil of any other.
+	// Open is the account of an open load; nil for any other load.
 	Open *Open
-	// Reads has one entry for each kind of reads of the workload, in the order of scenario.ReadKinds; nil without reads.
+	// Reads has one entry for each kind of read in the workload, in the order of
+	// scenario.ReadKinds; nil without reads.
 	Reads []*KindReads
 
-	// Late is the time in nanoseconds from the end of a task's delay to the first claim of the task, of claims inside the window; nil for a
-	// workload without delays.
+	// Late is the time in nanoseconds from the end of a task's delay to its first claim, for claims
+	// inside the window; nil for a workload without delays.
 	Late *hdrhistogram.Histogram
 
-	// Extend is the service time in nanoseconds of extensions of leases that were acknowledged inside the window; nil for a workload without
-	// extensions.
+	// Extend is the service time in nanoseconds of lease extensions that were acknowledged inside
+	// the window; nil for a workload without extensions.
 	Extend *hdrhistogram.Histogram
 
-	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
+	// Clamped counts the latencies above result.LatencyHighest. The histograms contain them as
+	// LatencyHighest.
 	Clamped uint64
 
 	RefusedEnqueues    Refusals // of all phases
 	RefusedCompletions Refusals // of all phases
-	FailedCalls        Refusals // of all phases, in calls; none unless Config.Persist
+	FailedCalls        Refusals // of all phases, in calls; always zero without Config.Persist
 
-	// Drained is whether nothing was outstanding at the end, but for tasks of unknown outcome where Config.Persist. If
-	// not, the drain's time was up, and the ledger's balance says what is lost. A workload that enqueues alone has no drain: its tasks stay
-	// on the server, and Drained is whether all enqueues were answered.
+	// Drained reports whether no task was outstanding at the end. With Config.Persist it ignores
+	// tasks of unknown outcome. If false, the drain's time limit ended the load, and the ledger's
+	// balance shows the lost tasks. A workload without workers has no drain: its tasks stay on the
+	// server, and Drained reports whether all enqueues were answered.
 	Drained bool
 
-	// Draining is whether tasks were still being completed when the drain's time was up: more time would have drained more.
+	// Draining reports whether tasks were still being completed when the time limit of the drain
+	// was reached. More time would have drained more.
 	Draining bool
 }
 
-// Open accounts for the tasks of an open load that were due inside the window. The histograms of the enqueue and the cycle
-// latency have each of these tasks once: with its response time from the intended start or, censored, with the time that was
-// left of the window at the intended start, if the task was not done by the window's end. A task whose outcome stays unknown was not.
+// Open accounts for the tasks of an open load whose intended start was inside the window. The
+// histograms of enqueue and cycle latency contain each of these tasks once. A task that was done by
+// the window's end has its response time from the intended start. Any other task is censored: it
+// has the time from its intended start to the window's end. A task of unknown outcome is not done.
 type Open struct {
-	result.Arrivals // without PeakPerSecond, which a load does not know
+	result.Arrivals // without PeakPerSecond, which a load cannot know
 
-	// Slip is how late the generator itself sent a task, or did not send it until the window's end: counted from when the task
-	// was due and a producer was free.
+	// Slip is the delay that the generator caused: from the time when the task was due and a
+	// producer was free, to the time when the task was sent, or to the window's end if it was not.
 	Slip *hdrhistogram.Histogram
-	// Service is the service time of an enqueue: from the call, without the wait before it.
+	// Service is the service time of an enqueue: it begins with the call and omits the wait before
+	// it.
 	Service *hdrhistogram.Histogram
 
 	sent, back *hdrhistogram.Histogram // see censorUnheard
 }
 
-// Refusals are tasks for which the server refused a call, or calls that failed.
+// Refusals counts tasks for which the server refused a call, or failed calls.
 type Refusals struct {
 	Count uint64
-	First string // the first reason of one of the goroutines that met any
+	First string // first reason of one of the goroutines that counted any
 }
 
-// Run puts the load on the target and returns when it has drained, or the drain's time is up. It
-// returns an error and no outcome when the configuration cannot be run, a call fails and the load is not
-// to persist, a hook fails or ctx is done; it then stops at once. The ledger is good in any case. Run takes at most
-// 15 s to open sessions, the time of the phases, and 10 s to stop. It leaves no goroutine behind, except
-// where a call of the driver or a hook goes on though its context is done, which is an error.
+// Run puts the load on the target and returns when it has drained, or when the time limit of the
+// drain is reached. It returns an error and no outcome if the configuration is invalid, a call
+// fails without Config.Persist, a hook fails, or ctx is done; it then stops at once. The ledger is
+// valid in every case.
+//
+// Run takes at most 15 s to open sessions, the time of the phases, and 10 s to stop. It leaves no
+// goroutine behind, unless a call of the driver or a hook does not return after its context is
+// done, which is an error.
 //
 // The sessions are opened with a context that is done when Run returns.
 func Run(ctx context.Context, cfg Config) (*Outcome, error) {
@@ -180,9 +197,9 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	return outcomes[0], nil
 }
 
-// RunAll is Run for several workloads at once. They begin together once the sessions of all are open, and their phases,
-// and so their windows, are those of the first, as are the hooks; reports of progress are of all together. When one
-// fails all end.
+// RunAll is Run for several workloads together. They begin together once all sessions are open. The
+// phases, and therefore the window, and the hooks are those of the first workload; progress covers
+// all workloads. If one fails, all end.
 func RunAll(ctx context.Context, cfgs ...Config) ([]*Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -224,7 +241,8 @@ func RunAll(ctx context.Context, cfgs ...Config) ([]*Outcome, error) {
 	return outcomes, nil
 }
 
-// openAll makes the rounds of all workloads and opens their sessions. It returns those it has made also beside an error.
+// openAll creates the rounds of all workloads and opens their sessions. On error it also returns
+// the rounds that it has created.
 func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 	if len(cfgs) == 0 {
 		return nil, errors.New("load: no workload given")
@@ -247,7 +265,7 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 		}
 		r := newRound(ctx, cfg)
 		rounds = append(rounds, r)
-		r.live = rounds[0].live // whoever watches watches all together
+		r.live = rounds[0].live // progress covers all workloads together
 		reads = r.openReads(reads)
 		if err := r.open(r.openProducers, r.openSlots); err != nil {
 			return rounds, named(cfg, len(cfgs), err)
@@ -260,7 +278,7 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 	return rounds, nil
 }
 
-// named says which of several workloads an error is of.
+// named adds the workload's name to an error if there are several workloads.
 func named(cfg Config, of int, err error) error {
 	if of == 1 {
 		return err
@@ -268,7 +286,7 @@ func named(cfg Config, of int, err error) error {
 	return fmt.Errorf("workload %q: %w", cfg.Workload.Name, err)
 }
 
-// finish sees a launched round through.
+// finish conducts a launched round to its end and returns its outcome.
 func (r *round) finish() (*Outcome, error) {
 	drained := r.conduct()
 	finished := time.Now()

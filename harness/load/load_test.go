@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The tests run in a synctest bubble: time is the bubble's, so they neither wait nor depend on speed,
-// and a goroutine left behind fails them.
+// The tests run in a synctest bubble with virtual time. They neither wait nor depend on speed, and
+// a leaked goroutine fails them.
 
 func workload(change func(*scenario.Workload)) scenario.Workload {
 	w := scenario.Workload{
@@ -44,7 +44,7 @@ func config(b *broker, w scenario.Workload) Config {
 	}
 }
 
-// brief has a fourth of the calls, for tests that are not about the length of the phases.
+// brief has a quarter of the calls, for tests that do not depend on the length of the phases.
 func brief(cfg Config) Config {
 	cfg.Phases.Warmup, cfg.Phases.Window = 250*time.Millisecond, 500*time.Millisecond
 	return cfg
@@ -57,10 +57,10 @@ func TestCleanRound(t *testing.T) {
 		"one of each":                  func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Workers = 1, 1, 1, 1 },
 		"fewer producers than queues":  func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Workers = 3, 4, 5, 7 },
 		"fewer producers than tenants": func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Workers = 5, 1, 2, 5 },
-		"sizes that vary": func(w *scenario.Workload) {
+		"variable sizes": func(w *scenario.Workload) {
 			w.Batch, w.Payload = 3, scenario.Payload{Kind: "uniform", Min: 32, Max: 40}
 		},
-		"queues that are chosen": func(w *scenario.Workload) {
+		"chosen queues": func(w *scenario.Workload) {
 			w.Producers, w.Queues, w.Keys = 1, 3, scenario.Keys{Kind: "zipf", Skew: 1}
 		},
 	}
@@ -81,7 +81,7 @@ func TestCleanRound(t *testing.T) {
 				assert.Equal(t, 2*time.Second, o.Window)
 				assert.False(t, o.Finished.Before(o.WindowEnd))
 
-				// Exactly what was acknowledged inside the window counts, though there was more.
+				// Only calls that were acknowledged inside the window count.
 				assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles)
 				assert.Equal(t, countWithin(b.acknowledged, o.WindowStart, o.WindowEnd), o.Enqueued)
 				assert.NotZero(t, o.Cycles)
@@ -100,7 +100,7 @@ func TestCleanRound(t *testing.T) {
 				assert.Zero(t, o.Clamped+o.RefusedEnqueues.Count+o.RefusedCompletions.Count)
 
 				assert.Len(t, b.sent, w.Tenants*w.Queues, "all queues are used")
-				assert.Len(t, b.sessions, min(w.Workers, 2*w.Tenants), "all tenants are worked for, over both connections")
+				assert.Len(t, b.sessions, min(w.Workers, 2*w.Tenants), "all tenants have workers, over both connections")
 				slots := 0
 				for _, n := range b.sessions {
 					slots += n
@@ -115,7 +115,7 @@ func TestCleanRound(t *testing.T) {
 	}
 }
 
-// A second is a multiple of all delays, so that acknowledgements arrive at the very edges.
+// A second is a multiple of all delays, so that acknowledgements arrive exactly at the edges.
 func TestWindowHasItsStartAndNotItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -250,7 +250,8 @@ func TestFaultsOfTheServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				c.fault(b)
-				cfg := brief(config(b, workload(func(w *scenario.Workload) { w.Workers = w.Tenants }))) // so that the order can be told
+				// One worker for each tenant defines the order.
+				cfg := brief(config(b, workload(func(w *scenario.Workload) { w.Workers = w.Tenants })))
 				cfg.Ledger.WatchOrder()
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
@@ -267,7 +268,7 @@ func TestFaultsOfTheServer(t *testing.T) {
 				}
 				if c.corrupted || c.misrouted {
 					assert.Less(t, o.Cycles, countWithin(b.completed, o.WindowStart, o.WindowEnd),
-						"a task that is not sound is not a cycle")
+						"only a sound task is a cycle")
 				}
 			})
 		})
@@ -335,7 +336,7 @@ func TestConcurrentGoroutinesInRealTime(t *testing.T) {
 	assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Unknown)
 }
 
-// With a bound, producers wait for the workers, and no more tasks are ever under way.
+// With an in-flight limit producers wait for the workers, and the limit is never exceeded.
 func TestTasksInFlightAreBounded(t *testing.T) {
 	for name, change := range map[string]func(*scenario.Workload){
 		"one task a call": func(w *scenario.Workload) { w.InFlight = 10 },
@@ -346,7 +347,7 @@ func TestTasksInFlightAreBounded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				b.completeDelay = 50 * time.Millisecond // far slower than the producers
-				sent, refused, most := 0, 0, 0          // under the broker's lock
+				sent, refused, most := 0, 0, 0          // the broker's mu guards them
 				b.refuseEnqueue = func(n int) error {
 					if n%11 == 0 {
 						refused++
@@ -354,7 +355,8 @@ func TestTasksInFlightAreBounded(t *testing.T) {
 					}
 					return nil
 				}
-				// The ledger counts one producer after the other: only the broker sees what is in flight at one time.
+				// The ledger sums one producer after the other; only the broker sees the number in
+				// flight at one time.
 				cfg := withCalls(config(b, workload(change)), func(tasks []driver.Task) {
 					b.mu.Lock()
 					defer b.mu.Unlock()
@@ -366,7 +368,7 @@ func TestTasksInFlightAreBounded(t *testing.T) {
 				assert.True(t, o.Drained)
 				bound := cfg.Workload.InFlight / cfg.Workload.Batch * cfg.Workload.Batch
 				assert.LessOrEqual(t, most, bound)
-				assert.Greater(t, o.Cycles, uint64(20), "all of what may be in flight is")
+				assert.Greater(t, o.Cycles, uint64(20), "the load reaches the limit")
 				assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "there is hardly anything to drain")
 				balance := cfg.Ledger.Balance()
 				assert.Equal(t, balance.Enqueued, balance.Completed)
@@ -375,13 +377,15 @@ func TestTasksInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// Producers that wait for room when the window ends send nothing more, though there is room again afterwards.
+// Producers that wait for the in-flight limit when the window ends send nothing more, even if the
+// limit then allows it.
 func TestProducersThatWaitForRoomStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
 		start := time.Now()
 		b.claim = func(ctx context.Context) (bool, int, error) {
-			if err := wait(ctx, time.Until(start.Add(4*time.Second))); err != nil { // a second after the window
+			// The call returns a second after the window.
+			if err := wait(ctx, time.Until(start.Add(4*time.Second))); err != nil {
 				return true, 0, err
 			}
 			return false, 0, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// newOutcome returns an outcome into which what was recorded is to be merged.
+// newOutcome returns an outcome without records. The caller merges them into it.
 func (a *accounting) newOutcome(window time.Duration) *Outcome {
 	o := &Outcome{
 		Launched:       a.clock.epoch,
@@ -29,8 +29,8 @@ func (a *accounting) newOutcome(window time.Duration) *Outcome {
 	return o
 }
 
-// mergeOpen completes the account of an open load, once what was recorded of calls has been merged. None may be under
-// way.
+// mergeOpen completes the account of an open load. All records of calls must have been merged, and
+// no call may be in flight.
 func (a *accounting) mergeOpen(o *Outcome) {
 	s, open := a.schedule, o.Open
 	if s == nil {
@@ -44,18 +44,20 @@ func (a *accounting) mergeOpen(o *Outcome) {
 	o.Clamped += s.censored.mergeInto(censored.histogram)
 	s.mu.Unlock()
 	open.Unsent += s.abandoned(&censored)
-	// A task that was completed twice was finished twice, which the ledger tells.
+	// A task that was completed twice is counted twice in Finished; the ledger reports it.
 	answered := open.Finished + open.Unsent + open.Dropped + open.Refused
 	open.Unfinished = open.Scheduled - min(open.Scheduled, answered)
 	o.Clamped += s.slip.mergeInto(open.Slip) + slip.mergeInto(open.Slip)
 	o.Clamped += censored.mergeInto(o.CycleLatency)
-	o.EnqueueLatency.Merge(censored.histogram) // clamped with the cycles
+	// The line above has counted the clamped latencies.
+	o.EnqueueLatency.Merge(censored.histogram)
 	open.censorUnheard(o.CycleLatency)
 }
 
-// censorUnheard adds the tasks that were sent and did not come back to the latencies of cycles, as censored at the window's end: those
-// whose outcome stayed unknown. Without them the latencies would leave out what a fault did worst. The tasks are those by which sent
-// has more in a bucket than back, which both count what was left of the window when a task was due.
+// censorUnheard adds the tasks that were sent and have no known end to the cycle latencies,
+// censored at the window's end. Without them the latencies would omit the worst effect of a fault.
+// sent and back both hold the time from the intended start to the window's end, so the missing
+// tasks of a bucket are the difference of the two counts.
 func (o *Open) censorUnheard(cycles *hdrhistogram.Histogram) {
 	back := make(map[int64]int64)
 	for _, bar := range o.back.Distribution() {
@@ -67,5 +69,5 @@ func (o *Open) censorUnheard(cycles *hdrhistogram.Histogram) {
 			censored.record(bar.From, int(left))
 		}
 	}
-	censored.mergeInto(cycles) // none is beyond the range: each was in a histogram before
+	censored.mergeInto(cycles) // no value exceeds the range: each comes from a histogram
 }

@@ -14,35 +14,38 @@ import (
 )
 
 const (
-	// SendersMax is how many producers the ledger of a Meter should have: that many senders have an account each, and
-	// more share them.
+	// SendersMax is the recommended number of producers in the ledger of a Meter. Up to that many
+	// senders have an account each; further senders share the accounts.
 	SendersMax = 1 << 14
-	// NextMax is the most tasks that Meter.Next hands out at once.
+	// NextMax is the largest number of tasks that one Meter.Next call returns.
 	NextMax = 1 << 16
-	// meterRecorders bounds the recorders of senders, and of settlers, of which each has some 60 KB of histograms: more share
-	// them, so that memory does not grow with the sessions that a script opens.
+	// meterRecorders bounds the number of send recorders, and of settle recorders. Each has about
+	// 60 KB of histograms; further senders share them, so that memory does not grow with the
+	// sessions that a script opens.
 	meterRecorders = 64
 )
 
-// MeterConfig says what load a Meter takes the figures of.
+// MeterConfig defines the load that a Meter measures.
 type MeterConfig struct {
-	// Workload is that of the load: its Arrivals, InFlight and Batch count, and its Producers, over whose number the start of
-	// a closed load is spread.
+	// Workload is the workload of the load. The Meter reads Arrivals, InFlight and Batch, and
+	// Producers, which is the number of steps over which a closed load starts.
 	Workload scenario.Workload
-	// Phases are those of the load. A Window of 0 has no end; arrivals must be closed then. The warm-up takes Warmup.
+	// Phases are the phases of the load. A Window of 0 has no end and requires closed arrivals. The
+	// warm-up takes Warmup.
 	Phases scenario.Phases
-	// Ledger is a new ledger, of SendersMax or fewer.
+	// Ledger is a new ledger with at most SendersMax producers.
 	Ledger *ledger.Ledger
-	// Epoch is when the warm-up begins. It may lie a little in the future. The zero time leaves that to Meter.Begin.
+	// Epoch is when the warm-up begins. It may be in the near future. With the zero time the
+	// warm-up begins when Meter.Begin is called.
 	Epoch time.Time
 
-	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
+	// pause waits for the next task of an open load; nil means a kernel timer.
 	pause pauser
 }
 
-// Meter takes the figures of a load whose calls somebody else makes: it says when tasks are due, seals them, enters them
-// in the ledger, and records what became of them by the rules of Run for a load that persists. Its methods are safe for
-// concurrent use, but for Outcome.
+// Meter measures a load whose calls its users make. It computes the intended starts, seals their
+// payloads, enters them in the ledger, and records their outcomes by the rules of Run with
+// Config.Persist. All methods except Outcome are safe for concurrent use.
 type Meter struct {
 	accounting
 	workload scenario.Workload
@@ -50,29 +53,29 @@ type Meter struct {
 	endless  bool
 	places   *places
 
-	ctx    context.Context // of what waits
+	ctx    context.Context // of all waits
 	cancel context.CancelFunc
 	kernel *kernelPause // nil for a closed load
 	early  atomic.Int64 // calls of Next before the load began
 
 	beginning sync.Once
-	start     int64 // when the load begins, since the epoch
+	start     int64 // start of the load, in nanoseconds since the epoch
 
-	mu        sync.Mutex // guards what follows, and what it points to only where it says so
+	mu        sync.Mutex // guards the fields below, but not what they point to
 	senders   int
 	settlers  int
-	sending   []*sendRecorder // at most meterRecorders, as are these
+	sending   []*sendRecorder // at most meterRecorders, like settling
 	settling  []*settleRecorder
 	failed    Refusals
-	looked    time.Time // when Done last looked at the ledger
+	looked    time.Time // when Done last read the ledger
 	remainder remainder
 	finished  time.Time // zero before the end
 	drained   bool
 	draining  bool
 }
 
-// NewMeter returns a meter, or all that is wrong with a configuration. What waits ends when ctx is done. Close it when it is
-// not needed any more.
+// NewMeter returns a meter, or all problems of the configuration. All waits end when ctx is done.
+// The caller must close the meter.
 func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -117,8 +120,9 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 	return m, nil
 }
 
-// Begin sets when the warm-up of a meter without an epoch begins, and which share of the arrivals is the meter's own: above 0
-// and up to 1. The ledger has the tasks that were sent before, no window has them. Only the first call counts.
+// Begin sets when the warm-up of a meter without an epoch begins, and the share of the arrivals
+// that this meter generates, above 0 and at most 1. Tasks sent before Begin are in the ledger but
+// in no window. Only the first call has an effect.
 func (m *Meter) Begin(at time.Time, share float64) {
 	m.beginning.Do(func() {
 		m.start = int64(at.Sub(m.clock.epoch))
@@ -138,7 +142,7 @@ func (m *Meter) Begin(at time.Time, share float64) {
 	})
 }
 
-// begun reports whether it is known when the load begins. Only then may be read what Begin sets.
+// begun reports whether Begin was called. Fields that Begin sets may be read only after it.
 func (m *Meter) begun() bool {
 	select {
 	case <-m.window.known:
@@ -148,7 +152,7 @@ func (m *Meter) begun() bool {
 	}
 }
 
-// Close ends what waits, and frees the meter's timers. Its figures can still be read.
+// Close ends all waits and frees the meter's timers. The figures remain readable.
 func (m *Meter) Close() error {
 	m.cancel()
 	if m.begun() && m.limit != nil && m.limit.finish != nil {
@@ -162,14 +166,17 @@ func (m *Meter) Close() error {
 	return nil
 }
 
-// Now returns the time, in nanoseconds since the epoch, before which it is negative.
+// Now returns the time in nanoseconds since the epoch. It is negative before the epoch.
 func (m *Meter) Now() int64 { return m.clock.now() }
 
-// Next waits until tasks are to be sent, and returns when each of up to n was due, in nanoseconds since the epoch; n is
-// 1 to NextMax. In an open load those are returned that are due by now, and the wait is for the first. In a closed load
-// tasks are due at once, or with an in-flight limit once fewer tasks are in flight: then for at most Batch of them.
-// It returns none when the window is over, and before the load begins waits for that. Each place that it hands out is for one task:
-// see Sender.Seal. The error is that of ctx, or of the meter being closed.
+// Next waits for due tasks, and returns the intended starts of up to n tasks, in nanoseconds
+// since the epoch; n is from 1 to NextMax.
+//
+// In an open load Next waits for the first task and returns all due tasks. In a closed load without
+// an in-flight limit it returns n tasks immediately. With a limit it waits until the limit allows a
+// batch, and returns at most Batch tasks. Next returns no task when the window has ended; before
+// the load begins it waits for the begin. Each returned intended start is for one task: see
+// Sender.Seal. The error is that of ctx, or that the meter is closed.
 func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
 	if n < 1 || n > NextMax {
 		return nil, fmt.Errorf("load: next for %d tasks; it must be from 1 to %d", n, NextMax)
@@ -222,8 +229,8 @@ func (m *Meter) next(ctx context.Context, n int) []int64 {
 	return due
 }
 
-// awaitStart waits for the load to begin, and a little longer in those that wait for it: they begin as producers of Run do.
-// It returns false when ctx is done before.
+// awaitStart waits for the load to begin. Callers that wait start one after the other, as the
+// producers of Run do. It returns false if ctx is done first.
 func (m *Meter) awaitStart(ctx context.Context) bool {
 	if m.clock.now() >= m.start {
 		return ctx.Err() == nil
@@ -233,7 +240,7 @@ func (m *Meter) awaitStart(ctx context.Context) bool {
 	return m.clock.sleepUntil(ctx, m.start+stagger(m.phases.Warmup, number, producers))
 }
 
-// Progress returns how far the load is, as Hooks.Progress gets it.
+// Progress returns the progress of the load, like Hooks.Progress.
 func (m *Meter) Progress() Progress {
 	p := m.progress(m.ledger)
 	if !m.begun() {
@@ -247,8 +254,8 @@ func (m *Meter) Progress() Progress {
 	return p
 }
 
-// Failed counts a call that failed and that is neither an enqueue nor a completion. One that was cancelled counts for
-// nothing.
+// Failed counts a failed call that is neither an enqueue nor a completion. Cancelled calls do not
+// count.
 func (m *Meter) Failed(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -258,9 +265,10 @@ func (m *Meter) Failed(err error) {
 	m.failed.note(1, err)
 }
 
-// Done reports whether the load is over: the window is over and no task is outstanding, or the time of the drain is up. Done
-// waits for tasks of unknown outcome as long as others are completed. The load ends when Done first returns true. A load with an
-// endless window is not over before Finish was called.
+// Done reports whether the load has ended: the window has ended and no task is outstanding, or the
+// time limit of the drain is reached. Done waits for tasks of unknown outcome while other tasks are
+// being completed. The load ends when Done first returns true. A load with an endless window ends
+// only when Finish is called.
 func (m *Meter) Done() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -271,7 +279,7 @@ func (m *Meter) Done() bool {
 	at := m.clock.at(now)
 	up := now >= m.window.deadline()
 	if !up && !m.looked.IsZero() && at.Sub(m.looked) < drainPoll {
-		return false // looking takes a while, and every VU asks
+		return false // reading the ledger takes a while, and every VU calls Done
 	}
 	m.looked = at
 	left := m.left()
@@ -281,7 +289,7 @@ func (m *Meter) Done() bool {
 	return !m.finished.IsZero()
 }
 
-// left are the ledger's totals, and beside them the tasks that may still be sent.
+// left returns the ledger's totals plus the tasks that Next returned and that may still be sent.
 func (m *Meter) left() ledger.Totals {
 	t, unused := m.ledger.Totals(), uint64(m.places.count())
 	t.Outstanding += unused
@@ -289,9 +297,9 @@ func (m *Meter) left() ledger.Totals {
 	return t
 }
 
-// Finish says that the load has ended, if it had not before: nothing is sent or completed any more.
+// Finish ends the load if it has not ended. No task may be sent or completed after it.
 func (m *Meter) Finish() {
-	m.Begin(time.Now(), 1) // of a load that never began all is unsent
+	m.Begin(time.Now(), 1) // if the load never began, all of its tasks are unsent
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.finished.IsZero() {
@@ -299,7 +307,7 @@ func (m *Meter) Finish() {
 	}
 }
 
-// end notes when the load ended, whether nothing was outstanding, and whether it was still draining. mu is held.
+// end notes the end of the load, and whether it was drained or still draining. The caller holds mu.
 func (m *Meter) end(at time.Time, left ledger.Totals) {
 	m.finished = at
 	over := m.endless || m.clock.now() >= m.window.end()
@@ -307,8 +315,9 @@ func (m *Meter) end(at time.Time, left ledger.Totals) {
 	m.draining = over && !m.drained && m.remainder.moving(at)
 }
 
-// Outcome returns what was measured so far. No call of a sender or settler, or of Next, may be under way. It may be called
-// at any later time again. A window without an end is over when the load has ended, or now.
+// Outcome returns the measurements so far. No call of Next, a sender or a settler may be in
+// progress. Outcome may be called repeatedly. A window without an end ends with the load, or now if
+// the load has not ended.
 func (m *Meter) Outcome() *Outcome {
 	m.Begin(time.Now(), 1)
 	m.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// newTestMeter returns a meter for the load of a configuration, which begins in a second.
+// newTestMeter returns a meter for the load of a configuration. The load begins in a second.
 func newTestMeter(t testing.TB, cfg Config) *Meter {
 	m, err := NewMeter(t.Context(), MeterConfig{
 		Workload: cfg.Workload, Phases: cfg.Phases, Ledger: cfg.Ledger, Epoch: time.Now().Add(time.Second), pause: timerPause{},
@@ -28,7 +28,8 @@ func newTestMeter(t testing.TB, cfg Config) *Meter {
 	return m
 }
 
-// putOn puts the load of a meter on a target, as a script would: with the producers and slots that Run has.
+// putOn puts the load of a meter on a target like a script, with the producers and slots that Run
+// would have.
 func putOn(ctx context.Context, t testing.TB, m *Meter, cfg Config) {
 	w := cfg.Workload
 	calls, cancel := context.WithCancel(ctx)
@@ -54,7 +55,7 @@ func putOn(ctx context.Context, t testing.TB, m *Meter, cfg Config) {
 
 func produce(ctx context.Context, t testing.TB, m *Meter, cfg Config, conn driver.Conn, routes []route) {
 	s := m.Sender()
-	var patience again // as Run has it
+	var patience again // as in Run
 	for next := 0; ; next++ {
 		due, err := m.Next(ctx, cfg.Workload.Batch)
 		if len(due) == 0 {
@@ -110,7 +111,7 @@ func settle(ctx context.Context, t testing.TB, m *Meter, cfg Config, conn driver
 	}
 }
 
-// figures are those of an outcome that two runs of the same load have in common.
+// figures returns the figures of an outcome that two runs of the same load must share.
 func figures(t require.TestingT, o *Outcome, l *ledger.Ledger) map[string]any {
 	h := result.Histograms{Enqueue: o.EnqueueLatency, Settle: o.SettleLatency, Cycle: o.CycleLatency}
 	f := map[string]any{
@@ -138,7 +139,7 @@ func figures(t require.TestingT, o *Outcome, l *ledger.Ledger) map[string]any {
 	return f
 }
 
-// The same load, put on the same target by Run's producers and slots and by others, has the same figures.
+// A Meter records the same figures as Run for the same load on the same target.
 func TestMeterHasTheFiguresOfRun(t *testing.T) {
 	open := func(b *broker, change func(*scenario.Workload)) Config { return open(b, 1000, change) }
 	closed := func(b *broker, change func(*scenario.Workload)) Config { return config(b, workload(change)) }
@@ -149,7 +150,7 @@ func TestMeterHasTheFiguresOfRun(t *testing.T) {
 	}{
 		"closed":         {closed, nil, nil},
 		"closed batches": {closed, func(w *scenario.Workload) { w.Batch = 7 }, nil},
-		"closed with room": {
+		"closed with an in-flight limit": {
 			closed, func(w *scenario.Workload) { w.Batch, w.InFlight = 4, 8 },
 			func(b *broker) { b.completeDelay = 20 * time.Millisecond },
 		},
@@ -159,7 +160,8 @@ func TestMeterHasTheFiguresOfRun(t *testing.T) {
 		}},
 		"closed and unknown": {closed, func(w *scenario.Workload) { w.InFlight = 6 }, func(b *broker) {
 			unknown := oneIn(5, driver.ErrUnknown)
-			b.refuseEnqueue = func(n int) error { // not at the window's end, where Run may pause before its last call
+			// No fault at the window's end, where Run may pause before its last call.
+			b.refuseEnqueue = func(n int) error {
 				if n < 2000 {
 					return unknown(n)
 				}
@@ -204,7 +206,6 @@ func TestMeterHasTheFiguresOfRun(t *testing.T) {
 	}
 }
 
-// oneIn returns an error for one in n.
 func oneIn(n int, err error) func(int) error {
 	return func(i int) error {
 		if i%n == 0 {

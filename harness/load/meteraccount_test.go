@@ -18,14 +18,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// choices are what a script does next; none are left in the end, which is the first of each.
+// choices are the decisions of a script. When none are left, the script takes its first option.
 type choices []byte
 
 func drawChoices(t *rapid.T) choices {
 	from := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	c := make(choices, rapid.IntRange(0, 3000).Draw(t, "choices"))
 	for i := range c {
-		c[i] = byte(from.IntN(240)) // most counts divide it
+		c[i] = byte(from.IntN(240)) // a multiple of most counts
 	}
 	return c
 }
@@ -39,7 +39,7 @@ func (c *choices) among(n int) int {
 	return x
 }
 
-// scripted is a script that uses a meter in any way, and what its account must be.
+// scripted is a script that uses a meter arbitrarily, and the account that it expects.
 type scripted struct {
 	choices
 	t       require.TestingT
@@ -50,24 +50,24 @@ type scripted struct {
 	window  span
 
 	stored []stored // tasks that were stored and not completed
-	used   []int64  // places that a task has taken
+	used   []int64  // places that a task has used
 
-	// Of the tasks due inside the window of an open load:
+	// Counts of the tasks of an open load with an intended start inside the window:
 	handed, dropped, withdrawn, refused, sent, finished uint64
-	// Of all tasks: those that were taken and never sent.
+	// lost counts the tasks that a script took and never sent.
 	lost int64
-	// Of the calls answered inside the window:
+	// Counts of the calls that were answered inside the window:
 	enqueued, cycles                       uint64
 	toldEnqueues, toldCycles, wantEnqueues uint64
 }
 
-// stored is a task that a worker will see.
+// stored is a task that a worker can claim.
 type stored struct {
 	payload []byte
-	held    bool // it takes up room; a task whose enqueue was not answered has given it back
+	held    bool // counts against the in-flight limit; false after its enqueue was not answered
 }
 
-// held is how many tasks take up room.
+// held returns the number of tasks that count against the in-flight limit.
 func (s *scripted) held() (n int) {
 	for _, t := range s.stored {
 		if t.held {
@@ -77,7 +77,7 @@ func (s *scripted) held() (n int) {
 	return n
 }
 
-// bubble has a check of rapid's, whose values were drawn before, happen in a bubble of its own.
+// bubble runs a rapid check in a synctest bubble. The check must have drawn its values before.
 func bubble(t *testing.T, check *rapid.T, do func(require.TestingT)) {
 	var in inBubble
 	synctest.Test(t, func(*testing.T) {
@@ -93,7 +93,7 @@ func bubble(t *testing.T, check *rapid.T, do func(require.TestingT)) {
 	}
 }
 
-// inBubble is told of failures in a bubble: a rapid.T belongs to the goroutine outside.
+// inBubble collects failures inside a bubble, because a rapid.T belongs to the goroutine outside.
 type inBubble struct{ said string }
 
 func (b *inBubble) Errorf(format string, args ...any) { b.said += fmt.Sprintf(format, args...) }
@@ -110,7 +110,7 @@ func newScripted(t require.TestingT, c choices, cfg MeterConfig) *scripted {
 
 func (s *scripted) inside(due int64) bool { return due >= s.window.start && due < s.window.end }
 
-// run uses the meter until its window is over, and completes what is left.
+// run uses the meter until its window ends, and then completes the stored tasks.
 func (s *scripted) run(batch int) {
 	for {
 		due, err := s.m.Next(context.Background(), batch)
@@ -119,7 +119,7 @@ func (s *scripted) run(batch int) {
 			break
 		}
 		for _, at := range due {
-			require.LessOrEqual(s.t, at, s.m.Now(), "it was due")
+			require.LessOrEqual(s.t, at, s.m.Now(), "the task was due")
 			if s.inside(at) {
 				s.handed++
 			}
@@ -136,18 +136,18 @@ func (s *scripted) run(batch int) {
 		}
 		s.send(due[:keep], keep)
 		if s.among(3) == 1 {
-			s.send(nil, 1+s.among(3)) // beside the schedule
+			s.send(nil, 1+s.among(3)) // outside of the schedule
 		}
 		if s.among(8) == 1 && len(s.used) > 0 {
-			s.send([]int64{s.used[s.among(len(s.used))]}, 1) // in a place that is taken
+			s.send([]int64{s.used[s.among(len(s.used))]}, 1) // in a used place
 		}
-		time.Sleep(time.Duration(s.among(4)) * 7 * time.Millisecond) // bubble's time
+		time.Sleep(time.Duration(s.among(4)) * 7 * time.Millisecond) // virtual time
 		s.complete(s.among(len(s.stored) + 1))
 	}
 	if s.among(2) == 0 {
 		time.Sleep(time.Duration(s.window.end - s.m.Now()))
 	}
-	// What is left.
+	// Complete the remaining tasks.
 	for tries := 0; len(s.stored) > 0; tries++ {
 		if tries > 100 {
 			s.choices = nil
@@ -227,7 +227,7 @@ func (s *scripted) send(due []int64, n int) {
 	}
 }
 
-// complete claims and completes the first n tasks stored.
+// complete claims and completes the first n stored tasks.
 func (s *scripted) complete(n int) {
 	if n == 0 {
 		return
@@ -274,7 +274,7 @@ func (s *scripted) complete(n int) {
 	require.LessOrEqual(s.t, told, uint64(n))
 }
 
-// However a script uses a meter, each task that was due is in the account once, and in the histograms once.
+// However a script uses a meter, the account and the histograms contain each due task once.
 func TestMeterOmitsNothing(t *testing.T) {
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
@@ -311,20 +311,20 @@ func TestMeterOmitsNothing(t *testing.T) {
 		require.Equal(t, s.wantEnqueues, s.toldEnqueues)
 		require.Equal(t, s.finished, s.toldCycles)
 
-		require.Equal(t, s.lost, s.m.schedule.inFlight.Load(), "each task gives its room back once")
+		require.Equal(t, s.lost, s.m.schedule.inFlight.Load(), "each task leaves the in-flight limit once")
 
 		require.EqualValues(t, a.Scheduled, o.EnqueueLatency.TotalCount())
 		require.EqualValues(t, a.Scheduled, o.CycleLatency.TotalCount())
 		require.EqualValues(t, o.Cycles, o.SettleLatency.TotalCount())
 		require.EqualValues(t, o.Enqueued, a.Service.TotalCount())
-		require.Equal(t, figuresOf(o), figuresOf(again), "it can be asked twice")
+		require.Equal(t, figuresOf(o), figuresOf(again), "Outcome can be called twice")
 
 		balance := s.ledger.Balance()
 		require.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Misrouted, "%v", balance.Samples)
 	})
 }
 
-// figuresOf are all counts of an open load's outcome.
+// figuresOf returns all counts of an open load's outcome.
 func figuresOf(o *Outcome) []any {
 	return []any{
 		o.Cycles, o.Enqueued, o.Clamped, o.EnqueueLatency.Distribution(), o.CycleLatency.Distribution(), o.SettleLatency.Distribution(),
@@ -332,8 +332,8 @@ func figuresOf(o *Outcome) []any {
 	}
 }
 
-// Of a closed load whose tasks in flight are bounded no more are ever in flight, and those that are give their room back:
-// a script that loses none is never stuck.
+// A closed load never exceeds its in-flight limit, and every task leaves the limit: a script that
+// loses no task never blocks.
 func TestMeterBoundsTasksInFlight(t *testing.T) {
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
@@ -356,11 +356,11 @@ func TestMeterBoundsTasksInFlight(t *testing.T) {
 						require.NotEmpty(t, due)
 						s.send(due, len(due))
 						if s.among(3) == 1 {
-							s.send(nil, 1+s.among(5)) // without room
+							s.send(nil, 1+s.among(5)) // without the in-flight limit
 						}
 						break
 					}
-					require.NotEmpty(t, s.stored, "nothing is in flight, and there is no room")
+					require.NotEmpty(t, s.stored, "the limit blocks although no task is in flight")
 					s.complete(len(s.stored))
 				}
 				require.LessOrEqual(t, s.held(), inFlight)
@@ -369,7 +369,7 @@ func TestMeterBoundsTasksInFlight(t *testing.T) {
 				s.complete(len(s.stored))
 				s.choices = nil
 			}
-			require.EqualValues(t, inFlight/batch, len(s.m.limit.free), "all room is free again")
+			require.EqualValues(t, inFlight/batch, len(s.m.limit.free), "the whole limit is free again")
 			require.NoError(t, s.m.Close())
 		})
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A load whose beginning is told later has all its times from then on, and at its share of the rate.
+// A load whose begin is set later counts all times from the begin, and has its share of the rate.
 func TestALoadBeginsWhenItIsTold(t *testing.T) {
 	for share, scheduled := range map[float64]uint64{1: 100, 0.25: 25} {
 		synctest.Test(t, func(t *testing.T) {
@@ -35,10 +35,10 @@ func TestALoadBeginsWhenItIsTold(t *testing.T) {
 			}()
 			synctest.Wait()
 			m.Begin(began, share)
-			m.Begin(began.Add(time.Hour), 1) // which is too late
+			m.Begin(began.Add(time.Hour), 1) // too late: has no effect
 			due := <-first
 			assert.False(t, time.Now().Before(began))
-			assert.Less(t, time.Since(began).Seconds(), 1/(50*share), "the first task is due when the warm-up begins, or the rate's interval later at most")
+			assert.Less(t, time.Since(began).Seconds(), 1/(50*share), "the first task comes at most one interval after the warm-up's begin")
 			for len(due) > 0 {
 				cycle(due)
 				var err error
@@ -53,7 +53,7 @@ func TestALoadBeginsWhenItIsTold(t *testing.T) {
 			o := m.Outcome()
 			assert.Equal(t, scheduled, o.Open.Scheduled)
 			assert.Equal(t, scheduled, o.Open.Finished)
-			assert.Equal(t, scheduled, o.Cycles, "what was completed before is in no window")
+			assert.Equal(t, scheduled, o.Cycles, "earlier completions are in no window")
 			assert.Equal(t, began, o.Launched)
 			assert.Equal(t, began.Add(time.Second), o.WindowStart)
 			assert.InDelta(t, 50*share, o.Open.PerSecond, 1e-9)
@@ -61,7 +61,7 @@ func TestALoadBeginsWhenItIsTold(t *testing.T) {
 	}
 }
 
-// Of a load that never begins nothing was sent, which the account says.
+// The account of a load that never begins reports all tasks as unsent.
 func TestALoadThatNeverBeginsIsUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := meterOf(t, func(c *MeterConfig) {

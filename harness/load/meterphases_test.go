@@ -18,7 +18,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// meterConfig is that of a meter for a closed load, whose warm-up takes one second, the window two and the drain ten.
+// meterConfig configures a meter for a closed load with one second of warm-up, a window of two
+// seconds and a drain of ten.
 func meterConfig(change func(*MeterConfig)) MeterConfig {
 	cfg := MeterConfig{
 		Workload: scenario.Workload{Batch: 4, Arrivals: scenario.Arrivals{Kind: scenario.Closed}},
@@ -46,7 +47,7 @@ func meterOf(t testing.TB, change func(*MeterConfig)) *Meter {
 	return m
 }
 
-// send seals n tasks that are acknowledged at once, and returns their payloads.
+// send seals n tasks, acknowledges them at once, and returns their payloads.
 func send(m *Meter, n int, due []int64) [][]byte {
 	payloads := make([][]byte, n)
 	for i := range payloads {
@@ -57,7 +58,6 @@ func send(m *Meter, n int, due []int64) [][]byte {
 	return payloads
 }
 
-// finishAll completes tasks.
 func finishAll(m *Meter, payloads [][]byte) {
 	s := m.Settler()
 	var claims []Claim
@@ -114,7 +114,8 @@ func TestNextWaitsForTheEpoch(t *testing.T) {
 	}
 }
 
-// Those that wait for a closed load to begin do so one after the other, as producers of Run do.
+// Callers that wait for a closed load to begin start one after the other, like the producers of
+// Run.
 func TestClosedLoadsBeginOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := meterOf(t, func(c *MeterConfig) { c.Workload.Producers, c.Epoch = 4, time.Now().Add(time.Second) })
@@ -150,7 +151,7 @@ func TestNextEndsWithTheWindow(t *testing.T) {
 					if due == nil {
 						break
 					}
-					if name != "room" { // where the next call waits until the end
+					if name != "room" { // the next call blocks on the limit until the window's end
 						time.Sleep(time.Millisecond)
 					}
 				}
@@ -194,7 +195,7 @@ func TestNextIsInterrupted(t *testing.T) {
 					})
 				}
 				if m.schedule != nil {
-					require.Eventually(t, func() bool { return len(m.schedule.turn) == 0 }, time.Minute, time.Millisecond, "one waits for the timer")
+					require.Eventually(t, func() bool { return len(m.schedule.turn) == 0 }, time.Minute, time.Millisecond, "a caller waits for the timer")
 				}
 				want := why
 				if closed {
@@ -212,7 +213,7 @@ func TestNextIsInterrupted(t *testing.T) {
 	}
 }
 
-// One that is interrupted does not keep the others from their tasks.
+// The interruption of one caller does not keep the others from their tasks.
 func TestOthersWaitOnWhenOneIsInterrupted(t *testing.T) {
 	m := meterOf(t, func(c *MeterConfig) { atRate(20)(c); c.pause = nil })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -238,8 +239,8 @@ func TestNextForTooManyOrNone(t *testing.T) {
 func TestDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*MeterConfig)
-		do     func(*testing.T, *Meter) // until the window's end, at most
-		after  time.Duration            // the window's end
+		do     func(*testing.T, *Meter) // lasts at most until the window's end
+		after  time.Duration            // after the window's end
 		drain  bool
 	}{
 		"nothing sent": {nil, nil, 0, true},
@@ -259,7 +260,7 @@ func TestDone(t *testing.T) {
 			s := m.Sender()
 			s.Withdraw(s.Seal(scriptedTo, [][]byte{make([]byte, 32)}, true, nil))
 		}, 0, true},
-		// A task that is due may be sent until it is clear that the script has dropped it.
+		// A due task may still be sent until the script has dropped it.
 		"dropped": {atRate(100), func(t *testing.T, m *Meter) {
 			due, err := m.Next(t.Context(), 1)
 			require.NoError(t, err)
@@ -273,7 +274,7 @@ func TestDone(t *testing.T) {
 					c.do(t, m)
 				}
 				time.Sleep(time.Until(m.clock.at(m.window.end() - 1)))
-				assert.False(t, m.Done(), "the window is not over")
+				assert.False(t, m.Done(), "the window has not ended")
 				time.Sleep(time.Nanosecond)
 				for !m.Done() {
 					time.Sleep(drainPoll)
@@ -288,20 +289,20 @@ func TestDone(t *testing.T) {
 				time.Sleep(time.Hour)
 				m.Finish()
 				assert.True(t, m.Done())
-				assert.Equal(t, o.Finished, m.Outcome().Finished, "it is over once")
+				assert.Equal(t, o.Finished, m.Outcome().Finished, "the load ends once")
 				assert.Equal(t, c.drain, m.Outcome().Drained)
 			})
 		})
 	}
 }
 
-// A load whose drain was too short says whether tasks were still being completed.
+// A load whose drain was too short reports whether tasks were still being completed.
 func TestDoneSaysWhetherTheLoadWasStillDraining(t *testing.T) {
 	for before, want := range map[time.Duration]bool{drainQuiet / 2: true, 2 * drainQuiet: false} {
 		synctest.Test(t, func(t *testing.T) {
 			m := meterOf(t, nil)
 			payloads, s := send(m, 3, nil), m.Settler()
-			time.Sleep(time.Until(m.clock.at(m.window.end()))) // in virtual time, as the next ones
+			time.Sleep(time.Until(m.clock.at(m.window.end()))) // virtual time, as below
 			assert.False(t, m.Done())
 			time.Sleep(time.Until(m.clock.at(m.window.deadline()).Add(-before)))
 			s.Completed([]Claim{s.Claimed(payloads[0], scriptedTo)}, []error{nil}, nil)
@@ -315,7 +316,7 @@ func TestDoneSaysWhetherTheLoadWasStillDraining(t *testing.T) {
 	}
 }
 
-// A batch that was due before the window's end and is sent after it is waited for.
+// Done waits for a batch that became due before the window's end and is sent after it.
 func TestDoneWaitsForWhatIsStillSent(t *testing.T) {
 	for name, change := range map[string]func(*MeterConfig){"closed": nil, "open": atRate(1000)} {
 		t.Run(name, func(t *testing.T) {
@@ -382,7 +383,7 @@ func TestWindowWithoutAnEnd(t *testing.T) {
 	})
 }
 
-// A warm-up that was not over has a window of no length.
+// If the load ends during the warm-up, the window is empty.
 func TestWindowThatNeverBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := meterOf(t, func(c *MeterConfig) { c.Phases.Window = 0 })
@@ -407,12 +408,12 @@ func TestCallsThatFailAreCounted(t *testing.T) {
 	o := m.Outcome()
 	assert.EqualValues(t, 6, o.FailedCalls.Count)
 	assert.Equal(t, "broken", o.FailedCalls.First)
-	assert.False(t, m.Outcome().Drained, "those that were cancelled are in doubt, and others outstanding")
+	assert.False(t, m.Outcome().Drained, "cancelled tasks have an unknown outcome, others are outstanding")
 	assert.EqualValues(t, 3, m.ledger.Balance().Unknown)
 	assert.EqualValues(t, 2, m.ledger.Balance().InDoubt)
 }
 
-// A process may open sessions without end.
+// A process may open any number of sessions.
 func TestSendersAndSettlersAreBounded(t *testing.T) {
 	m := meterOf(t, func(c *MeterConfig) { c.Phases = scenario.Phases{} })
 	seen := map[int]bool{}
@@ -429,7 +430,7 @@ func TestSendersAndSettlersAreBounded(t *testing.T) {
 	assert.EqualValues(t, 1000, m.Outcome().Enqueued)
 }
 
-// Sessions of many goroutines, some of which share one.
+// Many goroutines use sessions concurrently; some share one.
 func TestMeterIsSafeForConcurrentUse(t *testing.T) {
 	const users, each = 16, 300
 	for name, change := range map[string]func(*MeterConfig){

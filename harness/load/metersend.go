@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// sendRecorder is what some senders record, one at a time.
+// sendRecorder holds the records of some senders. mu serializes them.
 type sendRecorder struct {
 	mu sync.Mutex
 	enqueues
@@ -23,15 +23,16 @@ func (r *sendRecorder) mergeInto(o *Outcome) {
 	o.FailedCalls.Add(r.failed)
 }
 
-// Sender enters what one session enqueues. It is safe for concurrent use, costs next to nothing and needs no closing.
+// Sender records the enqueues of one session. It is safe for concurrent use, cheap, and needs no
+// closing.
 type Sender struct {
 	meter  *Meter
-	number int // of its account in the ledger
+	number int // of its ledger account
 	record *sendRecorder
 }
 
-// Sender returns a new sender. The first ones have an account of the ledger each; when there are no more they share
-// them.
+// Sender returns a new sender. The first senders have an account of the ledger each; when all
+// accounts are in use, further senders share them.
 func (m *Meter) Sender() *Sender {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,21 +46,23 @@ func (m *Meter) Sender() *Sender {
 	return &Sender{meter: m, number: i % m.ledger.Producers(), record: m.sending[i%len(m.sending)]}
 }
 
-// Batch are the tasks of one call.
+// Batch holds the tasks of one call.
 type Batch struct {
 	first    uint64
 	called   int64
-	intended []int64 // with unplaced marked
+	intended []int64 // marked with unplaced where no place was used
 }
 
-// Len returns how many tasks it has.
+// Len returns the number of tasks in the batch.
 func (b Batch) Len() int { return len(b.intended) }
 
-// Seal makes the payloads those of tasks that are sent to an address now, each of at least ledger.HeaderSize bytes, and
-// enters them in the ledger. The header is written in either case; of a payload that is filled the ledger writes the rest
-// too, and else it keeps what is there. due says when each task was due and is what Next returned, or a part of it. A task
-// without one, or with one that was used before, is due now, has no place in the schedule and needs no room.
-// The batch must be given to Answered or Withdraw, once.
+// Seal writes the header of a new task into each payload and enters the tasks in the ledger as sent
+// to the address now. Each payload must have at least ledger.HeaderSize bytes. If filled, Seal also
+// writes the rest of the payload; otherwise it keeps the existing content.
+//
+// due holds the intended starts, from Next. A task without one, or with one that was used before,
+// is due now, has no place in the schedule and does not count against the in-flight limit. The
+// caller must pass the batch to Answered or Withdraw exactly once.
 func (s *Sender) Seal(to ledger.Address, payloads [][]byte, filled bool, due []int64) Batch {
 	m := s.meter
 	b := Batch{called: m.clock.now(), intended: make([]int64, len(payloads))}
@@ -83,10 +86,11 @@ func (s *Sender) Seal(to ledger.Address, payloads [][]byte, filled bool, due []i
 	return b
 }
 
-// Answered enters what became of a batch, as driver.Producer.Enqueue says it: after an err the outcome of all tasks is unknown;
-// with no outcomes all were acknowledged; an outcome that is driver.ErrUnknown is unknown, and any other a refusal. A call with
-// an unknown outcome counts as failed, but for one that was cancelled. It returns the enqueue latencies that it recorded and
-// that were not censored.
+// Answered enters the outcomes of a batch, with the meaning of driver.Producer.Enqueue. After an
+// err the outcome of all tasks is unknown. Without outcomes all tasks were acknowledged. An outcome
+// that is driver.ErrUnknown is unknown, and any other error is a refusal. A call with an unknown
+// outcome counts as failed unless it was cancelled. Answered returns the enqueue latencies that it
+// recorded without censoring.
 func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
 	n, r := len(b.intended), s.record
 	now := s.meter.clock.now()
@@ -102,7 +106,8 @@ func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
 	return r.sink.take()
 }
 
-// Withdraw says that the tasks of a batch were never sent: the call was refused before. They count as not sent.
+// Withdraw notes that the tasks of a batch were never sent because the call was refused before.
+// They count as unsent.
 func (s *Sender) Withdraw(b Batch) {
 	m := s.meter
 	m.ledger.Refused(s.number, b.first, len(b.intended))
@@ -117,11 +122,11 @@ func (s *Sender) Withdraw(b Batch) {
 	}
 }
 
-// Failed counts a call that failed beside a batch that was withdrawn. One that was cancelled counts for nothing.
+// Failed counts a failed call whose batch was withdrawn. Cancelled calls do not count.
 func (s *Sender) Failed(err error) { s.meter.Failed(err) }
 
-// outcomesOf returns the outcomes of n tasks: unknown after an error, and where none are given all acknowledged, as are those
-// that are missing.
+// outcomesOf returns the outcomes of n tasks. After an error all are unknown; otherwise missing
+// outcomes are acknowledgements.
 func outcomesOf(n int, outcomes []error, err error) []error {
 	if err == nil && len(outcomes) == n {
 		return outcomes
@@ -136,7 +141,7 @@ func outcomesOf(n int, outcomes []error, err error) []error {
 	return all
 }
 
-// noteFailed counts a call that failed, unless it was cancelled.
+// noteFailed counts a failed call unless it was cancelled.
 func noteFailed(failed *Refusals, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		failed.note(1, err)

@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// settleRecorder is what some settlers record, one at a time.
+// settleRecorder holds the records of some settlers. mu serializes them.
 type settleRecorder struct {
 	mu sync.Mutex
 	settles
@@ -21,8 +21,8 @@ func (r *settleRecorder) mergeInto(o *Outcome) {
 	o.FailedCalls.Add(r.failed)
 }
 
-// Settler enters what one session claims and completes. It is safe for concurrent use, costs next to nothing and needs no
-// closing.
+// Settler records the claims and completions of one session. It is safe for concurrent use, cheap,
+// and needs no closing.
 type Settler struct {
 	meter  *Meter
 	record *settleRecorder
@@ -42,24 +42,28 @@ func (m *Meter) Settler() *Settler {
 	return &Settler{meter: m, record: m.settling[i%len(m.settling)]}
 }
 
-// Claim is a task that was claimed, to be given to Completed.
+// Claim is a claimed task. The caller must pass it to Completed.
 type Claim struct{ claimed }
 
-// Claimed checks the payload of a task that was claimed now from an address. The payload is not kept.
+// Claimed checks the payload of a task that was claimed from an address now. It does not retain the
+// payload.
 func (s *Settler) Claimed(payload []byte, from ledger.Address) Claim {
 	c := Claim{claimed{at: s.meter.clock.now()}}
 	c.id, c.verdict = s.meter.ledger.Claimed(payload, from)
 	return c
 }
 
-// Sound reports whether the payload was intact and in its place: a completion that is acknowledged is a cycle then.
+// Sound reports whether the payload was intact and came from the right address. Only then does an
+// acknowledged completion count as a cycle.
 func (c Claim) Sound() bool { return c.verdict == ledger.Sound }
 
-// Readable reports whether the payload was that of a task of this ledger: then the task's content is behind its header.
+// Readable reports whether the payload belongs to a task of this ledger. The task's content then
+// follows the header.
 func (c Claim) Readable() bool { return c.verdict != ledger.Unreadable }
 
-// Completed enters the outcomes of completions, as Sender.Answered does those of enqueues. It returns the latencies of
-// the cycles that it recorded and that were not censored, and from claim to completion, of those inside the window.
+// Completed enters the outcomes of completions, as Sender.Answered does for enqueues. It returns
+// the cycle latencies that it recorded without censoring, and the latencies from claim to
+// completion inside the window.
 func (s *Settler) Completed(claims []Claim, outcomes []error, err error) (cycles, settles []Latency) {
 	r := s.record
 	now := s.meter.clock.now()
@@ -79,6 +83,6 @@ func (s *Settler) Completed(claims []Claim, outcomes []error, err error) (cycles
 	return r.cycleSink.take(), r.settleSink.take()
 }
 
-// Failed counts a call that failed and that is neither an enqueue nor a completion: a claim, or an extension. One that was
-// cancelled counts for nothing.
+// Failed counts a failed call that is neither an enqueue nor a completion, such as a claim or an
+// extension. Cancelled calls do not count.
 func (s *Settler) Failed(err error) { s.meter.Failed(err) }

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// open is a configuration of an open load at a rate.
+// open configures an open load with a rate.
 func open(b *broker, perSecond float64, change func(*scenario.Workload)) Config {
 	cfg := config(b, workload(func(w *scenario.Workload) {
 		w.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: perSecond}}
@@ -26,11 +26,11 @@ func open(b *broker, perSecond float64, change func(*scenario.Workload)) Config 
 			change(w)
 		}
 	}))
-	cfg.pause = timerPause{} // the bubble's time
+	cfg.pause = timerPause{} // virtual time
 	return cfg
 }
 
-// requireComplete checks that each task of the window is in the account once, and in the histograms once.
+// requireComplete checks that the account and the histograms contain each task of the window once.
 func requireComplete(t require.TestingT, o *Outcome) {
 	a := o.Open
 	require.NotNil(t, a)
@@ -55,7 +55,7 @@ func TestOpenLoadKeepsItsSchedule(t *testing.T) {
 				requireComplete(t, o)
 				assert.EqualValues(t, 2000, o.Open.Scheduled, "the window has 2 s")
 				assert.Zero(t, o.Open.Unsent+o.Open.Dropped+o.Open.Refused+o.Open.Held)
-				assert.LessOrEqual(t, o.Open.Unfinished, uint64(2), "the last is under way when the window ends")
+				assert.LessOrEqual(t, o.Open.Unfinished, uint64(2), "the last call is in flight when the window ends")
 				assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Microsecond)
 				assert.InEpsilon(t, 1300*time.Microsecond, o.Open.Service.Max(), 0.01)
 				assert.InEpsilon(t, 1300*time.Microsecond, o.EnqueueLatency.ValueAtPercentile(50), 0.01)
@@ -68,7 +68,7 @@ func TestOpenLoadKeepsItsSchedule(t *testing.T) {
 	}
 }
 
-// stallingBroker does nothing for a second in the middle of the window.
+// stallingBroker stalls for a second in the middle of the window.
 func stallingBroker(window time.Duration) *broker {
 	b := newBroker()
 	b.enqueueDelay, b.ackDelay, b.completeDelay = 200*time.Microsecond, 100*time.Microsecond, 200*time.Microsecond
@@ -87,8 +87,8 @@ func stallingBroker(window time.Duration) *broker {
 	return b
 }
 
-// A server that does nothing for a second of ten: an open load sees that a tenth of its tasks met the stall, a closed
-// load has hardly any calls in it.
+// The server stalls for one second of ten. In an open load a tenth of the tasks meet the stall; a
+// closed load has hardly any calls in it.
 func TestAStallShowsInAnOpenLoad(t *testing.T) {
 	const window = 10 * time.Second
 	measure := func(t *testing.T, cfg Config) *Outcome {
@@ -104,9 +104,9 @@ func TestAStallShowsInAnOpenLoad(t *testing.T) {
 			requireComplete(t, o)
 			assert.InDelta(t, 0.9, time.Duration(o.CycleLatency.ValueAtPercentile(99)).Seconds(), 0.05)
 			assert.InDelta(t, 0.9, time.Duration(o.EnqueueLatency.ValueAtPercentile(99)).Seconds(), 0.05)
-			assert.Less(t, time.Duration(o.Open.Service.ValueAtPercentile(99)), time.Millisecond, "no call but eight took long")
-			assert.InDelta(t, 1000, float64(o.Open.Held), 50, "what was due in the stall found no producer free")
-			assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Millisecond, "and that is not the generator's fault")
+			assert.Less(t, time.Duration(o.Open.Service.ValueAtPercentile(99)), time.Millisecond, "only eight calls were slow")
+			assert.InDelta(t, 1000, float64(o.Open.Held), 50, "tasks of the stall found no free producer")
+			assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Millisecond, "the generator did not cause the wait")
 			assert.Zero(t, o.Open.Unsent+o.Open.Dropped)
 		})
 	})
@@ -115,7 +115,7 @@ func TestAStallShowsInAnOpenLoad(t *testing.T) {
 			cfg := config(stallingBroker(window), workload(func(w *scenario.Workload) { w.Producers, w.Workers = 2, 10 }))
 			o := measure(t, cfg)
 			assert.Less(t, time.Duration(o.CycleLatency.ValueAtPercentile(99)), 2*time.Millisecond)
-			assert.Greater(t, time.Duration(o.CycleLatency.Max()), 900*time.Millisecond, "only the few calls that it held up")
+			assert.Greater(t, time.Duration(o.CycleLatency.Max()), 900*time.Millisecond, "only the few calls during the stall are slow")
 		})
 	})
 }
@@ -134,12 +134,12 @@ func TestBatchesOfWhatIsDueAtOnce(t *testing.T) {
 			}))
 			require.NoError(t, err)
 			requireComplete(t, o)
-			assert.Equal(t, batch, largest, "after the stall all were due")
+			assert.Equal(t, batch, largest, "the stall ends with a full batch")
 		})
 	}
 }
 
-// withCalls looks at each call of enqueue.
+// withCalls calls look before each enqueue.
 func withCalls(cfg Config, look func([]driver.Task)) Config {
 	for i, c := range cfg.Conns {
 		cfg.Conns[i] = lookingConn{c, look}
@@ -167,8 +167,8 @@ func (p lookingProducer) Enqueue(ctx context.Context, tasks []driver.Task, outco
 	return p.Producer.Enqueue(ctx, tasks, outcomes)
 }
 
-// Workers that are too slow: no more tasks than may be are in flight, and the others are counted as dropped, with the
-// rest of the window as their latency.
+// If the workers are too slow, the in-flight limit holds. Further tasks are dropped, with the rest
+// of the window as their latency.
 func TestTooManyInFlightAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -178,11 +178,11 @@ func TestTooManyInFlightAreDropped(t *testing.T) {
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
 		requireComplete(t, o)
-		// 50 workers complete 100 a second; each of the others finds 100 in flight.
+		// 50 workers complete 100 tasks a second; each of the other tasks finds 100 in flight.
 		assert.InDelta(t, 3600, float64(o.Open.Dropped), 100)
 		assert.InDelta(t, 400, float64(o.Cycles), 100)
 		assert.Zero(t, o.Open.Unsent)
-		assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(90)), 3*time.Second, "they count as not done by the end")
+		assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(90)), 3*time.Second, "dropped tasks are censored at the window's end")
 		assert.Equal(t, 100, b.heldMax)
 	})
 }
@@ -191,7 +191,8 @@ func TestWhatIsNotSentIsCensored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
 		start := time.Now()
-		b.enqueue = func(ctx context.Context) error { // from the window's middle on, until after its end
+		// Calls block from the window's middle until after its end.
+		b.enqueue = func(ctx context.Context) error {
 			if time.Since(start) >= 2*time.Second {
 				return wait(ctx, 2*time.Second)
 			}
@@ -200,8 +201,8 @@ func TestWhatIsNotSentIsCensored(t *testing.T) {
 		o, err := Run(t.Context(), open(b, 1000, func(w *scenario.Workload) { w.Producers = 4 }))
 		require.NoError(t, err)
 		requireComplete(t, o)
-		assert.InDelta(t, 1000-4, float64(o.Open.Unsent), 2, "four calls were under way")
-		assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Microsecond, "which is not the generator's fault")
+		assert.InDelta(t, 1000-4, float64(o.Open.Unsent), 2, "four calls were in flight")
+		assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Microsecond, "the generator did not cause the wait")
 		assert.InDelta(t, 4, float64(o.Open.Unfinished), 2)
 		assert.InDelta(t, 1, time.Duration(o.CycleLatency.Max()).Seconds(), 0.02)
 		assert.InDelta(t, 0.5, time.Duration(o.CycleLatency.ValueAtPercentile(75)).Seconds(), 0.02)
@@ -222,12 +223,12 @@ func TestRefusedTasksOfAnOpenLoadAreCensored(t *testing.T) {
 		require.NoError(t, err)
 		requireComplete(t, o)
 		assert.InDelta(t, 500, float64(o.Open.Refused), 2)
-		assert.Zero(t, o.Open.Dropped, "what was refused is not in flight")
+		assert.Zero(t, o.Open.Dropped, "refused tasks are not in flight")
 		assert.InDelta(t, 2, time.Duration(o.CycleLatency.Max()).Seconds(), 0.02, "the first was refused at the window's start")
 	})
 }
 
-// However the server behaves, no task of the window is omitted or counted twice.
+// For every server behaviour, each task of the window counts exactly once.
 func TestNothingIsOmitted(t *testing.T) {
 	bubble := func(f func()) { synctest.Test(t, func(*testing.T) { f() }) }
 	rapid.Check(t, func(t *rapid.T) {
@@ -244,7 +245,8 @@ func TestNothingIsOmitted(t *testing.T) {
 		var cfg Config
 		var o *Outcome
 		var err error
-		bubble(func() { // whose channels must be its own; a rapid.T belongs to the goroutine outside
+		// The bubble needs its own channels; a rapid.T belongs to the goroutine outside.
+		bubble(func() {
 			b = newBroker()
 			b.enqueueDelay, b.ackDelay, b.completeDelay = enqueue, ack, complete
 			b.refuseEnqueue = func(n int) error {
@@ -275,7 +277,7 @@ func TestScheduleIsExact(t *testing.T) {
 		perSecond := rapid.Float64Range(1, 20_000).Draw(t, "rate")
 		s := scheduleOf(window, steady(perSecond))
 		require.Equal(t, window.start, s.at(0))
-		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
+		require.GreaterOrEqual(t, s.at(s.next), int64(0), "the schedule begins at the launch")
 		require.Less(t, s.at(s.next), int64(1e9/perSecond)+2)
 		n := int64(s.scheduled())
 		require.Less(t, s.at(n-1), window.end)
@@ -284,11 +286,11 @@ func TestScheduleIsExact(t *testing.T) {
 		require.EqualValues(t, n, s.unsent(&censored, &slip))
 		require.EqualValues(t, n, censored.histogram.TotalCount())
 		k := int64(perSecond * rapid.Float64Range(0, 86_400).Draw(t, "seconds"))
-		require.InDelta(t, float64(k)/perSecond*1e9, float64(s.at(k)-window.start), 1+float64(k)/perSecond*1e-3, "it does not drift")
+		require.InDelta(t, float64(k)/perSecond*1e9, float64(s.at(k)-window.start), 1+float64(k)/perSecond*1e-3, "the schedule does not drift")
 	})
 }
 
-// latePause wakes up too late, as on a host that has no processor to spare.
+// latePause wakes up too late, as on a host without a spare CPU.
 type latePause struct{ by time.Duration }
 
 func (p latePause) pause(ctx context.Context, ns int64) {
@@ -303,12 +305,12 @@ func TestSlipIsWhatTheGeneratorIsLate(t *testing.T) {
 		require.NoError(t, err)
 		requireComplete(t, o)
 		assert.InEpsilon(t, 5*time.Millisecond, o.Open.Slip.ValueAtPercentile(50), 0.01)
-		assert.InEpsilon(t, 6200*time.Microsecond, o.CycleLatency.ValueAtPercentile(50), 0.01, "it is part of the latency")
+		assert.InEpsilon(t, 6200*time.Microsecond, o.CycleLatency.ValueAtPercentile(50), 0.01, "the slip is part of the latency")
 		assert.Zero(t, o.Open.Held)
 	})
 }
 
-// deadPause wakes up no more from some time on, until after the window.
+// deadPause does not wake up between two times; the second is after the window.
 type deadPause struct{ from, until time.Time }
 
 func (p deadPause) pause(ctx context.Context, ns int64) {
@@ -318,7 +320,7 @@ func (p deadPause) pause(ctx context.Context, ns int64) {
 	timerPause{}.pause(ctx, ns)
 }
 
-// A generator that stops before the window's end has slipped with all that it did not send.
+// If a generator stops before the window's end, all of its unsent tasks have slipped.
 func TestWhatTheGeneratorNeverSendsIsSlip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := open(newBroker(), 1000, nil)
@@ -334,7 +336,7 @@ func TestWhatTheGeneratorNeverSendsIsSlip(t *testing.T) {
 	})
 }
 
-// What was due before a producer was free has slipped only since then.
+// The slip of an unsent task begins when a producer is free.
 func TestSlipOfUnsentTasksBeginsWhenAProducerIsFree(t *testing.T) {
 	s := scheduleOf(span{end: int64(time.Second)}, steady(1000))
 	s.idle = int64(900 * time.Millisecond)
@@ -346,8 +348,8 @@ func TestSlipOfUnsentTasksBeginsWhenAProducerIsFree(t *testing.T) {
 	assert.InEpsilon(t, time.Second, censored.histogram.Max(), 0.01)
 }
 
-// A generator that wakes up late has several tasks to send at once: all of them are late through its fault, though no
-// producer can take more than one.
+// A generator that wakes up late has several tasks to send at once. It is responsible for the
+// lateness of all of them, although a producer takes only one at a time.
 func TestSlipOfTasksThatWereDueTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := open(newBroker(), 1000, func(w *scenario.Workload) { w.Producers = 20 })
@@ -375,13 +377,14 @@ func TestOpenLoadStopsAtOnce(t *testing.T) {
 				launched := time.Now()
 				_, err := Run(ctx, open(b, 2, nil))
 				require.Error(t, err)
-				assert.InDelta(t, 2*time.Second, time.Since(launched), float64(500*time.Millisecond), "nobody sleeps on until the next task is due")
+				assert.InDelta(t, 2*time.Second, time.Since(launched), float64(500*time.Millisecond), "no goroutine sleeps until the next task")
 			})
 		})
 	}
 }
 
-// With the kernel's timer and in real time; how late it is, is not for a test to say.
+// The test uses the kernel timer in real time. It does not check lateness, which depends on the
+// host.
 func TestOpenLoadInRealTime(t *testing.T) {
 	b := newBroker()
 	b.enqueueDelay, b.ackDelay, b.completeDelay = 0, 0, 0

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// BenchmarkSlip is how late an open load at 50,000 arrivals a second is by the generator's own fault, on all CPUs.
+// BenchmarkSlip measures the slip of an open load at 50,000 arrivals a second, on all CPUs.
 func BenchmarkSlip(b *testing.B) {
 	w := workload(func(w *scenario.Workload) {
 		w.Tenants, w.Queues, w.Producers, w.Workers, w.InFlight = 1, 1, 32, 64, 1_000_000

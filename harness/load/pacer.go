@@ -9,15 +9,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// pacer says when the tasks of an open load are due. Both methods are closed forms of the integral of the rate, so the intended
-// start of a task depends on no other task. Times are in nanoseconds from the window's start. In the warm-up both times and
-// counts are negative, and the rate is the first one.
+// pacer defines the intended starts of the tasks of an open load. Both methods are closed forms of
+// the integral of the rate, so the intended start of a task does not depend on other tasks. Times
+// are in nanoseconds from the window's start. In the warm-up times and counts are negative, and the
+// rate is the initial rate.
 type pacer interface {
-	count(ns float64) float64  // how many tasks are due before a time
+	count(ns float64) float64  // number of tasks due before a time
 	due(tasks float64) float64 // when a task is due: the inverse of count
 }
 
-// newPacer returns the pacer of arrivals with known rates.
+// newPacer returns the pacer of arrivals with fixed rates.
 func newPacer(a scenario.Arrivals) pacer {
 	rate, to := steady(a.Rate.PerSecond), steady(a.To.PerSecond)
 	switch a.Kind {
@@ -37,13 +38,12 @@ type steady float64
 func (s steady) count(ns float64) float64  { return ns * float64(s) / 1e9 }
 func (s steady) due(tasks float64) float64 { return tasks * 1e9 / float64(s) }
 
-// ramp is a rate that changes linearly from one value to another, and then stays.
+// ramp is a rate that changes linearly from one value to another and then stays constant.
 type ramp struct {
 	from, to steady
 	over     float64 // ns
 }
 
-// all returns how many tasks are due while the rate changes.
 func (r ramp) all() float64 { return (r.from.count(r.over) + r.to.count(r.over)) / 2 }
 
 func (r ramp) count(ns float64) float64 {
@@ -56,7 +56,8 @@ func (r ramp) count(ns float64) float64 {
 	return r.from.count(ns) + (r.to-r.from).count(ns)*ns/(2*r.over)
 }
 
-// due solves count for the time. This form of the root stays accurate when the rate hardly changes.
+// due solves count for the time. This form of the root is accurate even for a small change of the
+// rate.
 func (r ramp) due(tasks float64) float64 {
 	all := r.all()
 	switch {
@@ -69,13 +70,12 @@ func (r ramp) due(tasks float64) float64 {
 	return 2 * tasks / (from + math.Sqrt(max(0, from*from+2*change*tasks)))
 }
 
-// burst is one rate, and another one in the last part of each period.
+// burst is a quiet rate, and a loud rate in the last part of each period.
 type burst struct {
 	quiet, loud steady
-	rest, every float64 // ns: what comes before a burst, and from one to the next
+	rest, every float64 // ns: length of the quiet part and of the period
 }
 
-// period returns how many tasks are due in one period.
 func (b burst) period() float64 { return b.quiet.count(b.rest) + b.loud.count(b.every-b.rest) }
 
 func (b burst) count(ns float64) float64 {
@@ -100,13 +100,14 @@ func (b burst) due(tasks float64) float64 {
 	return n*b.every + min(b.every, b.rest+b.loud.due(into-before))
 }
 
-// poisson are arrivals at random times, independent of each other, in one window.
+// poisson is a sequence of independent random arrivals in one window.
 type poisson struct {
-	all    []float64 // when they are due, ascending
-	window float64   // its length, in nanoseconds: what comes later is never due inside
+	all    []float64 // times of the arrivals, ascending
+	window float64   // length in nanoseconds; a later task is never due inside
 }
 
-// newPoisson draws the arrivals of a Poisson process. The same seed, rate and length give the same arrivals.
+// newPoisson draws the arrivals of a Poisson process. The same seed, rate and length give the same
+// arrivals.
 func newPoisson(seed uint64, perSecond float64, length time.Duration) poisson {
 	p := poisson{window: float64(length)}
 	draw := rand.New(rand.NewPCG(seed, 0))
@@ -126,7 +127,6 @@ func (p poisson) due(tasks float64) float64 {
 	return p.all[int(tasks)]
 }
 
-// validateArrivals checks the rates and times of arrivals.
 func validateArrivals(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
 	if a.Kind == scenario.Stages {
 		validateStages(check, a)
@@ -139,13 +139,12 @@ func validateArrivals(check func(ok bool, format string, args ...any), a scenari
 	}
 	check(a.To.PerSecond > 0 && !math.IsInf(a.To.PerSecond, 0),
 		"workload.arrivals has a second rate of %v a second; it must be positive", a.To.PerSecond)
-	check(a.Over > 0, "workload.arrivals takes %v; it must be a time above 0", a.Over)
+	check(a.Over > 0, "workload.arrivals changes its rate over %v; the time must be positive", a.Over)
 	if a.Kind == scenario.Burst {
-		check(a.Every > a.Over, "workload.arrivals has a burst of %v every %v; it must be shorter than that", a.Over, a.Every)
+		check(a.Every > a.Over, "workload.arrivals has a burst of %v every %v; the burst must be shorter than the period", a.Over, a.Every)
 	}
 }
 
-// meanPerSecond returns the mean rate of a pacer over a window.
 func meanPerSecond(p pacer, window time.Duration) float64 {
 	return p.count(float64(window)) / window.Seconds()
 }

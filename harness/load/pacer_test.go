@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// rateAt is the rate at an instant, in tasks a second, as the scenario language says it; edges are the instants in
-// between which it goes evenly.
+// rateAt returns the rate at an instant, in tasks a second, by the definition of the scenario
+// language. Between the instants that edges returns, the rate is linear.
 func rateAt(a scenario.Arrivals, at time.Duration) float64 {
 	switch {
 	case a.Kind == scenario.Ramp && at > 0:
@@ -56,7 +56,8 @@ func edges(a scenario.Arrivals, from, to time.Duration) []time.Duration {
 	return slices.DeleteFunc(all, func(at time.Duration) bool { return at < from || at > to })
 }
 
-// integral is how many tasks are due in a time: that of pieces on which the rate is even is their middle's.
+// integral returns the number of due tasks in an interval. On a linear piece it is the rate in
+// the middle times the length.
 func integral(a scenario.Arrivals, from, to time.Duration) (tasks float64) {
 	all := edges(a, from, to)
 	for i := 1; i < len(all); i++ {
@@ -93,7 +94,7 @@ func drawArrivals(t *rapid.T) scenario.Arrivals {
 	return a
 }
 
-// In any time as many tasks are due as the rate says, to one.
+// In any interval the number of due tasks is the integral of the rate, to within one task.
 func TestTasksAreDueAsTheRateSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawArrivals(t)
@@ -103,8 +104,8 @@ func TestTasksAreDueAsTheRateSays(t *testing.T) {
 		s := scheduleOf(window, newPacer(a))
 
 		require.Equal(t, window.start, s.at(0))
-		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
-		require.Less(t, s.at(s.next-1), int64(1), "and all that is due after it is sent")
+		require.GreaterOrEqual(t, s.at(s.next), int64(0), "the schedule begins at the launch")
+		require.Less(t, s.at(s.next-1), int64(1), "all later tasks are sent")
 		n := int64(s.scheduled())
 		require.Less(t, s.at(n-1), window.end)
 		require.GreaterOrEqual(t, s.at(n), window.end)
@@ -129,7 +130,7 @@ func TestTasksAreDueAsTheRateSays(t *testing.T) {
 	})
 }
 
-// Also after a day, and at the greatest rates.
+// Pacers do not drift after a day, even at the highest rates.
 func TestFlowsDoNotDrift(t *testing.T) {
 	day := float64(24 * time.Hour)
 	for name, a := range map[string]scenario.Arrivals{
@@ -150,7 +151,7 @@ func TestFlowsDoNotDrift(t *testing.T) {
 	}
 }
 
-// A million tasks and more that were not sent are entered in groups, each within a millionth of the window.
+// More than a million unsent tasks are recorded in groups, each within a millionth of the window.
 func TestVeryManyUnsentTasksAreAllCounted(t *testing.T) {
 	window := span{start: 5, end: 5 + int64(10*time.Second)}
 	s := scheduleOf(window, steady(1e6))
@@ -164,7 +165,7 @@ func TestVeryManyUnsentTasksAreAllCounted(t *testing.T) {
 	}
 }
 
-// Loads of all kinds keep their schedule against a server that is fast enough.
+// Loads of all kinds meet their schedule if the server is fast enough.
 func TestOpenLoadsOfAllKinds(t *testing.T) {
 	rate, to := scenario.Rate{PerSecond: 500}, scenario.Rate{PerSecond: 2000}
 	for name, c := range map[string]struct {
@@ -180,7 +181,7 @@ func TestOpenLoadsOfAllKinds(t *testing.T) {
 		"stages": {scenario.Arrivals{Kind: scenario.Stages, Rate: rate, Stages: []scenario.Stage{
 			{To: to, Over: time.Second}, {Over: 0}, {Over: 500 * time.Millisecond}, {To: rate},
 		}}, 1250 + 250},
-		"as before, a rate": {scenario.Arrivals{Kind: scenario.Open, Rate: rate}, 1000},
+		"a constant rate": {scenario.Arrivals{Kind: scenario.Open, Rate: rate}, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -199,19 +200,19 @@ func TestOpenLoadsOfAllKinds(t *testing.T) {
 	}
 }
 
-// scheduleOf is that of tasks in a window, whose warm-up begins with the epoch.
+// scheduleOf returns a schedule for a window whose warm-up begins at the epoch.
 func scheduleOf(window span, p pacer) *schedule {
 	s := newSchedule(clock{}, 1, nil)
 	s.begin(0, window, p)
 	return s
 }
 
-// The gaps of a Poisson process are independent, and as long as those of an exponential distribution.
+// The gaps of a Poisson process are independent and have an exponential distribution.
 func TestPoissonArrivals(t *testing.T) {
 	const perSecond, length = 10_000, 10 * time.Second
 	p := newPoisson(7, perSecond, length)
 	require.True(t, slices.IsSorted(p.all))
-	require.Equal(t, p, newPoisson(7, perSecond, length), "of the same seed")
+	require.Equal(t, p, newPoisson(7, perSecond, length), "the same seed gives the same arrivals")
 	require.NotEqual(t, p.all[:10], newPoisson(8, perSecond, length).all[:10])
 	n := float64(len(p.all))
 	assert.InDelta(t, perSecond*10, n, 5*math.Sqrt(perSecond*10))

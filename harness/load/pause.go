@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pauser waits for a number of nanoseconds, or until ctx is done. It may return early. One goroutine at a time
-// calls it.
+// pauser waits for a number of nanoseconds, or until ctx is done. It may return early. It need not
+// be safe for concurrent use.
 type pauser interface {
 	pause(ctx context.Context, ns int64)
 }
 
-// timerPause waits on the Go runtime's timers. Those of a process that has nothing else to do are up to a
-// millisecond late, since it then waits for the network in whole milliseconds.
+// timerPause waits on a timer of the Go runtime. In an idle process such a timer is up to a
+// millisecond late, because the runtime then waits for the network in whole milliseconds.
 type timerPause struct{}
 
 func (timerPause) pause(ctx context.Context, ns int64) {
@@ -29,21 +29,22 @@ func (timerPause) pause(ctx context.Context, ns int64) {
 	}
 }
 
-// kernelPause waits on a timer of the kernel, which the runtime waits for as for a connection: in a process that idles
-// it is some tens of microseconds late, and takes no processor meanwhile. In one that is busy the runtime looks at its
-// own timers more often than at connections, so it has one of them too, as the deadline for reading.
+// kernelPause waits on a kernel timer, which the runtime polls like a connection. In an idle
+// process it is some tens of microseconds late and uses no CPU. A busy runtime checks its own
+// timers more often than connections, so kernelPause also sets a read deadline, which is a runtime
+// timer.
 type kernelPause struct {
 	fd   int
 	file *os.File
 	stop func() bool
 }
 
-// pauseLeast is the shortest wait: several tasks that are due within it are sent together. Going to sleep and waking up
-// takes a process some 25 us of CPU time, so that doing it for each of many thousands a second would take a processor
-// of its own.
+// pauseLeast is the shortest wait. Tasks due within it are sent together. Sleeping and
+// waking takes a process about 25 us of CPU time, so a wait for each of many thousand tasks a
+// second would occupy a CPU.
 const pauseLeast = 100 * time.Microsecond
 
-// newKernelPause returns a pause whose waits end when ctx is done.
+// newKernelPause returns a kernelPause whose waits end when ctx is done.
 func newKernelPause(ctx context.Context) (*kernelPause, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -61,7 +62,7 @@ func (p *kernelPause) pause(ctx context.Context, ns int64) {
 		err = p.file.SetReadDeadline(time.Now().Add(time.Duration(ns)))
 	}
 	if ctx.Err() != nil {
-		return // which may have come before the deadline was set
+		return // AfterFunc may have set its deadline before this one
 	}
 	var expirations [8]byte
 	if err == nil {
@@ -77,8 +78,8 @@ func (p *kernelPause) close() error {
 	return p.file.Close()
 }
 
-// interruptible is a kernelPause for waits that end with their own context too. One that is interrupted may make the next
-// return early.
+// interruptible is a kernelPause whose waits also end when their own ctx is done. An interruption
+// can make the next wait return early.
 type interruptible struct{ *kernelPause }
 
 func (p interruptible) pause(ctx context.Context, ns int64) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// broken fails each call from one time to another.
+// broken returns a fault that fails each call between two times.
 func broken(from, to time.Duration) func(context.Context) error {
 	start := time.Now()
 	return func(context.Context) error {
@@ -48,7 +48,8 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 				b := newBroker()
 				out := broken(2*time.Second, 3*time.Second)
 				b.enqueue, b.complete = out, out
-				if name != "closed and bounded" { // where as many tasks as there is room for are left without an answer
+				// A bounded load stops, because unanswered tasks fill its limit.
+				if name != "closed and bounded" {
 					b.claim = func(ctx context.Context) (bool, int, error) {
 						err := out(ctx)
 						return err != nil, 0, err
@@ -59,7 +60,7 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				balance := cfg.Ledger.Balance()
-				assert.NotZero(t, balance.Unknown, "what was sent in the outage")
+				assert.NotZero(t, balance.Unknown, "tasks were sent in the outage")
 				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted)
 				if o.Open != nil {
 					requireComplete(t, o)
@@ -67,7 +68,7 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 				assert.True(t, o.Drained)
 				assert.NotZero(t, o.FailedCalls.Count)
 				assert.Contains(t, o.FailedCalls.First, errBroken.Error())
-				assert.Less(t, o.FailedCalls.Count, uint64(5000), "each waits before it calls again")
+				assert.Less(t, o.FailedCalls.Count, uint64(5000), "producers and slots pause after a failure")
 				assert.Zero(t, o.RefusedEnqueues.Count+o.RefusedCompletions.Count)
 				before := countWithin(b.completed, launched, launched.Add(2*time.Second))
 				during := countWithin(b.completed, launched.Add(2050*time.Millisecond), launched.Add(3*time.Second))
@@ -75,14 +76,15 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 				assert.Zero(t, during)
 				rate := func(n uint64, d time.Duration) float64 { return float64(n) / d.Seconds() }
 				assert.Greater(t, rate(after, o.WindowEnd.Sub(launched.Add(3250*time.Millisecond))), rate(before, 2*time.Second)*0.9,
-					"as fast as before: no room in flight was lost")
+					"the rate recovers: the in-flight limit is not reduced")
 			})
 		})
 	}
 }
 
-// Tasks whose enqueue or whose completion was never answered are in the histogram of the cycles with what was left of the window, as
-// are those that came late. Those that are answered after all, by another completion, are there once, with their time.
+// The cycle histogram contains tasks whose enqueue or completion was never answered, censored at
+// the window's end, like tasks that were completed late. A task whose later completion is answered
+// is there once, with its latency.
 func TestTasksOfUnknownOutcomeAreCensored(t *testing.T) {
 	const every = 10 // task or completion
 	broken := fmt.Errorf("%w: reset", driver.ErrUnknown)
@@ -98,7 +100,7 @@ func TestTasksOfUnknownOutcomeAreCensored(t *testing.T) {
 		"completions": func(b *broker) {
 			b.refuseComplete = func(n int) (error, bool) {
 				if n%every == 0 {
-					return broken, n%(2*every) == 0 // every other one is handed out again
+					return broken, n%(2*every) == 0 // every second one is delivered again
 				}
 				return nil, false
 			}
@@ -117,14 +119,15 @@ func TestTasksOfUnknownOutcomeAreCensored(t *testing.T) {
 				unheard := balance.Unknown + balance.InDoubt
 				require.NotZero(t, unheard)
 				requireComplete(t, o)
-				assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(99)), 2*time.Second, "most of the window was left for some")
+				assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(99)), 2*time.Second, "some intended starts are early in the window")
 				assert.Less(t, time.Duration(o.CycleLatency.ValueAtPercentile(80)), 100*time.Millisecond)
 			})
 		})
 	}
 }
 
-// A task whose enqueue or whose completion is not heard of gives its room back then, and not again when it is completed after all.
+// A task whose enqueue or completion is never answered leaves the in-flight limit, and does not
+// leave it again when it is completed later.
 func TestATaskOfUnknownOutcomeGivesItsRoomBackOnce(t *testing.T) {
 	const inFlight, every = 20, 10
 	closed, timed := scenario.Arrivals{Kind: scenario.Closed}, scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 4000}}
@@ -146,7 +149,8 @@ func TestATaskOfUnknownOutcomeGivesItsRoomBackOnce(t *testing.T) {
 				b.unheardEnqueue = func(n int) bool { return n%every == 0 && early() }
 				b.refuseComplete = func(n int) (error, bool) {
 					if n%every == 0 && early() {
-						return fmt.Errorf("%w: reset", driver.ErrUnknown), true // it is handed out again
+						// The task is delivered again.
+						return fmt.Errorf("%w: reset", driver.ErrUnknown), true
 					}
 					return nil, false
 				}
@@ -161,7 +165,7 @@ func TestATaskOfUnknownOutcomeGivesItsRoomBackOnce(t *testing.T) {
 				balance := cfg.Ledger.Balance()
 				assert.Greater(t, balance.Unknown, uint64(50))
 				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted)
-				assert.Equal(t, inFlight, most, "no more and no less, long after the last one")
+				assert.Equal(t, inFlight, most, "the full limit is in use, long after the last unknown outcome")
 			})
 		})
 	}
@@ -174,7 +178,7 @@ func TestADrainWaitsNotForTasksThatMayNotBeThere(t *testing.T) {
 			var calls atomic.Int32
 			return func(context.Context) error {
 				if calls.Add(1) == 5 {
-					return errBroken // and the lease never ends
+					return errBroken // and the lease does not expire
 				}
 				return nil
 			}
@@ -205,12 +209,12 @@ func TestADrainWaitsForTasksThatAreThere(t *testing.T) {
 		cfg := persistent(b, workload(nil))
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
-		assert.False(t, o.Drained, "one was acknowledged and never delivered")
+		assert.False(t, o.Drained, "one task was acknowledged and never delivered")
 		assert.Equal(t, uint64(1), cfg.Ledger.Balance().Lost)
 	})
 }
 
-// Of a batch, one item's outcome may be unknown while that of the others is not.
+// In a batch, the outcome of one item may be unknown while the others are known.
 func TestItemsOfUnknownOutcome(t *testing.T) {
 	unknown := fmt.Errorf("%w: the lead was lost", driver.ErrUnknown)
 	lead := func(b *broker) {

@@ -2,14 +2,15 @@ package load
 
 import "sync"
 
-// places are the due tasks that a Meter handed out and that were not sent yet.
+// places are the due tasks that a Meter handed out and that are not sent yet.
 type places struct {
 	mu    sync.Mutex
 	left  int
-	byDue map[int64]int // how many by when they are due; nil where they are only counted
+	byDue map[int64]int // number of unused places by intended start; nil if they are only counted
 }
 
-// newPlaces returns an empty set. The in-flight limit bounds a set that keeps the tasks apart.
+// newPlaces returns an empty set. With apart it stores each intended start; the in-flight limit
+// then bounds its size.
 func newPlaces(apart bool) *places {
 	if apart {
 		return &places{byDue: map[int64]int{}}
@@ -17,7 +18,6 @@ func newPlaces(apart bool) *places {
 	return &places{}
 }
 
-// add hands places out.
 func (p *places) add(due []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,7 +29,8 @@ func (p *places) add(due []int64) {
 	}
 }
 
-// use marks a place as sent. It returns false if the place was not handed out, or was used before.
+// use marks a place as sent. It returns false if the place was not handed out, or if it was used
+// before.
 func (p *places) use(due int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,14 +51,13 @@ func (p *places) use(due int64) bool {
 	return true
 }
 
-// count returns how many places are unused.
 func (p *places) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left
 }
 
-// each visits the unused places by intended start.
+// each calls visit for each intended start with unused places.
 func (p *places) each(visit func(due int64, n int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

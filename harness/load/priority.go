@@ -7,8 +7,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// urgency says which priority each task of a workload has. It follows from the workload's seed and the task's identity, so that a
-// worker knows the priority of each task that it claims, and the sizes and queues that a producer draws are the same with priorities and without.
+// urgency assigns a priority to each task of a workload. The priority follows from the workload's
+// seed and the task's identity, so a worker knows the priority of each task that it claims. It does
+// not use the producer's random source, so sizes and queues are the same with and without
+// priorities.
 type urgency struct {
 	scenario.Priority
 	seed uint64
@@ -16,7 +18,6 @@ type urgency struct {
 
 func newUrgency(w scenario.Workload) urgency { return urgency{w.Priority, uint64(w.Seed)} }
 
-// of returns the priority of a task.
 func (u *urgency) of(id ledger.Identity) uint32 {
 	if u.IsZero() {
 		return 0
@@ -31,7 +32,7 @@ func (u *urgency) of(id ledger.Identity) uint32 {
 	return 0
 }
 
-// mixed returns a number that looks drawn at random, always the same one of the same numbers. It is SplitMix64, with a step for each number.
+// mixed hashes numbers to a pseudo-random number. It is SplitMix64 with one step for each number.
 func mixed(numbers ...uint64) (x uint64) {
 	for _, n := range numbers {
 		x += n + 0x9e3779b97f4a7c15
@@ -42,10 +43,11 @@ func mixed(numbers ...uint64) (x uint64) {
 	return x
 }
 
-// fraction returns a number from 0 to below 1, drawn as evenly as x is.
+// fraction maps a uniformly distributed x to [0, 1).
 func fraction(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
-// check counts a delivery as corrupted that has another priority than the task was enqueued with. Without priorities nothing is checked.
+// check reports a delivery as corrupted if its priority is not that of the enqueue. It checks
+// nothing without priorities.
 func (u *urgency) check(l *ledger.Ledger, id ledger.Identity, from ledger.Address, claimed uint32) {
 	if u.IsZero() {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Each priority is sent as often as the workload says.
+// Each priority has the share that the workload defines.
 func TestPriorities(t *testing.T) {
 	for name, c := range map[string]struct {
 		priority scenario.Priority
@@ -42,7 +42,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// A target that hands a task out with another priority than it was enqueued with is at fault.
+// A target that delivers a task with a changed priority is at fault.
 func TestPrioritiesThatAreChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -64,7 +64,7 @@ func TestPrioritiesThatAreChanged(t *testing.T) {
 	})
 }
 
-// Another seed gives other tasks a priority, and the same one the same tasks.
+// The same seed gives the same tasks a priority; another seed gives it to other tasks.
 func TestPrioritiesFollowFromTheSeed(t *testing.T) {
 	sent := func(seed int) (all []uint32) {
 		u := newUrgency(scenario.Workload{Seed: seed, Priority: scenario.Priority{Kind: scenario.PriorityUniform, Max: 9}})

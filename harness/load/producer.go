@@ -11,12 +11,14 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// producer is one goroutine that enqueues. Its records are read only after it has returned.
+// producer is one goroutine that enqueues. Other goroutines may read its records only after it has
+// returned.
 type producer struct {
 	*round
 	number int
-	routes []destination // a call to each in turn; where queues are chosen, all those of one tenant after the other
-	next   int           // in routes; where queues are chosen, among the tenants
+	// routes are the destinations of the calls, in turn; if queues are chosen, grouped by tenant.
+	routes []destination
+	next   int // index in routes; if queues are chosen, index of the tenant
 	keys   keys
 
 	draw     *rand.Rand
@@ -25,21 +27,23 @@ type producer struct {
 	delaying delaying
 	results  resulting
 	keying   keying
-	buffer   []byte // a batch's payloads, one behind the other
+	buffer   []byte // the payloads of a batch, concatenated
 	tasks    []driver.Task
 	outcomes []error
-	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
+	intended []int64 // intended starts, in nanoseconds since the epoch
 
-	paused bool // after its last call the producer repeated tasks or waited, so that the next call begins later than the answer came
+	// paused reports that the producer repeated tasks or waited after its last call, so that the
+	// next call begins later than the last answer.
+	paused bool
 	record enqueues
-	shares []*readShare // one of each tenant; none without reads
-	filled uint64       // tasks of a backlog acknowledged
+	shares []*readShare // one for each tenant; empty without reads
+	filled uint64       // acknowledged tasks of a backlog
 	again  again
 
-	_ [64]byte // keeps the counters of two goroutines off one cache line
+	_ [64]byte // keeps the counters of different goroutines on different cache lines
 }
 
-// destination is a queue and the session to reach it by.
+// destination is a queue and a session that reaches it.
 type destination struct {
 	address ledger.Address
 	session driver.Producer
@@ -67,8 +71,8 @@ func newProducer(r *round, number int, routes []destination) *producer {
 	return p
 }
 
-// runClosed enqueues until the window is over or a call fails. A call under way at the window's end is
-// waited for: its answer belongs in the ledger.
+// runClosed enqueues until the window ends or a call fails. It waits for a call that is in flight
+// at the window's end, because its answer belongs in the ledger.
 func (p *producer) runClosed(calls context.Context) {
 	if !p.clock.sleepUntil(calls, stagger(p.cfg.Phases.Warmup, p.number, len(p.producers))) {
 		return
@@ -83,7 +87,8 @@ func (p *producer) runClosed(calls context.Context) {
 		if p.limit != nil || p.paused {
 			now = p.clock.now()
 		}
-		// The intended start is when the last call was answered and the in-flight limit allowed another one.
+		// The intended start is the time when the last call was answered and the in-flight limit
+		// allowed another one.
 		started := now
 		for i := range p.intended {
 			p.intended[i] = started
@@ -100,17 +105,18 @@ func (p *producer) runClosed(calls context.Context) {
 	}
 }
 
-// staggerMax is the longest time over which the producers of a closed load begin.
+// staggerMax bounds the time over which the producers of a closed load start.
 const staggerMax = 250 * time.Millisecond
 
-// stagger is when one of the producers of a closed load begins, in nanoseconds since the epoch. They begin one after the
-// other over the first part of the warm-up: those that began together would all be answered by one commit, and go on in step.
+// stagger returns when a producer of a closed load starts, in nanoseconds since the epoch. The
+// starts are spread over the first part of the warm-up: producers that start together would be
+// answered by the same commit and stay in step.
 func stagger(warmup time.Duration, number, producers int) int64 {
 	over := min(int64(warmup)/4, int64(staggerMax))
 	return over * int64(number) / int64(producers)
 }
 
-// sleepUntil waits until an instant, and returns false when ctx is done before.
+// sleepUntil waits until an instant. It returns false if ctx is done first.
 func (c clock) sleepUntil(ctx context.Context, until int64) bool {
 	left := c.until(until)
 	if left <= 0 {
@@ -126,7 +132,7 @@ func (c clock) sleepUntil(ctx context.Context, until int64) bool {
 	}
 }
 
-// runOpen enqueues what is due until the window is over or a call fails.
+// runOpen enqueues the due tasks until the window ends or a call fails.
 func (p *producer) runOpen(calls context.Context, s *schedule) {
 	for {
 		n := s.take(calls, p.intended)
@@ -142,7 +148,7 @@ func (p *producer) runOpen(calls context.Context, s *schedule) {
 	}
 }
 
-// runFill enqueues until nothing is left of a number of tasks, one is refused, or a call fails.
+// runFill enqueues until no task of the backlog is left, a task is refused, or a call fails.
 func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 	batch := int64(len(p.tasks))
 	for calls.Err() == nil {
@@ -162,9 +168,10 @@ func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 	}
 }
 
-// call enqueues the first n tasks of the batch in one call, and enters what became of them in the ledger. It returns
-// how many were acknowledged and when; ok is false after a call that failed and ends the producer's work. One that does
-// not end it leaves all of its tasks with an outcome that is not nil.
+// call enqueues the first n tasks of the batch in one call and enters their outcomes in the ledger.
+// It returns the number of acknowledged tasks and the time of the answer. ok is false if a failed
+// call ends the producer's work. After a failed call that does not, each task of the call has a
+// non-nil outcome.
 func (p *producer) call(calls context.Context, n int) (acknowledged int, now int64, ok bool) {
 	to := p.choose()
 	first := p.cfg.Ledger.Sent(p.number, n)
@@ -199,7 +206,6 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	return acknowledged, now, true
 }
 
-// choose returns where the next call goes.
 func (p *producer) choose() *destination {
 	at, turns := p.next, len(p.routes)
 	if p.keys.chosen() {
@@ -212,7 +218,8 @@ func (p *producer) choose() *destination {
 	return &p.routes[at]
 }
 
-// failed ends the load after a call that failed, unless it is to persist, and returns whether it goes on.
+// failed handles a failed call and returns whether the producer continues. Without Persist it ends
+// the load.
 func (p *producer) failed(calls context.Context, to *destination, n int, err error) bool {
 	err = fmt.Errorf("load: producer %d: enqueue to %s/%s: %w", p.number, to.address.Tenant, to.address.Queue, err)
 	if !p.cfg.Persist {
@@ -225,7 +232,7 @@ func (p *producer) failed(calls context.Context, to *destination, n int, err err
 	return p.again.after(calls, err)
 }
 
-// seal makes a batch of n tasks from first on.
+// seal creates a batch of n tasks, numbered from first on.
 func (p *producer) seal(to *destination, first uint64, n int) {
 	w := &p.cfg.Workload
 	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number)}
@@ -233,7 +240,8 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 	for i := range n {
 		size := p.sizes.draw(p.draw)
 		if at+size > len(p.buffer) {
-			// The payloads before keep the old one. It grows to what the largest batch so far takes.
+			// The earlier payloads stay in the old buffer. The new one is sized for the largest
+			// batch so far.
 			p.buffer, at = make([]byte, max(2*len(p.buffer), (n-i)*size)), 0
 		}
 		payload := p.buffer[at : at+size : at+size]

@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Each worker slot has a session of its own, which claims from a queue that no other slot claims from. Producers spread over all queues.
+// Each worker slot has a separate session, which claims from a queue that no other slot uses.
+// Producers are spread over all queues.
 func TestQueuePerWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -44,7 +45,7 @@ func TestQueuePerWorker(t *testing.T) {
 	require.ErrorContains(t, err, "workload.workers is 7; with queue_per_worker it must be a multiple of the 2 tenants")
 }
 
-// openingConn says which worker sessions are opened.
+// openingConn records the worker sessions that are opened.
 type openingConn struct {
 	driver.Conn
 	opened func(tenant string, queues []string, slots int)

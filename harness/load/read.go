@@ -13,40 +13,46 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Readers are the ways to read the tasks and the queues of a workload's tenants. The caller owns them and closes them after Run has returned.
+// Readers read the tasks and queues of a workload's tenants. The caller owns them and closes them
+// after Run has returned.
 type Readers struct {
-	// Of has one reader of tasks for each tenant, in the order of the tenants; it is empty if no kind of reads needs them.
+	// Of has one task reader for each tenant, in the order of the tenants; it is empty if no kind
+	// of read needs it.
 	Of []driver.Reader
-	// Queues has one reader of queues for each tenant likewise.
+	// Queues has one queue reader for each tenant; it is empty if no kind of read needs it.
 	Queues []driver.QueueReader
-	// Confined says that the access token of each reader is valid for its tenant only. Then the target must deny reads that name another tenant.
+	// Confined reports that the access token of each reader is valid for its tenant only. The
+	// target must then deny reads that name another tenant.
 	Confined bool
 }
 
 const (
-	// foreignEach: one of so many reads of a reader asks for another tenant's task or queue.
+	// foreignEach is the interval of cross-tenant reads: one of foreignEach reads asks for a task
+	// or queue of another tenant.
 	foreignEach = 8
-	// readsWaitingMin and readsWaitingMax bound how many due reads of one kind and tenant may wait for a reader. Within these bounds it is
-	// twice the reads that one call of a producer makes due.
+	// readsWaitingMin and readsWaitingMax bound the queue of due reads for each kind and tenant.
+	// Within these bounds its length is twice the number of reads that one producer call makes due.
 	readsWaitingMin, readsWaitingMax = 64, 4096
 )
 
 // readable is a task whose enqueue was acknowledged.
 type readable struct {
 	ledger   *ledger.Ledger
-	id       string // the target's
+	id       string // assigned by the target
 	identity ledger.Identity
 	address  ledger.Address
 }
 
-// tenantReads are the reads of one tenant. Producers add to them, and never wait; the tenant's readers take.
+// tenantReads are the due reads of one tenant. Producers add reads without waiting; the tenant's
+// readers take them.
 type tenantReads struct {
 	tenant  string
 	waiting map[string]chan readable // by kind; closed once all producers have ended
-	latest  atomic.Pointer[readable] // that came due, for the readers of other tenants; nil before the first
+	// latest is the task whose read came due last, for cross-tenant reads; nil before the first.
+	latest atomic.Pointer[readable]
 }
 
-// add queues a read of a task, and returns false if too many reads wait.
+// add queues the read of a task. It returns false if the queue is full.
 func (t *tenantReads) add(waiting chan<- readable, task readable) bool {
 	t.latest.Store(&task)
 	select {
@@ -57,22 +63,24 @@ func (t *tenantReads) add(waiting chan<- readable, task readable) bool {
 	}
 }
 
-// readShare says which of the tasks that one producer enqueues for one tenant are read. One goroutine uses it.
+// readShare selects the tasks to read among those that one producer enqueues for one tenant. It is
+// not safe for concurrent use.
 type readShare struct {
 	of    *tenantReads
 	kinds []kindShare
 }
 
-// kindShare is one kind of reads in a readShare.
+// kindShare is one kind of read in a readShare.
 type kindShare struct {
 	kind    string
 	waiting chan<- readable
 	perTask float64
-	due     float64 // of a read, below 1
-	dropped uint64  // reads that came due inside the window when too many waited
+	due     float64 // accumulated fraction of a read, below 1
+	dropped uint64  // reads that came due inside the window while the queue was full
 }
 
-// openReads makes the reads of the workload's tenants, if it has any. Those of all workloads that run at once are in all.
+// openReads creates the reads of the workload's tenants, if it has any, and appends them to all,
+// the reads of all workloads of the round.
 func (r *round) openReads(all []*tenantReads) []*tenantReads {
 	w := r.cfg.Workload
 	if !w.ReadsTasks() {
@@ -105,7 +113,7 @@ func (r *round) shareOf(tenant int) *readShare {
 	return share
 }
 
-// checkReaders looks at whether the tenants of a workload with reads have the readers that its kinds of reads need.
+// checkReaders checks that each tenant has the readers that the workload's kinds of reads need.
 func (p *problems) checkReaders(w scenario.Workload, readers Readers) {
 	err := w.Reads.Check()
 	p.check(err == nil, "workload.reads: %v", err)
@@ -114,14 +122,15 @@ func (p *problems) checkReaders(w scenario.Workload, readers Readers) {
 		of     string
 		given  int
 	}{{w.Reads.OfTasks(), "tasks", len(readers.Of)}, {w.Reads.OfQueues(), "queues", len(readers.Queues)}} {
-		p.check(!need.needed || need.given == w.Tenants, "%d readers of %s given; a workload with such reads has one for each of its %d tenants",
+		p.check(!need.needed || need.given == w.Tenants, "%d readers of %s given; these reads need one for each of the %d tenants",
 			need.given, need.of, w.Tenants)
 	}
 }
 
-var errNoIDs = errors.New("the driver returned no id with an acknowledged task, which reads ask for")
+var errNoIDs = errors.New("the driver returned an acknowledged task without an id; reads need the id")
 
-// haveRead has the tasks of a batch from first on read that were acknowledged and that the share falls on.
+// haveRead queues the reads of the acknowledged tasks of a batch that the share selects. first is
+// the sequence number of the batch's first task.
 func (p *producer) haveRead(to *destination, first uint64, n int) {
 	s, inside := to.reads, p.window.contains(p.clock.now())
 	for i := range n {
@@ -144,14 +153,14 @@ func (p *producer) haveRead(to *destination, first uint64, n int) {
 	}
 }
 
-// KindReads are the reads of one kind: their account, and in nanoseconds their service time.
+// KindReads are the reads of one kind: their account, and their service time in nanoseconds.
 type KindReads struct {
 	Kind    string
 	Account result.Reads
 	Latency *hdrhistogram.Histogram
 }
 
-// mergeReads adds what the readers recorded, and what the producers dropped, to the outcome of a load that reads.
+// mergeReads adds the records of the readers, and the reads that producers dropped, to the outcome.
 func (r *round) mergeReads(o *Outcome) {
 	if r.reads == nil {
 		return

@@ -18,22 +18,25 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// shelf is what a broker that is read keeps: the tasks whose enqueue or completion it has not forgotten.
+// shelf stores tasks for reads: tasks whose enqueue was stored and that were not completed.
 type shelf struct {
 	delay time.Duration // before a read is answered
-	// fault changes the answer to a read, the nth of all, from 1; own is whether the task is the asking tenant's. nil: no fault.
+	// fault changes the answer to the nth read, from 1. own reports whether the task belongs to the
+	// asking tenant. nil: no fault.
 	fault func(n int, own bool, found *driver.Found, err *error)
 	// call fails whole reads; nil: none.
 	call func(ctx context.Context) error
-	// awaits answers an await of a stored task wrongly, unless it returns nil: own is whether the task is the asking tenant's, and named whether
-	// the await names that tenant. nil: no fault.
+	// awaits returns a wrong answer to an await of a stored task, or nil for the right one. own
+	// reports whether the task belongs to the asking tenant, and named whether the await names that
+	// tenant. nil: no fault.
 	awaits func(own, named bool) *awaitAnswer
-	// lists and stats change the answers to reads of queues, likewise.
+	// lists and stats change the answers to reads of queues. nil: no fault.
 	lists func(own bool, listed *[]driver.Found, err *error)
 	stats func(own bool, stats *driver.QueueStats, err *error)
-	// ofLeased counts the lists of leased tasks, and ofReady those of ready ones.
+	// ofLeased and ofReady count the lists of leased and of ready tasks.
 	ofLeased, ofReady int
-	// early makes completions take effect as soon as they are asked for, long before they are acknowledged.
+	// early makes completions take effect when they are requested, long before they are
+	// acknowledged.
 	early bool
 
 	tasks    map[string]driver.Delivery // by id
@@ -42,14 +45,15 @@ type shelf struct {
 	answered []instant
 }
 
-// shelved makes a broker keep its tasks for reads. Tasks stay for a while: their completion takes longer than their acknowledgement.
+// shelved makes a broker store its tasks for reads. Tasks stay for a while: their completion takes
+// longer than their acknowledgement.
 func shelved(b *broker) *broker {
 	b.shelf = &shelf{delay: 300 * time.Microsecond, tasks: map[string]driver.Delivery{}, ids: map[string]string{}}
 	b.ackDelay, b.completeDelay = 0, 5*time.Millisecond
 	return b
 }
 
-// fakeReader reads as one tenant, with a token that is good for this tenant alone.
+// fakeReader reads as one tenant, with a token that is valid for this tenant only.
 type fakeReader struct {
 	b      *broker
 	tenant string
@@ -88,7 +92,7 @@ func (r fakeReader) Read(ctx context.Context, tenant, id string) (driver.Found, 
 	return found, err
 }
 
-// reading is the configuration of a load that reads, with as many reads as tasks and tasks that wait for workers.
+// reading configures a load with one read for each task, and tasks that wait for workers.
 func reading(b *broker, change func(*scenario.Workload)) Config {
 	cfg := config(b, workload(func(w *scenario.Workload) {
 		w.Reads, w.InFlight = scenario.Reads{Get: 0.5}, 200
@@ -127,24 +131,24 @@ func TestReads(t *testing.T) {
 				require.Len(t, o.Reads, 1)
 				assert.Equal(t, scenario.ReadGet, o.Reads[0].Kind)
 				reads := o.Reads[0].Account
-				assert.Equal(t, countWithin(b.shelf.answered, o.WindowStart, o.WindowEnd), reads.Answered, "the warm-up is left out")
+				assert.Equal(t, countWithin(b.shelf.answered, o.WindowStart, o.WindowEnd), reads.Answered, "reads of the warm-up do not count")
 				assert.Less(t, reads.Answered, balance.Reads)
 				assert.Equal(t, reads.Answered, reads.Found+reads.Gone+reads.Foreign)
 				assert.Zero(t, reads.Wrong+reads.Refused)
 				assert.NotZero(t, reads.Found)
-				assert.NotZero(t, reads.ForeignStored, "refusals of tasks that were there")
+				assert.NotZero(t, reads.ForeignStored, "the target has tasks that it refused to return")
 				assert.InDelta(t, float64(reads.Answered)/8, float64(reads.Foreign), 10, "one in eight is of another tenant")
 				assert.InDelta(t, share.perTask*float64(o.Enqueued), float64(reads.Answered+reads.Dropped), 0.02*float64(reads.Answered)+10)
 				assert.EqualValues(t, reads.Answered, o.Reads[0].Latency.TotalCount())
 				assert.InEpsilon(t, float64(b.shelf.delay), float64(o.Reads[0].Latency.ValueAtPercentile(50)), 0.02, "the service time")
-				assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles, "reads are no cycles")
+				assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles, "reads do not count as cycles")
 			})
 		})
 	}
 }
 
-// A task whose completion was asked for may be there or not: that a read does not find it is right, before the completion is acknowledged
-// and after.
+// Once the completion of a task was requested, its read may find it or not, before and after the
+// acknowledgement.
 func TestReadsOfCompletedTasksAreGone(t *testing.T) {
 	for name, change := range map[string]func(*broker){
 		"completed":       func(b *broker) { b.completeDelay = 0 },
@@ -164,7 +168,8 @@ func TestReadsOfCompletedTasksAreGone(t *testing.T) {
 	}
 }
 
-// A read of another tenant's task asks for one that is there, if any tenant has one, and goes round the tenants.
+// A cross-tenant read prefers a task that the target must still have, and cycles through the
+// tenants.
 func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
 	w := workload(func(w *scenario.Workload) { w.Tenants, w.Reads = 4, scenario.Reads{Get: 0.5} })
 	l := NewLedger(42, w)
@@ -173,7 +178,7 @@ func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
 	for i, tenant := range tenantsOf(w) {
 		reads := &tenantReads{tenant: tenant}
 		r.allReads = append(r.allReads, reads)
-		if i < 3 { // the last one never had a task
+		if i < 3 { // the last tenant never had a task
 			l.Enqueued(0, l.Sent(0, 1), 1)
 			reads.latest.Store(&readable{ledger: l, id: tenant, identity: ledger.Identity{Round: 42, Sequence: uint64(i)}})
 		}
@@ -185,18 +190,18 @@ func TestForeignReadsAskForTasksThatAreThere(t *testing.T) {
 		}
 		return ids
 	}
-	assert.Equal(t, []string{"t1", "t1", "t2", "t1"}, asked(), "never the own tenant")
+	assert.Equal(t, []string{"t1", "t1", "t2", "t1"}, asked(), "never the reader's own tenant")
 	l.Completing(ledger.Identity{Round: 42, Sequence: 1})
 	assert.Equal(t, []string{"t2", "t2", "t2", "t2"}, asked())
 	l.Completing(ledger.Identity{Round: 42, Sequence: 2})
 	for _, id := range asked() {
-		assert.Contains(t, []string{"t1", "t2"}, id, "one that is gone, where none is there")
+		assert.Contains(t, []string{"t1", "t2"}, id, "without a stored task, any earlier task")
 	}
 	r.allReads = r.allReads[:1]
 	assert.Nil(t, r.foreignTask(0))
 }
 
-// A read that is answered wrongly is found in each of its ways, and named with the tenant, the task's id and what was wrong.
+// Every kind of wrong answer is reported with the tenant, the task's id and the difference.
 func TestMisreads(t *testing.T) {
 	type fault = func(n int, own bool, found *driver.Found, err *error)
 	ofOwn := func(spoil func(*driver.Found, *error)) fault {
@@ -229,23 +234,23 @@ func TestMisreads(t *testing.T) {
 		"another id":                      {ofOwn(func(f *driver.Found, _ *error) { f.ID = "7" }), `the answer has the id "7"`},
 		"another queue":                   {ofOwn(func(f *driver.Found, _ *error) { f.Queue = "q9" }), `the answer has the queue "q9"`},
 		"another tenant":                  {ofOwn(func(f *driver.Found, _ *error) { f.Tenant = "t9" }), `the answer has the tenant "t9"`},
-		"a task that is lost":             {ofOwn(func(_ *driver.Found, err *error) { *err = driver.ErrNotFound }), "there is no such task"},
-		"a task that is denied":           {ofOwn(func(_ *driver.Found, err *error) { *err = driver.ErrDenied }), "was denied its own task"},
-		"another tenant's task by its id": {answers(driver.ErrNotFound), "was answered with a task of another tenant"},
-		"another tenant's task by name":   {answers(driver.ErrDenied), "was answered with a task of another tenant"},
-		"a refusal that tells that a task is there": {
+		"a task that is lost":             {ofOwn(func(_ *driver.Found, err *error) { *err = driver.ErrNotFound }), "got not found"},
+		"a task that is denied":           {ofOwn(func(_ *driver.Found, err *error) { *err = driver.ErrDenied }), "access to its own task was denied"},
+		"another tenant's task by its id": {answers(driver.ErrNotFound), "cross-tenant read: got a task, expected a refusal"},
+		"another tenant's task by name":   {answers(driver.ErrDenied), "cross-tenant read: got a task, expected a refusal"},
+		"a refusal that reveals a task": {
 			ofForeign(func(_ *driver.Found, err *error) {
 				if errors.Is(*err, driver.ErrNotFound) {
 					*err = driver.ErrDenied
 				}
-			}), "was refused otherwise than as not found",
+			}), "cross-tenant read: expected not found",
 		},
 		"no denial": {
 			ofForeign(func(_ *driver.Found, err *error) {
 				if errors.Is(*err, driver.ErrDenied) {
 					*err = driver.ErrNotFound
 				}
-			}), "was refused otherwise than as denied",
+			}), "cross-tenant read: expected denied",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,19 +264,19 @@ func TestMisreads(t *testing.T) {
 				require.NotZero(t, balance.Misread)
 				assert.Less(t, balance.Misread, balance.Reads)
 				assert.NotZero(t, o.Reads[0].Account.Wrong)
-				assert.Equal(t, balance.Misread, o.Reads[0].Account.Mismatches, "those of the warm-up too")
+				assert.Equal(t, balance.Misread, o.Reads[0].Account.Mismatches, "mismatches of the warm-up count too")
 				assert.LessOrEqual(t, o.Reads[0].Account.Wrong, balance.Misread)
 				assert.Equal(t, o.Reads[0].Account.Answered, o.Reads[0].Account.Found+o.Reads[0].Account.Gone+o.Reads[0].Account.Foreign+o.Reads[0].Account.Wrong)
 				assert.Len(t, balance.Samples, 7)
-				assert.Regexp(t, `^misread: tenant t\d asked for task \d+ \(producer \d+ task \d+, sent to t\d/q\d\), and .`, balance.Samples[0])
+				assert.Regexp(t, `^misread: tenant t\d asked for task \d+ \(producer \d+ task \d+, sent to t\d/q\d\): .`, balance.Samples[0])
 				assert.Contains(t, balance.Samples[0], c.says)
-				assert.Zero(t, balance.Lost+balance.Corrupted, "it is the reads that are wrong")
+				assert.Zero(t, balance.Lost+balance.Corrupted, "only the reads are wrong")
 			})
 		})
 	}
 }
 
-// Without tokens of tenants nobody can be denied a tenant, and no read names another one.
+// Without tenant tokens the server cannot deny a tenant, so no read names another tenant.
 func TestReadersWithoutTokensNameNoOtherTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := shelved(newBroker())
@@ -289,7 +294,7 @@ func TestReadersWithoutTokensNameNoOtherTenant(t *testing.T) {
 	})
 }
 
-// Of workloads with a tenant each, the tenants of the others are the foreign ones.
+// With several workloads, cross-tenant reads use the tenants of all workloads.
 func TestReadsOfTheTasksOfOtherWorkloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := shelved(newBroker())
@@ -306,11 +311,12 @@ func TestReadsOfTheTasksOfOtherWorkloads(t *testing.T) {
 		alone, err := Run(t.Context(), reading(shelved(newBroker()), one))
 		require.NoError(t, err)
 		assert.NotZero(t, alone.Reads[0].Account.Answered)
-		assert.Zero(t, alone.Reads[0].Account.Foreign, "there is no other tenant")
+		assert.Zero(t, alone.Reads[0].Account.Foreign, "a single tenant has no cross-tenant reads")
 	})
 }
 
-// Reads that readers can't keep up with are dropped and counted, and nobody waits for them.
+// Reads that exceed the capacity of the readers are dropped and counted. Producers do not wait for
+// them.
 func TestSlowReadsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := func(delay time.Duration) *Outcome {
@@ -336,7 +342,7 @@ func TestReadsThatFail(t *testing.T) {
 		_, err := Run(t.Context(), reading(b, nil))
 		require.ErrorIs(t, err, errBroken)
 		require.ErrorContains(t, err, "load: read of task ")
-		assert.Less(t, time.Since(launched), 2100*time.Millisecond, "it stops at once")
+		assert.Less(t, time.Since(launched), 2100*time.Millisecond, "the load stops at once")
 
 		b = shelved(newBroker())
 		b.shelf.call = breakAfter(2 * time.Second)
@@ -346,7 +352,7 @@ func TestReadsThatFail(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotZero(t, o.FailedCalls.Count)
 		assert.Contains(t, o.FailedCalls.First, "load: read of task ")
-		assert.Zero(t, cfg.Ledger.Balance().Misread, "a read without an answer says nothing")
+		assert.Zero(t, cfg.Ledger.Balance().Misread, "a read without an answer is not a misread")
 	})
 }
 
@@ -363,7 +369,7 @@ func TestReadsThatAreRefused(t *testing.T) {
 	})
 }
 
-// A read that hangs does not keep the load from its end.
+// A read that hangs does not keep the load from ending.
 func TestReadsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := shelved(newBroker())
@@ -391,7 +397,7 @@ func TestReadersThatAreMissing(t *testing.T) {
 	cfg.Readers.Of = cfg.Readers.Of[:1]
 	cfg.Workload.Reads = scenario.Reads{Get: 0.5}
 	_, err := Run(t.Context(), cfg)
-	require.ErrorContains(t, err, "load: 1 readers of tasks given; a workload with such reads has one for each of its 2 tenants")
+	require.ErrorContains(t, err, "load: 1 readers of tasks given; these reads need one for each of the 2 tenants")
 	cfg.Workload.Reads = scenario.Reads{Get: 1}
 	_, err = Run(t.Context(), cfg)
 	require.ErrorContains(t, err, "load: workload.reads: the share of get is 1; it must be from 0 to below 1")

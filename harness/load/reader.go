@@ -11,20 +11,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// way is how reads of one kind are made.
+// way defines how to make reads of one kind.
 type way struct {
-	readers int // goroutines that read for one tenant, with one call in flight each
-	// ofOwn reads a task of the tenant, or its queue, and judges the answer.
+	readers int // goroutines for each tenant, each with one call in flight
+	// ofOwn reads a task or queue of the reader's tenant and checks the answer.
 	ofOwn func(r *reader, calls context.Context, task *readable)
-	// ofForeign makes the call for a task of another tenant, or its queue, in the name of a tenant.
+	// ofForeign reads a task or queue of another tenant, in a call that names the given tenant.
 	ofForeign func(r *reader, calls context.Context, name string, task *readable) error
-	// byName says that each read of another tenant's names that tenant, and only an access token can keep the read from it.
+	// byName reports that a cross-tenant read always names the other tenant, so that only an access
+	// token can prevent it.
 	byName bool
-	what   string // it asks for
-	how    string // it asks, as ledger.Asked has it
+	what   string // object of the read, for errors
+	how    string // predicate of the read, see ledger.Asked.How
 }
 
-// ways are those of each kind. Awaits take as long as their tasks do, so there are more of them at once.
+// ways has the way of each kind of read. An await takes as long as its task, so awaits need more
+// readers.
 var ways = map[string]way{
 	scenario.ReadGet:   {readers: 4, ofOwn: (*reader).get, ofForeign: (*reader).getForeign, what: "a task"},
 	scenario.ReadList:  {readers: 4, ofOwn: (*reader).list, ofForeign: (*reader).listForeign, byName: true, what: "the tasks of a queue", how: "listed the queue of"},
@@ -32,28 +34,29 @@ var ways = map[string]way{
 	scenario.ReadAwait: {readers: 16, ofOwn: (*reader).await, ofForeign: (*reader).awaitForeign, what: "the end of a task", how: "awaited the end of"},
 }
 
-// reader is one goroutine that reads in the name of a tenant. Its records are read only after it has returned.
+// reader is one goroutine that reads in the name of a tenant. Other goroutines may read its records
+// only after it has returned.
 type reader struct {
 	*round
 	kind   string
 	way    way
 	own    *tenantReads
-	tasks  driver.Reader      // of the tenant; nil of a kind that reads queues
-	queues driver.QueueReader // of the tenant; nil of a kind that reads tasks
+	tasks  driver.Reader      // nil for a kind that reads queues
+	queues driver.QueueReader // nil for a kind that reads tasks
 
-	returned resulting // what results the tasks are completed with
+	returned resulting // the results that completions of the workload have
 
 	turn    uint64 // reads so far
-	leased  bool   // the last list of the own queue was of leased tasks
+	leased  bool   // the last list of an own queue was of leased tasks
 	latency latencies
-	record  result.Reads // of the window, without the dropped
-	outside result.Reads // of the rest
+	record  result.Reads // of the window, without dropped reads
+	outside result.Reads // of all other times
 	again   again
 
-	_ [64]byte // keeps the counters of two goroutines off one cache line
+	_ [64]byte // keeps the counters of different goroutines on different cache lines
 }
 
-// newReader returns a reader of a kind for one of the round's tenants, by its number.
+// newReader returns a reader of a kind for the tenant with the given index.
 func newReader(r *round, kind string, tenant int) *reader {
 	made := &reader{round: r, way: ways[kind], kind: kind, own: r.reads[tenant], returned: newResulting(r.cfg.Workload)}
 	if kind == scenario.ReadList || kind == scenario.ReadStats {
@@ -64,7 +67,8 @@ func newReader(r *round, kind string, tenant int) *reader {
 	return made
 }
 
-// run reads what is due until all producers have ended. What is due after the window's end is not read.
+// run makes the due reads until all producers have ended. It skips reads that come due after the
+// window's end.
 func (r *reader) run(calls context.Context) {
 	for task := range r.own.waiting[r.kind] {
 		if calls.Err() != nil || r.clock.now() >= r.window.end() {
@@ -84,8 +88,9 @@ func (r *reader) run(calls context.Context) {
 	}
 }
 
-// foreignTask returns the latest task of another tenant: of the first one whose task is there, beginning with another tenant each time, or
-// of any that has had one. It returns nil if none has.
+// foreignTask returns a recent task of another tenant, or nil if no other tenant has had one. It
+// prefers a task that the target must still store. nth rotates the tenant with which the search
+// begins.
 func (r *reader) foreignTask(nth uint64) (any *readable) {
 	n := uint64(len(r.allReads))
 	for i := range n {
@@ -102,8 +107,9 @@ func (r *reader) foreignTask(nth uint64) (any *readable) {
 	return any
 }
 
-// readForeign reads another tenant's task or queue: by the task's id in the name of the own tenant, where it must not be found, or in the
-// name of the other tenant, which the access token must be denied.
+// readForeign makes a cross-tenant read. With byName the call names the other tenant, and the
+// target must deny it. Otherwise the call names the reader's own tenant, and the target must not
+// find the task.
 func (r *reader) readForeign(calls context.Context, task *readable, byName bool) {
 	name, want, promised := r.own.tenant, driver.ErrNotFound, "not found"
 	if byName {
@@ -113,7 +119,7 @@ func (r *reader) readForeign(calls context.Context, task *readable, byName bool)
 	asked := r.asked(task)
 	switch {
 	case err == nil:
-		r.misread(task, asked, into, "was answered with "+r.way.what+" of another tenant")
+		r.misread(task, asked, into, "cross-tenant read: got "+r.way.what+", expected a refusal")
 	case errors.Is(err, want):
 		task.ledger.Read()
 		into.Foreign++
@@ -121,7 +127,7 @@ func (r *reader) readForeign(calls context.Context, task *readable, byName bool)
 			into.ForeignStored++
 		}
 	case errors.Is(err, driver.ErrNotFound), errors.Is(err, driver.ErrDenied):
-		r.misread(task, asked, into, fmt.Sprintf("was refused otherwise than as %s, as %s of another tenant must be: %v", promised, r.way.what, err))
+		r.misread(task, asked, into, fmt.Sprintf("cross-tenant read: expected %s for %s, got: %v", promised, r.way.what, err))
 	default:
 		r.unanswered(calls, task, into, err)
 		return
@@ -129,19 +135,17 @@ func (r *reader) readForeign(calls context.Context, task *readable, byName bool)
 	into.Answered++
 }
 
-// asked is the reader's read of a task or its queue.
 func (r *reader) asked(task *readable) ledger.Asked {
 	return ledger.Asked{By: r.own.tenant, How: r.way.how, ID: task.id, Identity: task.identity, Address: task.address}
 }
 
-// misread notes an answer that is wrong.
 func (r *reader) misread(task *readable, asked ledger.Asked, into *result.Reads, why string) {
 	task.ledger.Misread(asked, why)
 	into.Wrong++
 }
 
-// ask makes one call, and returns the account to count it in: outside of the window one of which only the mismatches are read. The service
-// time of an answer inside the window is recorded.
+// ask makes one call and returns the account that counts it. Outside of the window only the
+// mismatches of that account are used. ask records the service time of an answer inside the window.
 func (r *reader) ask(call func() error) (into *result.Reads, err error) {
 	called := r.clock.now()
 	err = call()
@@ -159,7 +163,8 @@ func (r *reader) ask(call func() error) (into *result.Reads, err error) {
 	return &r.record, err
 }
 
-// unanswered ends the load after a read that failed, unless it is to persist. A target that has no room is left alone for a while.
+// unanswered handles a failed read. Without Persist it ends the load. If the target is full, it
+// waits before the next read.
 func (r *reader) unanswered(calls context.Context, task *readable, into *result.Reads, err error) {
 	failed := fmt.Errorf("load: %s of task %s by %s: %w", r.verb(), task.id, r.own.tenant, err)
 	switch {
@@ -173,7 +178,6 @@ func (r *reader) unanswered(calls context.Context, task *readable, into *result.
 	}
 }
 
-// verb names the call of the kind in errors.
 func (r *reader) verb() string {
 	if r.kind == scenario.ReadGet {
 		return "read"

@@ -15,7 +15,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// look returns a task that is stored.
 func (b *broker) look(id string) (task driver.Delivery, stored bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +61,7 @@ type awaitAnswer struct {
 	err error
 }
 
-// fakeQueues reads queues as one tenant, with a token that is good for this tenant alone.
+// fakeQueues reads queues as one tenant, with a token that is valid for this tenant only.
 type fakeQueues struct {
 	b      *broker
 	tenant string
@@ -139,13 +138,14 @@ func TestReadsByKind(t *testing.T) {
 			assert.InDelta(t, cfg.Workload.Reads.PerTask(kind)*float64(o.Enqueued), float64(a.Answered+a.Dropped), 0.02*float64(a.Answered)+40, kind)
 			assert.Equal(t, kind == scenario.ReadList, a.Tasks > 0, kind)
 		}
-		assert.Greater(t, b.shelf.ofLeased, b.shelf.ofReady/2, "lists of ready and of leased tasks take turns")
-		assert.Less(t, answered, balance.Reads, "reads of all kinds are judged, in the warm-up too")
+		assert.Greater(t, b.shelf.ofLeased, b.shelf.ofReady/2, "lists of ready and leased tasks alternate")
+		assert.Less(t, answered, balance.Reads, "reads of all kinds are checked, also in the warm-up")
 		assert.Greater(t, o.Reads[3].Latency.ValueAtPercentile(50), o.Reads[0].Latency.ValueAtPercentile(50), "an await lasts until the task ends")
 	})
 }
 
-// A wait for a task that does not end soon is over after two seconds, and many of them go on at once.
+// An await of a task that does not end soon returns after two seconds. Many awaits wait at the same
+// time.
 func TestAwaitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := shelved(newBroker())
@@ -158,11 +158,11 @@ func TestAwaitsAreBounded(t *testing.T) {
 		assert.Zero(t, cfg.Ledger.Balance().Misread, "%v", cfg.Ledger.Balance().Samples)
 		longest := o.Reads[0].Latency.Max()
 		assert.InEpsilon(t, float64(awaitMax), float64(longest), 0.02)
-		assert.LessOrEqual(t, a.Answered, uint64(2*16*2), "sixteen at once of each of two tenants, two seconds each, in a window of two seconds")
+		assert.LessOrEqual(t, a.Answered, uint64(2*16*2), "sixteen concurrent awaits for each of two tenants, two seconds each, in a window of two seconds")
 	})
 }
 
-// Each way in which a read of a queue, or a wait for the end of a task, is answered wrongly is found and named.
+// Every kind of wrong answer to a read of a queue or an await is reported.
 func TestMisreadsByKind(t *testing.T) {
 	lists := func(own bool, spoil func(*[]driver.Found, *error)) func(*shelf) {
 		return func(s *shelf) {
@@ -206,28 +206,28 @@ func TestMisreadsByKind(t *testing.T) {
 			for len(*l) <= driver.ListMax {
 				*l = append(*l, (*l)[0])
 			}
-		}), "was answered with 101 tasks, more than the 100 asked for"},
-		"a list of an unknown queue":     {list, lists(true, func(_ *[]driver.Found, err *error) { *err = driver.ErrNotFound }), "there is no such queue"},
-		"a list that is denied":          {list, lists(true, func(_ *[]driver.Found, err *error) { *err = driver.ErrDenied }), "was denied its own queue"},
-		"another tenant's list":          {list, lists(false, func(_ *[]driver.Found, err *error) { *err = nil }), "was answered with the tasks of a queue of another tenant"},
-		"another tenant's list, unknown": {list, lists(false, func(_ *[]driver.Found, err *error) { *err = driver.ErrNotFound }), "was refused otherwise than as denied"},
+		}), "the answer has 101 tasks, the limit was 100"},
+		"a list of an unknown queue":     {list, lists(true, func(_ *[]driver.Found, err *error) { *err = driver.ErrNotFound }), "expected the task's queue, got not found"},
+		"a list that is denied":          {list, lists(true, func(_ *[]driver.Found, err *error) { *err = driver.ErrDenied }), "access to its own queue was denied"},
+		"another tenant's list":          {list, lists(false, func(_ *[]driver.Found, err *error) { *err = nil }), "cross-tenant read: got the tasks of a queue, expected a refusal"},
+		"another tenant's list, unknown": {list, lists(false, func(_ *[]driver.Found, err *error) { *err = driver.ErrNotFound }), "cross-tenant read: expected denied"},
 
-		"figures of another tenant":         {figures, stats(true, func(s *driver.QueueStats, _ *error) { s.Tenant = "t9" }), "the answer has those of t9/q"},
-		"figures of another queue":          {figures, stats(true, func(s *driver.QueueStats, _ *error) { s.Queue = "q9" }), "the answer has those of t"},
-		"figures without a task":            {figures, stats(true, func(s *driver.QueueStats, _ *error) { s.Enqueued = 0 }), "counts no task that was enqueued"},
-		"figures of an unknown queue":       {figures, stats(true, func(_ *driver.QueueStats, err *error) { *err = driver.ErrNotFound }), "there is no such queue"},
-		"another tenant's figures":          {figures, stats(false, func(_ *driver.QueueStats, err *error) { *err = nil }), "was answered with the figures of a queue of another tenant"},
-		"another tenant's figures, unknown": {figures, stats(false, func(_ *driver.QueueStats, err *error) { *err = driver.ErrNotFound }), "was refused otherwise than as denied"},
+		"figures of another tenant":         {figures, stats(true, func(s *driver.QueueStats, _ *error) { s.Tenant = "t9" }), "the answer has the figures of t9/q"},
+		"figures of another queue":          {figures, stats(true, func(s *driver.QueueStats, _ *error) { s.Queue = "q9" }), "the answer has the figures of t"},
+		"figures without a task":            {figures, stats(true, func(s *driver.QueueStats, _ *error) { s.Enqueued = 0 }), "the answer has 0 enqueued tasks"},
+		"figures of an unknown queue":       {figures, stats(true, func(_ *driver.QueueStats, err *error) { *err = driver.ErrNotFound }), "expected the task's queue, got not found"},
+		"another tenant's figures":          {figures, stats(false, func(_ *driver.QueueStats, err *error) { *err = nil }), "cross-tenant read: got the figures of a queue, expected a refusal"},
+		"another tenant's figures, unknown": {figures, stats(false, func(_ *driver.QueueStats, err *error) { *err = driver.ErrNotFound }), "cross-tenant read: expected denied"},
 
-		"an end before the completion": {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Done}}), "the task is done, though no completion of it had been asked for"},
-		"a death":                      {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Dead}}), "the task is dead"},
+		"an end before the completion": {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Done}}), "whose completion was not requested, got done"},
+		"a death":                      {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Dead}}), "expected a task that is not dead"},
 		"another task's result":        {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Done, Result: []byte("another's")}}), "a result of 9 bytes"},
-		"no wait":                      {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Open}}), "before the wait of 2s was over"},
-		"no state":                     {await, awaits(true, true, awaitAnswer{}), "without a state"},
-		"a task that is lost":          {await, awaits(true, true, awaitAnswer{err: driver.ErrNotFound}), "there is no such task"},
-		"a task that is denied":        {await, awaits(true, true, awaitAnswer{err: driver.ErrDenied}), "was denied its own task"},
-		"another tenant's by its id":   {await, awaits(false, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Open}}), "was answered with the end of a task of another tenant"},
-		"another tenant's by name":     {await, awaits(false, false, awaitAnswer{Awaited: driver.Awaited{State: driver.Done}}), "was answered with the end of a task of another tenant"},
+		"no wait":                      {await, awaits(true, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Open}}), "the requested wait was 2s"},
+		"no state":                     {await, awaits(true, true, awaitAnswer{}), "the answer has no task state"},
+		"a task that is lost":          {await, awaits(true, true, awaitAnswer{err: driver.ErrNotFound}), "got not found"},
+		"a task that is denied":        {await, awaits(true, true, awaitAnswer{err: driver.ErrDenied}), "access to its own task was denied"},
+		"another tenant's by its id":   {await, awaits(false, true, awaitAnswer{Awaited: driver.Awaited{State: driver.Open}}), "cross-tenant read: got the end of a task, expected a refusal"},
+		"another tenant's by name":     {await, awaits(false, false, awaitAnswer{Awaited: driver.Awaited{State: driver.Done}}), "cross-tenant read: got the end of a task, expected a refusal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -243,14 +243,14 @@ func TestMisreadsByKind(t *testing.T) {
 				assert.NotZero(t, a.Wrong)
 				assert.Equal(t, balance.Misread, a.Mismatches)
 				assert.Equal(t, a.Answered, a.Found+a.Gone+a.Unended+a.Foreign+a.Wrong)
-				assert.Regexp(t, `^misread: tenant t\d (listed the queue of|asked for the figures of the queue of|awaited the end of) task \d+ \(producer \d+ task \d+, sent to t\d/q\d\), and .`, balance.Samples[0])
+				assert.Regexp(t, `^misread: tenant t\d (listed the queue of|asked for the figures of the queue of|awaited the end of) task \d+ \(producer \d+ task \d+, sent to t\d/q\d\): .`, balance.Samples[0])
 				assert.Contains(t, balance.Samples[0], c.says)
 			})
 		})
 	}
 }
 
-// Without tokens nobody can be denied a queue, so no read of a queue names another tenant.
+// Without tokens the server cannot deny a queue, so no read of a queue names another tenant.
 func TestQueuesAreNotReadInAnotherNameWithoutTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := shelved(newBroker())
@@ -261,7 +261,7 @@ func TestQueuesAreNotReadInAnotherNameWithoutTokens(t *testing.T) {
 		o, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
 		assert.Zero(t, o.Reads[0].Account.Foreign+o.Reads[1].Account.Foreign)
-		assert.NotZero(t, o.Reads[2].Account.ForeignStored, "awaits name the own tenant")
+		assert.NotZero(t, o.Reads[2].Account.ForeignStored, "awaits name the reader's own tenant")
 		assert.Zero(t, cfg.Ledger.Balance().Misread, "%v", cfg.Ledger.Balance().Samples)
 	})
 }
@@ -280,5 +280,5 @@ func TestReadersOfQueuesThatAreMissing(t *testing.T) {
 	cfg := reading(newBroker(), func(w *scenario.Workload) { w.Reads = scenario.Reads{List: 0.5} })
 	cfg.Readers.Queues = nil
 	_, err := Run(t.Context(), cfg)
-	require.ErrorContains(t, err, "load: 0 readers of queues given; a workload with such reads has one for each of its 2 tenants")
+	require.ErrorContains(t, err, "load: 0 readers of queues given; these reads need one for each of the 2 tenants")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// list reads the tasks of the queue of a task of the tenant: in turn those that are ready and those that are leased. Each of them must be a
-// task that was sent to the queue.
+// list reads tasks of the queue of the given task, alternating between ready and leased tasks. Each
+// task of the answer must have been sent to that queue.
 func (r *reader) list(calls context.Context, task *readable) {
 	var listed []driver.Found
 	r.leased = !r.leased
@@ -32,7 +32,7 @@ func (r *reader) list(calls context.Context, task *readable) {
 	}
 	switch {
 	case len(listed) > driver.ListMax:
-		r.misread(task, r.asked(task), into, fmt.Sprintf("was answered with %d tasks, more than the %d asked for", len(listed), driver.ListMax))
+		r.misread(task, r.asked(task), into, fmt.Sprintf("the answer has %d tasks, the limit was %d", len(listed), driver.ListMax))
 	case !task.ledger.ListedBack(r.asked(task), answers):
 		into.Wrong++
 	case len(listed) == 0:
@@ -49,7 +49,8 @@ func (r *reader) listForeign(calls context.Context, name string, task *readable)
 	return err
 }
 
-// stats reads the figures of the queue of a task of the tenant. They must be of the queue and count at least this task.
+// stats reads the figures of the queue of the given task. They must be those of that queue and
+// count at least one enqueue.
 func (r *reader) stats(calls context.Context, task *readable) {
 	var stats driver.QueueStats
 	into, err := r.ask(func() (err error) {
@@ -63,9 +64,9 @@ func (r *reader) stats(calls context.Context, task *readable) {
 			return
 		}
 	case stats.Tenant != asked.Tenant || stats.Queue != asked.Queue:
-		r.misread(task, asked, into, fmt.Sprintf("the answer has those of %s/%s", stats.Tenant, stats.Queue))
+		r.misread(task, asked, into, fmt.Sprintf("the answer has the figures of %s/%s", stats.Tenant, stats.Queue))
 	case stats.Enqueued == 0:
-		r.misread(task, asked, into, "the answer counts no task that was enqueued")
+		r.misread(task, asked, into, "the answer has 0 enqueued tasks, expected at least 1")
 	default:
 		task.ledger.Read()
 		into.Found++
@@ -78,14 +79,14 @@ func (r *reader) statsForeign(calls context.Context, name string, task *readable
 	return err
 }
 
-// refusedQueue judges the refusal of a read of the tenant's own queue, to which a task was enqueued before, and returns false if the read had
-// no answer.
+// refusedQueue checks a refused read of the tenant's own queue, to which a task was enqueued
+// before. It returns false if the read had no answer.
 func (r *reader) refusedQueue(calls context.Context, task *readable, into *result.Reads, err error) bool {
 	switch asked := r.asked(task); {
 	case errors.Is(err, driver.ErrNotFound):
-		r.misread(task, asked, into, "was answered that there is no such queue, though the task had been enqueued to it")
+		r.misread(task, asked, into, "expected the task's queue, got not found")
 	case errors.Is(err, driver.ErrDenied):
-		r.misread(task, asked, into, "was denied its own queue")
+		r.misread(task, asked, into, "access to its own queue was denied")
 	default:
 		r.unanswered(calls, task, into, err)
 		return false

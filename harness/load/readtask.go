@@ -11,10 +11,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// awaitMax is for how long one await waits at the target.
+// awaitMax is the wait that each await requests from the target.
 const awaitMax = 2 * time.Second
 
-// get reads a task of the tenant. It must be answered with the task or, once a completion was asked for, as not found.
+// get reads a task of the reader's tenant. The target must return the task. Once the task's
+// completion has been requested, it may also answer that the task is not found.
 func (r *reader) get(calls context.Context, task *readable) {
 	var found driver.Found
 	into, err := r.ask(func() (err error) {
@@ -39,18 +40,20 @@ func answerOf(found driver.Found) ledger.Answer {
 	return ledger.Answer{ID: found.ID, Tenant: found.Tenant, Queue: found.Queue, Payload: found.Payload}
 }
 
-// refusedOwn judges the refusal of a read of the tenant's own task, and returns false if the read had no answer.
+// refusedOwn checks a refused read of the tenant's own task. It returns false if the read had no
+// answer.
 func (r *reader) refusedOwn(calls context.Context, task *readable, into *result.Reads, err error) bool {
-	// Looked up after the answer: if it is stored now, it was when the target answered.
+	// The ledger is read after the answer: a task that must be stored now also had to be stored
+	// when the target answered.
 	asked, stored := r.asked(task), task.ledger.Stored(task.identity)
 	switch {
 	case errors.Is(err, driver.ErrNotFound) && !stored:
 		task.ledger.Read()
 		into.Gone++
 	case errors.Is(err, driver.ErrNotFound):
-		r.misread(task, asked, into, "was answered that there is no such task, though no completion of it had been asked for")
+		r.misread(task, asked, into, "expected the task, whose completion was not requested, got not found")
 	case errors.Is(err, driver.ErrDenied):
-		r.misread(task, asked, into, "was denied its own task")
+		r.misread(task, asked, into, "access to its own task was denied")
 	default:
 		r.unanswered(calls, task, into, err)
 		return false
@@ -63,9 +66,11 @@ func (r *reader) getForeign(calls context.Context, name string, task *readable) 
 	return err
 }
 
-// await waits for the end of a task of the tenant. The answer must be that the task is done, once a completion was asked for, with the result of
-// the completion; or likewise that there is no such task, as a task that is done without a result is not kept; or, once the wait is over, that the
-// task has not ended. A task is dead only in a load whose workers fail tasks.
+// await waits for the end of a task of the reader's tenant. Once the task's completion has been
+// requested, the target may answer that the task is done, with the result of the completion, or
+// that it is not found, because a task without a result is deleted at its completion. After the
+// full wait it may answer that the task has not ended. A task may be dead only in a load whose
+// workers fail tasks.
 func (r *reader) await(calls context.Context, task *readable) {
 	var awaited driver.Awaited
 	began := r.clock.now()
@@ -81,20 +86,20 @@ func (r *reader) await(calls context.Context, task *readable) {
 			return
 		}
 	case awaited.State != driver.Done && len(awaited.Result) > 0:
-		r.misread(task, asked, into, fmt.Sprintf("was answered with a result of %d bytes, though the task is not done", len(awaited.Result)))
+		r.misread(task, asked, into, fmt.Sprintf("the answer has a result of %d bytes for a task that is not done", len(awaited.Result)))
 	case awaited.State == driver.Done && !r.returned.of(task.identity, task.address, awaited.Result):
-		r.misread(task, asked, into, fmt.Sprintf("was answered with a result of %d bytes, which is not that of the completion", len(awaited.Result)))
+		r.misread(task, asked, into, fmt.Sprintf("the answer has a result of %d bytes, which differs from the completion's result", len(awaited.Result)))
 	case awaited.State == driver.Done && stored:
-		r.misread(task, asked, into, "was answered that the task is done, though no completion of it had been asked for")
+		r.misread(task, asked, into, "expected an open task, whose completion was not requested, got done")
 	case awaited.State == driver.Done, awaited.State == driver.Dead && r.cfg.Workload.Fail > 0:
 		task.ledger.Read()
 		into.Found++
 	case awaited.State == driver.Dead:
-		r.misread(task, asked, into, "was answered that the task is dead, though no worker of this load fails a task")
+		r.misread(task, asked, into, "expected a task that is not dead, because no worker of this load fails tasks")
 	case awaited.State != driver.Open:
-		r.misread(task, asked, into, "was answered without a state of the task")
-	case waited < awaitMax && !r.cfg.Persist: // a server that stops answers early
-		r.misread(task, asked, into, fmt.Sprintf("was answered after %v that the task has not ended, before the wait of %v was over", waited.Round(time.Millisecond), awaitMax))
+		r.misread(task, asked, into, "the answer has no task state")
+	case waited < awaitMax && !r.cfg.Persist: // a server that stops may answer early
+		r.misread(task, asked, into, fmt.Sprintf("the answer after %v is that the task has not ended, but the requested wait was %v", waited.Round(time.Millisecond), awaitMax))
 	default:
 		task.ledger.Read()
 		into.Unended++

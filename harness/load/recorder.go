@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// latencies are the latencies that one goroutine saw. The zero value is empty, and takes memory when something is recorded.
+// latencies are the latencies that one goroutine recorded. The zero value is empty and allocates
+// its histogram at the first record.
 type latencies struct {
 	histogram *hdrhistogram.Histogram
 	clamped   uint64
@@ -16,8 +17,8 @@ type latencies struct {
 
 func newLatencies() latencies { return latencies{histogram: result.NewHistogram()} }
 
-// record adds n tasks with the same latency. One beyond the range is recorded as the range's end, so
-// that percentiles stay percentiles of all tasks.
+// record adds n tasks with the same latency. It clamps a latency above LatencyHighest to it, so
+// that percentiles remain percentiles of all tasks.
 func (l *latencies) record(ns int64, n int) {
 	if l.histogram == nil {
 		l.histogram = result.NewHistogram()
@@ -27,12 +28,14 @@ func (l *latencies) record(ns int64, n int) {
 		l.clamped += uint64(n)
 	}
 	if l.histogram.RecordValues(ns, int64(n)) != nil {
-		// Only for a negative latency, which a monotonic clock does not give: seen in Clamped, not lost.
+		// Only a negative latency fails, which a monotonic clock excludes. Clamped makes it
+		// visible.
 		l.clamped += uint64(n)
 	}
 }
 
-// mergeInto adds the latencies to a histogram of the same kind and returns how many were clamped.
+// mergeInto adds the latencies to a histogram with the same configuration and returns the number of
+// clamped latencies.
 func (l *latencies) mergeInto(all *hdrhistogram.Histogram) (clamped uint64) {
 	if l.histogram == nil {
 		return 0
@@ -40,7 +43,7 @@ func (l *latencies) mergeInto(all *hdrhistogram.Histogram) (clamped uint64) {
 	return l.clamped + uint64(all.Merge(l.histogram))
 }
 
-// moveInto adds the latencies to a histogram of the same kind, and leaves none.
+// moveInto adds the latencies to a histogram with the same configuration, and clears them.
 func (l *latencies) moveInto(all *hdrhistogram.Histogram) {
 	if l.histogram != nil {
 		l.mergeInto(all)
@@ -48,13 +51,13 @@ func (l *latencies) moveInto(all *hdrhistogram.Histogram) {
 	}
 }
 
-// sameStart are tasks of a batch that were meant to be sent at the same time, and so have the same latency.
+// sameStart are tasks of a batch with the same intended start, and therefore the same latency.
 type sameStart struct {
 	at int64
 	n  int
 }
 
-// note counts n refusals, keeping the first reason.
+// note counts n refusals and stores the first reason.
 func (f *Refusals) note(n int, reason error) {
 	if f.Count == 0 {
 		f.First = reason.Error()
@@ -62,7 +65,7 @@ func (f *Refusals) note(n int, reason error) {
 	f.Count += uint64(n)
 }
 
-// Add adds others, whose first reason is kept where there was none.
+// Add adds other refusals. It takes their first reason if f has none.
 func (f *Refusals) Add(other Refusals) {
 	if f.Count == 0 {
 		f.First = other.First
@@ -70,18 +73,16 @@ func (f *Refusals) Add(other Refusals) {
 	f.Count += other.Count
 }
 
-// span is the window: from start on, before end, in nanoseconds since the epoch.
+// span is the interval [start, end) in nanoseconds since the epoch.
 type span struct{ start, end int64 }
 
 func (s span) contains(ns int64) bool { return s.start <= ns && ns < s.end }
 
-// clock is the one source of time: nanoseconds since the round's epoch, monotonic.
+// clock is the only source of time: monotonic, in nanoseconds since the round's epoch.
 type clock struct{ epoch time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.epoch)) }
 
-// at returns the instant ns nanoseconds after the epoch.
 func (c clock) at(ns int64) time.Time { return c.epoch.Add(time.Duration(ns)) }
 
-// until returns the time left before ns.
 func (c clock) until(ns int64) time.Duration { return time.Duration(ns - c.now()) }

@@ -11,10 +11,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// readBackEach: one of so many results of a slot is read back.
+// readBackEach is the sampling interval: a slot reads one of readBackEach results back.
 const readBackEach = 16
 
-// resulting says which tasks of a workload are completed with a result.
+// resulting decides which tasks of a workload are completed with a result.
 type resulting struct {
 	lot
 	size int // of a result
@@ -24,17 +24,18 @@ func newResulting(w scenario.Workload) resulting {
 	return resulting{newLot(w, lotResult, w.Result.Part), w.Result.Size}
 }
 
-// of reports whether an answer has the result of a task that was sent to an address: the one that its completion has, or none.
+// of reports whether an answer has the result that the task's completion has, or no result if the
+// completion has none. address is the address that the task was sent to.
 func (r *resulting) of(id ledger.Identity, address ledger.Address, answered []byte) bool {
 	if r.part == 0 || !r.draws(id, 0) {
 		return len(answered) == 0
 	}
 	found, err := ledger.Open(answered, address)
-	found.IntendedNS = id.IntendedNS // which only the payload says
+	found.IntendedNS = id.IntendedNS // only the payload contains it
 	return err == nil && found == id && len(answered) == r.size
 }
 
-// retention returns for how long the server is to keep the result of a task; 0 without a result.
+// retention returns how long the server must keep the result of a task; 0 without a result.
 func (r *resulting) retention(id ledger.Identity) time.Duration {
 	if !r.draws(id, 0) {
 		return 0
@@ -42,15 +43,16 @@ func (r *resulting) retention(id ledger.Identity) time.Duration {
 	return scenario.ResultRetention
 }
 
-// returning gives completions of one slot their results, and reads some of the results back.
+// returning gives the completions of one slot their results, and reads some of the results back.
 type returning struct {
 	resulting
 	returner driver.Returner // the slot's session
-	buffer   []byte          // the results of a batch, one behind the other
-	turn     int             // results so far
+	buffer   []byte          // the results of a batch, concatenated
+	turn     int             // number of results so far
 }
 
-// newReturning returns what a slot with a session needs for the results of a workload.
+// newReturning returns the state that a slot needs for the results of a workload. It fails if the
+// session cannot read results.
 func newReturning(w scenario.Workload, session driver.Worker) (returning, error) {
 	r := returning{resulting: newResulting(w)}
 	if w.Result.IsZero() {
@@ -58,13 +60,13 @@ func newReturning(w scenario.Workload, session driver.Worker) (returning, error)
 	}
 	returner, ok := session.(driver.Returner)
 	if !ok {
-		return r, fmt.Errorf("load: the driver %q can't read results: remove result", w.Driver)
+		return r, fmt.Errorf("load: the driver %q can't read results: remove workload.result", w.Driver)
 	}
 	r.returner, r.buffer = returner, make([]byte, w.ClaimBatch()*w.Result.Size)
 	return r, nil
 }
 
-// giveResults sets the result of each of the first n deliveries whose task has one.
+// giveResults sets the result of each of the first n deliveries that needs one.
 func (s *slot) giveResults(n int) {
 	r := &s.returning
 	if r.part == 0 {
@@ -78,7 +80,8 @@ func (s *slot) giveResults(n int) {
 	}
 }
 
-// readResults reads back some results of the first n deliveries, whose completions were answered, and returns whether the slot goes on.
+// readResults reads back some results of the first n deliveries, whose completions were answered,
+// and returns whether the slot continues.
 func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
 	r := &s.returning
 	if r.part == 0 {
@@ -99,13 +102,13 @@ func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
 	return true
 }
 
-// resultRead enters the answer to the read of a result, and returns whether the slot goes on.
+// resultRead enters the answer to the read of a result, and returns whether the slot continues.
 func (s *slot) resultRead(calls context.Context, id ledger.Identity, want, got []byte, err error) (goOn bool) {
 	switch {
 	case err == nil:
 		s.cfg.Ledger.ResultBack(id, want, got)
 	case errors.Is(err, driver.ErrNotFound):
-		s.cfg.Ledger.WrongResult(id, fmt.Sprintf("was answered with no result: %v", err))
+		s.cfg.Ledger.WrongResult(id, fmt.Sprintf("no result: %v", err))
 	default:
 		return s.unanswered(calls, "read a result", nil, err)
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// kept are the results that a broker keeps, by payload. mu of the broker guards them.
+// kept are the results that a broker stores, by payload. The broker's mu guards them.
 type kept struct {
-	asked   map[string]time.Duration // tasks that were enqueued with a retention
+	asked   map[string]time.Duration // tasks enqueued with a retention
 	results map[string][]byte
 	reads   int
-	// fault changes the answer to a read, the nth, from 1; nil: no fault.
+	// fault changes the answer to the nth read, from 1; nil: no fault.
 	fault func(n int, got *[]byte, err *error)
 }
 
@@ -66,7 +66,8 @@ func returned(part float64, change func(*scenario.Workload)) scenario.Workload {
 	})
 }
 
-// The share of the tasks is completed with a result of the size, and some of the results are read back.
+// The given share of the tasks is completed with a result of the given size, and some of the
+// results are read back.
 func TestResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		part   float64
@@ -98,15 +99,15 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// A target that answers with another result than that of the completion, or with none, is at fault.
+// A target that answers with a wrong result, or with none, is at fault.
 func TestResultsThatAreWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(got *[]byte, err *error)
 		says  string
 	}{
-		"changed":   {func(got *[]byte, _ *error) { *got = slices.Clone(*got); (*got)[41]++ }, "another result: 100 bytes instead of 100 that differ from byte 41 on"},
-		"cut":       {func(got *[]byte, _ *error) { *got = (*got)[:99] }, "another result: 99 bytes instead of 100 that differ from byte 99 on"},
-		"empty":     {func(got *[]byte, _ *error) { *got = nil }, "another result: 0 bytes instead of 100 that differ from byte 0 on"},
+		"changed":   {func(got *[]byte, _ *error) { *got = slices.Clone(*got); (*got)[41]++ }, "read back 100 bytes, expected 100; the first difference is at byte 41"},
+		"cut":       {func(got *[]byte, _ *error) { *got = (*got)[:99] }, "read back 99 bytes, expected 100; the first difference is at byte 99"},
+		"empty":     {func(got *[]byte, _ *error) { *got = nil }, "read back 0 bytes, expected 100; the first difference is at byte 0"},
 		"not found": {func(got *[]byte, err *error) { *got, *err = nil, driver.ErrNotFound }, "no result: the tenant has no such task or queue"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestResultsThatAreWrong(t *testing.T) {
 				balance := cfg.Ledger.Balance()
 				assert.EqualValues(t, 1, balance.WrongResults)
 				require.Len(t, balance.Samples, 1)
-				assert.Regexp(t, `^wrong result: producer \d task \d+: the read of its result was answered with `+c.says+"$", balance.Samples[0])
+				assert.Regexp(t, `^wrong result: producer \d task \d+: `+c.says+"$", balance.Samples[0])
 			})
 		})
 	}
@@ -139,20 +140,20 @@ func TestAReadOfAResultWithoutAnAnswerEndsTheLoad(t *testing.T) {
 	})
 }
 
-// A driver that cannot read results is refused.
 func TestADriverThatCannotReadResults(t *testing.T) {
 	_, err := newReturning(returned(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
-	require.EqualError(t, err, `load: the driver "null" can't read results: remove result`)
+	require.EqualError(t, err, `load: the driver "null" can't read results: remove workload.result`)
 }
 
-// An answer has the result of its task only if the result is that of the completion: of the same task, whole, and of the size that the workload says.
+// An answer has the result of its task only if the result comes from the completion of the same
+// task, is complete, and has the size that the workload defines.
 func TestResultsOfAnswers(t *testing.T) {
 	w := workload(func(w *scenario.Workload) { w.Result = scenario.Results{Size: 64, Part: 1} })
 	of, address := newResulting(w), ledger.NewAddress("t0", "q0")
 	id := ledger.Identity{Round: 42, Producer: 1, Sequence: 7}
 	sealed := func(id ledger.Identity, to ledger.Address, size int) []byte {
 		result := make([]byte, size)
-		id.IntendedNS = 123 // which a reader does not know
+		id.IntendedNS = 123 // a reader does not know the intended start
 		ledger.Seal(result, id, to)
 		return result
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Nobody claims the tasks of a workload without workers. They count as left and not as lost, and the round waits for no completion.
+// The tasks of a workload without workers are never claimed. They count as left and not as lost,
+// and the round waits for no completion.
 func TestEnqueueAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -36,7 +37,8 @@ func TestEnqueueAlone(t *testing.T) {
 	})
 }
 
-// The producers of a workload without workers stop at the bound on the tasks that may stay on the server.
+// The producers of a workload without workers stop at the bound on the number of tasks on the
+// server.
 func TestEnqueueAloneIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -50,7 +52,7 @@ func TestEnqueueAloneIsBounded(t *testing.T) {
 	})
 }
 
-// A workload without producers claims and completes what Fill enqueued. Its cycles are no time from an enqueue to a completion.
+// A workload without producers claims and completes the tasks of Fill. Its cycles have no latency.
 func TestClaimAlone(t *testing.T) {
 	for _, tasks := range []int{20_000, 50} {
 		synctest.Test(t, func(t *testing.T) {
@@ -66,7 +68,7 @@ func TestClaimAlone(t *testing.T) {
 			assert.True(t, o.Drained)
 			assert.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles)
 			assert.Equal(t, tasks == 50, o.Cycles == 0)
-			assert.Equal(t, tasks == 50, o.Outstanding == 0, "tasks were left at the window's end")
+			assert.Equal(t, tasks == 50, o.Outstanding == 0, "tasks remain at the window's end")
 			assert.EqualValues(t, o.Cycles, o.SettleLatency.TotalCount())
 			assert.Zero(t, o.CycleLatency.TotalCount()+o.EnqueueLatency.TotalCount())
 			balance := cfg.Ledger.Balance()
@@ -76,14 +78,14 @@ func TestClaimAlone(t *testing.T) {
 	}
 }
 
-// A configuration of one role that cannot be run is refused.
+// An invalid configuration with one role is refused.
 func TestRolesThatCannotBeRun(t *testing.T) {
 	for says, change := range map[string]func(*scenario.Workload){
-		"workload.producers and workload.workers are 0":      func(w *scenario.Workload) { w.Producers, w.Workers = 0, 0 },
-		"workload.in_flight is 0; with workers = 0 it must":  func(w *scenario.Workload) { w.Workers = 0 },
-		"workload.producers is -1; it must not be negative":  func(w *scenario.Workload) { w.Producers = -1 },
-		"workload.producers is 0; with tasks that are due":   func(w *scenario.Workload) { dueAt(w); w.Producers = 0 },
-		"workload.workers is 0; with tasks that are due at ": func(w *scenario.Workload) { dueAt(w); w.Workers = 0 },
+		"workload.producers and workload.workers are 0":     func(w *scenario.Workload) { w.Producers, w.Workers = 0, 0 },
+		"workload.in_flight is 0; with workers = 0 it must": func(w *scenario.Workload) { w.Workers = 0 },
+		"workload.producers is -1; it must not be negative": func(w *scenario.Workload) { w.Producers = -1 },
+		"workload.producers is 0; for an open load":         func(w *scenario.Workload) { dueAt(w); w.Producers = 0 },
+		"workload.workers is 0; for an open load":           func(w *scenario.Workload) { dueAt(w); w.Workers = 0 },
 	} {
 		_, err := Run(t.Context(), config(newBroker(), workload(change)))
 		require.ErrorContains(t, err, says)

@@ -15,28 +15,28 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// round is the load of one round under way.
+// round is the load of one round in progress.
 type round struct {
 	cfg     Config
-	ledgers []*ledger.Ledger // whose tasks its progress is of
-	caller  context.Context  // Run's
+	ledgers []*ledger.Ledger // of the tasks that progress counts
+	caller  context.Context  // the context of Run's caller
 	failure failure
 
-	// calls is what sessions, enqueues and completions go by; claims, which ends with it or before,
-	// what claims go by. Hooks and reports go by aside.
+	// calls bounds sessions, enqueues and completions. claims is derived from it and bounds claims.
+	// aside bounds hooks and progress reports.
 	calls, claims, aside                   context.Context
 	cancelCalls, cancelClaims, cancelAside context.CancelFunc
 
 	producers []*producer
 	slots     []*slot
 	readers   []*reader
-	reads     []*tenantReads // of the tenants, in their order; nil without reads
-	allReads  []*tenantReads // of all workloads that run at once
+	reads     []*tenantReads // in the order of the tenants; nil without reads
+	allReads  []*tenantReads // of all workloads of the round
 
-	// Set before the launch.
+	// These fields are set before the launch.
 	accounting
-	phase  string // for progress; "" where the time tells it
-	sliced bool   // the load of Slices, closed and open
+	phase  string // for progress; "" if the time determines it
+	sliced bool   // the load of Slices, which is both closed and open
 
 	atWindowEnd uint64 // see Outcome.Outstanding
 	draining    bool   // see Outcome.Draining
@@ -47,7 +47,7 @@ type round struct {
 	slotsDone     <-chan struct{}
 	readersDone   <-chan struct{}
 	hooksDone     <-chan struct{}
-	closePause    func() error // nil where there is nothing to close
+	closePause    func() error // nil if there is no timer to close
 	progressDone  <-chan struct{}
 }
 
@@ -66,14 +66,14 @@ func newRound(ctx context.Context, cfg Config) *round {
 	return r
 }
 
-// cancel stops everything.
 func (r *round) cancel() {
 	r.cancelClaims()
 	r.cancelCalls()
 	r.cancelAside()
 }
 
-// open opens sessions and makes the producers or slots that use them, one kind after the other.
+// open opens sessions and creates the producers and slots that use them, one kind after the other.
+// It returns after openTimeout and the margin at the latest.
 func (r *round) open(kinds ...func() error) error {
 	opened := make(chan error, 1)
 	go func() {
@@ -93,7 +93,7 @@ func (r *round) open(kinds ...func() error) error {
 	case <-r.caller.Done():
 	case <-timeout.C:
 	}
-	late := fmt.Errorf("load: the sessions were not open after %v", openTimeout)
+	late := fmt.Errorf("load: the sessions did not open within %v", openTimeout)
 	r.cancel()
 	margin := time.NewTimer(r.cfg.margin)
 	defer margin.Stop()
@@ -105,7 +105,7 @@ func (r *round) open(kinds ...func() error) error {
 	}
 }
 
-// orCause returns the caller's own reason for stopping where there is one, and else err.
+// orCause returns the caller's reason for stopping if the caller has stopped, and else err.
 func (r *round) orCause(err error) error {
 	if r.caller.Err() != nil {
 		return fmt.Errorf("load: stopped: %w", context.Cause(r.caller))
@@ -113,7 +113,7 @@ func (r *round) orCause(err error) error {
 	return err
 }
 
-// place is where a session belongs: sessions are shared by all who need one there.
+// place identifies a session. All producers or slots of a place share its session.
 type place struct{ conn, tenant int }
 
 func (r *round) openProducers() error {
@@ -155,7 +155,8 @@ func (r *round) openSlots() error {
 	w := r.cfg.Workload
 	tenants, queues := tenantsOf(w), names(QueueName, 0, w.QueuesOfTenant())
 
-	// claiming is a session's place, and the queue where the session claims from one queue alone; else queue is 0.
+	// claiming is the place of a worker session, and its queue if the session claims from one queue
+	// only; else queue is 0.
 	type claiming struct {
 		place
 		queue int
@@ -196,7 +197,7 @@ func (r *round) openSlots() error {
 	return nil
 }
 
-// plan takes the window over, and says when the tasks of an open load are due.
+// plan adopts the window, and creates the in-flight limit or the schedule of the load.
 func (r *round) plan(warmup *warmup) error {
 	r.clock, r.window = warmup.clock, warmup.window
 	r.volume = newVolume(r.cfg, func() {
@@ -219,7 +220,8 @@ func (r *round) plan(warmup *warmup) error {
 	return nil
 }
 
-// newPause returns the timer that producers wait on until a task is due. stop closes the timer.
+// newPause returns the timer of the producers that wait for the next due task. stop closes the
+// timer.
 func (r *round) newPause() (pauser, error) {
 	if r.cfg.pause != nil {
 		return r.cfg.pause, nil
@@ -232,7 +234,6 @@ func (r *round) newPause() (pauser, error) {
 	return kernel, nil
 }
 
-// launch starts all goroutines.
 func (r *round) launch() {
 	r.start(func(p *producer) {
 		if r.schedule != nil {
@@ -243,7 +244,7 @@ func (r *round) launch() {
 	})
 }
 
-// start starts all goroutines; produce is what a producer does.
+// start starts all goroutines. Each producer runs produce.
 func (r *round) start(produce func(*producer)) {
 	var hooks, progress, slots, producers, readers sync.WaitGroup
 	hooks.Go(func() { r.callHooks(r.aside) })
@@ -285,7 +286,7 @@ func finished(group *sync.WaitGroup) <-chan struct{} {
 	return done
 }
 
-// conduct waits for the window's end and the drain, and returns whether nothing was outstanding then.
+// conduct waits for the window's end and the drain, and returns whether the load drained.
 func (r *round) conduct() (drained bool) {
 	if !r.wait(r.window.known, r.window.deadline()) {
 		return false
@@ -304,7 +305,7 @@ func (r *round) conduct() (drained bool) {
 	if !r.wait(r.producersDone, r.window.deadline()) {
 		return false
 	}
-	// What has nothing to send, or nothing more, is done before the window is.
+	// Producers with nothing left to send finish before the window ends.
 	if r.wait(nil, r.window.end()); r.ending() {
 		return false
 	}
@@ -312,7 +313,7 @@ func (r *round) conduct() (drained bool) {
 	return r.cfg.Workload.EnqueuesAlone() || r.drain()
 }
 
-// drain waits until nothing is outstanding, and returns whether that came before the deadline.
+// drain waits until no task is outstanding, and returns whether that happened before the deadline.
 func (r *round) drain() bool {
 	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.window.deadline()))
 	defer poll.Stop()
@@ -336,16 +337,18 @@ func (r *round) drain() bool {
 	return true
 }
 
-// remainder is what is left of a load that drains.
+// remainder tracks the tasks that a drain waits for.
 type remainder struct {
-	persist   bool
-	restored  bool // the ledger may not know all tasks: that nothing is outstanding does not say that nothing is there
+	persist bool
+	// restored reports that the ledger may not know all tasks, so that zero outstanding tasks do
+	// not prove an empty server.
+	restored  bool
 	completed uint64
-	since     time.Time // since when no more than that were completed
-	moved     bool      // more than at the first look were completed
+	since     time.Time // when completed last changed
+	moved     bool      // completed has changed since the first look
 }
 
-// none reports whether nothing is left to wait for.
+// none reports whether the drain need not wait any longer.
 func (r *remainder) none(t ledger.Totals, now time.Time) bool {
 	if t.Outstanding == 0 && !r.restored {
 		return true
@@ -360,10 +363,10 @@ func (r *remainder) none(t ledger.Totals, now time.Time) bool {
 // moving reports whether tasks were completed within the last drainQuiet of a drain.
 func (r *remainder) moving(now time.Time) bool { return r.moved && now.Sub(r.since) < drainQuiet }
 
-// ending reports whether the round has failed or its caller wants it to end.
+// ending reports whether the round has failed or its caller has stopped it.
 func (r *round) ending() bool { return r.failure.err() != nil || r.caller.Err() != nil }
 
-// wait waits for done, and returns false if it was not done before the deadline or the round failed.
+// wait waits for done. It returns false if the deadline is reached or the round fails first.
 func (r *round) wait(done <-chan struct{}, deadline int64) bool {
 	timer := time.NewTimer(r.clock.until(deadline))
 	defer timer.Stop()
@@ -378,20 +381,20 @@ func (r *round) wait(done <-chan struct{}, deadline int64) bool {
 	return false
 }
 
-// stop ends what is still at work, and returns whether all of it ended.
+// stop ends the remaining goroutines, and returns whether all of them ended in time.
 func (r *round) stop(drained bool) bool {
 	r.cancelClaims()
 	if drained {
-		// A completion still under way is of a task that was completed already: hear its answer, because
-		// if it is acknowledged too the task is duplicated.
+		// A completion in flight belongs to a task that was completed already. Its answer is
+		// needed: if it is an acknowledgement, the task is duplicated.
 		r.wait(r.slotsDone, r.clock.now()+int64(r.cfg.margin))
-		// So are the answers to reads.
+		// The answers of reads are needed too.
 		r.wait(r.readersDone, r.clock.now()+int64(r.cfg.margin))
 	}
 	r.cancelCalls()
 	last := r.window.deadline() + int64(r.cfg.margin)
 	if !r.wait(r.hooksDone, last) && !r.ending() {
-		r.failure.set(fmt.Errorf("load: a hook had not returned %v after the drain's time was up", r.cfg.margin))
+		r.failure.set(fmt.Errorf("load: a hook did not return within %v after the drain's deadline", r.cfg.margin))
 	}
 	r.cancelAside()
 
@@ -415,7 +418,7 @@ func (r *round) stop(drained bool) bool {
 	return true
 }
 
-// merge puts together what producers and slots recorded. None of them may be at work.
+// merge combines the records of producers and slots. All of them must have ended.
 func (r *round) merge() *Outcome {
 	o := r.newOutcome(time.Duration(r.window.end() - r.window.start()))
 	o.StartHook, o.EndHook = r.startHook, r.endHook

@@ -8,44 +8,51 @@ import (
 	"time"
 )
 
-// schedule says when the tasks of an open load are due: task 0 at the window's start, earlier tasks in the warm-up. Intended
-// starts are computed from the window's start, so a late task delays no later one: this avoids coordinated omission.
+// schedule defines the intended starts of the tasks of an open load: task 0 at the window's start,
+// tasks with negative numbers in the warm-up. Intended starts are computed from the window's start,
+// so a late task does not delay later ones: this avoids coordinated omission.
 //
-// One producer at a time waits for the next due task, takes it, and lets another producer wait while it makes its call. A task
-// that is due while all producers make calls is sent late, and its latency counts from its intended start.
+// One producer at a time has the turn: it waits for the next due task and takes it. It then passes
+// the turn to another producer and makes its call. A task that becomes due while all producers make
+// calls is sent late, and its latency counts from its intended start.
 type schedule struct {
 	clock  clock
 	window span
 	pacer  pacer
-	bound  int64 // the in-flight limit: tasks sent and not settled
+	bound  int64 // the in-flight limit: most tasks that may be sent and not settled
 	pause  pauser
-	// emptied is called when nothing is in flight any more; nil where that does not matter.
+	// emptied is called when no task is in flight; nil if the owner does not need it.
 	emptied func()
 
 	inFlight atomic.Int64
 	free     freeTime
-	turn     chan struct{} // has an element when no producer waits
+	turn     chan struct{} // has one element if no producer has the turn
 
 	beat heartbeat
 
-	// The producer that has the turn reads and writes the following fields.
-	next    int64 // the number of the task due next
+	// Only the producer that has the turn may use the following fields.
+	next    int64 // number of the next due task
 	taken   int64 // when tasks were last taken
-	debt    int64 // what owed returned then
+	debt    int64 // the result of owed at that time
 	slip    latencies
 	held    uint64 // tasks of the window that were due before a producer was free
-	dropped uint64 // tasks of the window that were never sent, because the in-flight limit was reached
-	idle    int64  // since when a producer was free at the window's end, with tasks due; after it if none was
+	dropped uint64 // tasks of the window that were not sent because of the in-flight limit
+	// idle is the earliest time since which a producer was free at the window's end, with tasks
+	// due. It is the window's end if no producer was.
+	idle int64
 
-	mu       sync.Mutex
-	censored latencies // of tasks that were dropped, refused or not sent: their latency is at least until the window's end
+	mu sync.Mutex
+	// censored are the latencies of tasks that were dropped, refused or not sent. They last at
+	// least until the window's end.
+	censored latencies
 	refused  uint64
-	// For a Meter: the tasks of the window that were withdrawn, and the unused places; nil for Run.
+	// withdrawn and unused are for a Meter: the tasks of the window that were withdrawn, and the
+	// unused places; nil for Run.
 	withdrawn uint64
 	unused    *places
 }
 
-// newSchedule returns a schedule; begin starts it.
+// newSchedule returns a schedule. begin must be called before it is used.
 func newSchedule(c clock, bound int, p pauser) *schedule {
 	s := &schedule{
 		clock: c, bound: int64(bound), pause: p,
@@ -55,7 +62,8 @@ func newSchedule(c clock, bound int, p pauser) *schedule {
 	return s
 }
 
-// begin starts the schedule at a time. It must come before any other call, and may come again when no producer uses the schedule.
+// begin starts the schedule at a time. It must be called before any other method. It may be called
+// again when no producer uses the schedule.
 func (s *schedule) begin(from int64, window span, p pacer) {
 	s.window, s.pacer, s.idle = window, p, window.end
 	s.next = int64(math.Ceil(p.count(float64(from - window.start))))
@@ -63,13 +71,13 @@ func (s *schedule) begin(from int64, window span, p pacer) {
 	s.beat.start(from)
 }
 
-// at returns when task k is due, in nanoseconds since the epoch.
+// at returns the intended start of task k, in nanoseconds since the epoch.
 func (s *schedule) at(k int64) int64 {
 	return s.window.start + int64(math.Floor(s.pacer.due(float64(k))))
 }
 
-// take waits until a task is due, takes the tasks that are due, at most len(into), and writes their intended starts into into. It
-// returns 0 when the window is over or ctx is done.
+// take waits for the next due task, takes up to len(into) due tasks, and writes their intended
+// starts to into. It returns 0 if the window has ended or ctx is done.
 func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 	s.free.enter(s.clock)
 	defer s.free.leave()
@@ -101,7 +109,7 @@ func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 	return n
 }
 
-// takeDue takes the tasks that are due now, and drops those beyond the in-flight limit.
+// takeDue takes the due tasks, and drops tasks beyond the in-flight limit.
 func (s *schedule) takeDue(now int64, into []int64) (n int) {
 	allowed, free := s.bound-s.inFlight.Load(), s.free.since()
 	s.beat.saw(now)
@@ -117,7 +125,8 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 			if inside {
 				s.dropped++
 				s.censor(due)
-				if late >= int64(lossLeast) { // the limit was reached because the tasks came all at once
+				// The limit was reached because late tasks came in a burst.
+				if late >= int64(lossLeast) {
 					s.slip.record(late, 1)
 				}
 			}
@@ -138,18 +147,22 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 }
 
 const (
-	// lossLeast is the shortest time lost by the generator that later tasks inherit. A producer always needs a little time from one call to
-	// the next, and over the calls of a server that is behind all window long this sums up to more than any stop.
+	// lossLeast is the shortest time lost by the generator that later tasks inherit. A producer
+	// always needs some time between two calls. Over the calls of a server that lags during the
+	// whole window, these times add up to more than any stop.
 	lossLeast = time.Millisecond
-	// lossShare: the generator answers for a wait if it caused at least this share of the wait, one part in so many. Otherwise the server
-	// is so far behind that the task would have waited anyway.
+	// lossShare decides whether the generator is responsible for a wait: it is if it caused at
+	// least 1/lossShare of the wait. Otherwise the server lags so far behind that the task would
+	// have waited anyway.
 	lossShare = 10
 )
 
-// owed returns the time that the generator has lost since its queue was last empty: by so much earlier could it send the first due
-// task. The generator loses time in two ways: a task is due and a producer is free, or its process does not run. Due tasks form a queue
-// then, and all tasks of that queue inherit the loss. Each waits for an answer, but the server is not the cause. The loss is never longer
-// than the wait of the first task, so it ends with the queue.
+// owed returns the time that the generator has lost since its queue was last empty. Without the
+// loss it could send the first due task earlier by this time. The generator loses time in two
+// cases: a task is due and a producer is free, or its process does not run. The due tasks then form
+// a queue, and all tasks of that queue inherit the loss: each waits for the answers before it, but
+// the server is not the cause. The loss is at most the wait of the first task, so it ends with the
+// queue.
 func (s *schedule) owed(now, free int64) int64 {
 	first := s.at(s.next)
 	since := max(first, s.taken)
@@ -160,8 +173,9 @@ func (s *schedule) owed(now, free int64) int64 {
 	return min(now-first, s.debt+lost)
 }
 
-// lateness returns by how much the generator, and not the server, is late with a task that is sent now. Before a producer was free the
-// server was the cause, except for what the generator owes.
+// lateness returns the part of a task's delay that the generator, not the server, caused, if the
+// task is sent now. The server caused the delay until a producer was free, except for the debt of
+// the generator.
 func lateness(due, now, free, debt int64) int64 {
 	wait := now - due
 	late := now - max(due, free)
@@ -171,14 +185,14 @@ func lateness(due, now, free, debt int64) int64 {
 	return late
 }
 
-// freeTime keeps since when at least one producer has been without a call in flight.
+// freeTime records since when at least one producer has had no call in flight.
 type freeTime struct {
 	mu    sync.Mutex
-	n     int // producers without a call
+	n     int // producers without a call in flight
 	start int64
 }
 
-// enter says that a producer has no call under way.
+// enter notes that a producer has no call in flight.
 func (f *freeTime) enter(c clock) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,38 +202,38 @@ func (f *freeTime) enter(c clock) {
 	f.n++
 }
 
-// leave says that one makes a call.
+// leave notes that a producer makes a call.
 func (f *freeTime) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n--
 }
 
-// since is asked by a producer without a call.
+// since returns the start of the current free time. The caller must be a producer without a call in
+// flight.
 func (f *freeTime) since() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.start
 }
 
-// sent says that n tasks are in flight now.
 func (s *schedule) sent(n int) { s.inFlight.Add(int64(n)) }
 
-// settled says that n of the tasks in flight will not be heard of again.
+// settled removes n tasks from those in flight, because no further answer about them will come.
 func (s *schedule) settled(n int) {
 	if s.inFlight.Add(-int64(n)) <= 0 && s.emptied != nil {
 		s.emptied()
 	}
 }
 
-// censor enters the latency of a task that is known only to exceed what was left of the window when it was due.
+// censor records a lower bound as the latency of a task: the time from its
+// intended start to the window's end.
 func (s *schedule) censor(due int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.censored.record(s.window.end-due, 1)
 }
 
-// refuse notes that the server refused a task of the window.
 func (s *schedule) refuse(due int64) {
 	s.censor(due)
 	s.mu.Lock()
@@ -227,7 +241,7 @@ func (s *schedule) refuse(due int64) {
 	s.refused++
 }
 
-// withdraw notes that a task that was taken has not been sent after all.
+// withdraw notes that a taken task was not sent.
 func (s *schedule) withdraw(due int64) {
 	s.settled(1)
 	if due < s.window.start {
@@ -239,7 +253,8 @@ func (s *schedule) withdraw(due int64) {
 	s.withdrawn++
 }
 
-// abandoned enters the tasks of the window that were taken and never sent.
+// abandoned records the tasks of the window that a producer took and never sent, and returns their
+// number.
 func (s *schedule) abandoned(censored *latencies) (n uint64) {
 	if s.unused == nil {
 		return 0
@@ -253,12 +268,13 @@ func (s *schedule) abandoned(censored *latencies) (n uint64) {
 	return n
 }
 
-// censorsMax is how many tasks that no producer took are recorded one by one.
+// censorsMax bounds the number of tasks that unsent records one by one.
 const censorsMax = 1 << 20
 
-// unsent records the tasks of the window that no producer took, as censored at the window's end. All producers must have ended. Tasks
-// that were due while a producer was free, or behind a stop of the generator, slipped until the window's end. Beyond censorsMax, tasks that
-// were due within a millionth of the window are recorded together.
+// unsent records the tasks of the window that no producer took, as censored at the window's end,
+// and returns their number. All producers must have ended. Tasks that were due while a producer was
+// free, or behind a stop of the generator, slipped until the window's end. If there are more than
+// censorsMax tasks, it records the tasks of a millionth of the window together.
 func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 	first := max(s.next, 0)
 	last := first + max(0, int64(s.scheduled())-first)
@@ -274,7 +290,7 @@ func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 	return uint64(last - first)
 }
 
-// scheduled is how many tasks are due inside the window.
+// scheduled returns the number of intended starts inside the window.
 func (s *schedule) scheduled() uint64 {
 	k := int64(s.pacer.count(float64(s.window.end - s.window.start)))
 	for k > 0 && s.at(k-1) >= s.window.end {

@@ -8,21 +8,20 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// claimed is what was found in a delivery.
 type claimed struct {
 	id      ledger.Identity
 	verdict ledger.Verdict
 	attempt uint32
 	delay   time.Duration
-	at      int64 // when it was claimed
+	at      int64 // time of the claim
 	lease   ledger.Lease
 }
 
-// placed reports whether a task takes up room until it is settled. One whose identity can't be read is taken for one that
-// does.
+// placed reports whether a task counts against the in-flight limit until it is settled. A task
+// whose identity is unreadable counts.
 func (c *claimed) placed() bool { return c.verdict == ledger.Unreadable || c.id.IntendedNS >= 0 }
 
-// settles is what one slot records of the tasks that it completes. One goroutine at a time uses it.
+// settles records the completed tasks of one slot. It is not safe for concurrent use.
 type settles struct {
 	*accounting
 	settle   latencies
@@ -32,13 +31,14 @@ type settles struct {
 	run      sameStart
 	delay    int64 // of the tasks of run, in nanoseconds
 	cycles   uint64
-	finished uint64 // tasks due inside the window of an open load that were completed inside it
+	finished uint64 // tasks of an open load that were due and completed inside the window
 	refused  Refusals
-	shown    uint64 // runs of cycles recorded, of which one in liveEvery is shown live
+	shown    uint64 // runs of cycles recorded; the live histogram shows one of liveEvery
 
-	completed  []ledger.Identity // completed tasks of a batch that take up room in flight, to be entered together
+	// completed are the completed tasks of a batch that count against the in-flight limit.
+	completed  []ledger.Identity
 	beside     []ledger.Identity // completed tasks of a batch that do not
-	claims     sameStart         // of a batch, those completed that were claimed together
+	claims     sameStart         // completed tasks of a batch from the same claim
 	cycleSink  latencySink
 	settleSink latencySink
 }
@@ -47,7 +47,7 @@ func newSettles(b *accounting) settles {
 	return settles{accounting: b, settle: newLatencies(), cycle: newLatencies()}
 }
 
-// account enters the outcomes of completions that were answered at a time.
+// account enters the outcomes of completions that were answered at now.
 func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	inside := s.window.contains(now)
 	settled := 0
@@ -85,7 +85,7 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	s.settled(settled + s.ledger.Completed(s.completed...))
 }
 
-// refuse says of a delivery that its completion, or its failure, was refused.
+// refuse notes that the completion or the failure of a delivery was refused.
 func (s *settles) refuse(c *claimed, reason error) {
 	s.refused.note(1, reason)
 	if c.verdict == ledger.Unreadable {
@@ -97,7 +97,8 @@ func (s *settles) refuse(c *claimed, reason error) {
 	}
 }
 
-// doubt says of deliveries that it is not known whether they were completed, and takes them out of flight, if that is wanted.
+// doubt notes that the outcome of the completions is unknown. With free it removes the tasks from
+// those in flight.
 func (s *settles) doubt(claims []claimed, free bool) {
 	n := 0
 	for i := range claims {
@@ -108,8 +109,9 @@ func (s *settles) doubt(claims []claimed, free bool) {
 	}
 }
 
-// unknown notes that the completion of a delivery will never be answered. It returns how many tasks give their room in flight back: one, because
-// the task may never be delivered again, or none if the task has no room or ended before.
+// unknown notes that the completion of a delivery will never be answered. It returns how many tasks
+// the caller must remove from those in flight: 1, because the task may never be delivered again, or
+// 0 if the task does not count against the limit or has ended before.
 func (s *settles) unknown(c *claimed) int {
 	ended := c.verdict == ledger.Unreadable || s.ledger.CompletionUnknown(c.id)
 	if ended && c.placed() {
@@ -118,8 +120,8 @@ func (s *settles) unknown(c *claimed) int {
 	return 0
 }
 
-// recordSettle notes that a task that was claimed at a time was completed inside the window. Those of one claim are mostly
-// completed together, and recorded at once.
+// recordSettle notes a completion inside the window of a task that was claimed at the given time.
+// Tasks of one claim are mostly completed together, so runs of them are recorded in one step.
 func (s *settles) recordSettle(claimed, now int64) {
 	if s.claims.n > 0 && s.claims.at != claimed {
 		s.flushSettle(now)
@@ -128,7 +130,6 @@ func (s *settles) recordSettle(claimed, now int64) {
 	s.claims.n++
 }
 
-// flushSettle records the completions noted.
 func (s *settles) flushSettle(now int64) {
 	n := s.claims.n
 	s.claims.n = 0
@@ -141,8 +142,8 @@ func (s *settles) flushSettle(now int64) {
 	s.settleSink.note(now-s.claims.at, n)
 }
 
-// recordCycle notes a completed cycle by the intended start and the delay of its task. The tasks of one enqueue call mostly come back
-// together, and are recorded at once.
+// recordCycle notes a completed cycle with the intended start and the delay of its task. Tasks of
+// one enqueue call mostly come back together, so runs of them are recorded in one step.
 func (s *settles) recordCycle(intended, delay, now int64) {
 	if s.run.n > 0 && (s.run.at != intended || s.delay != delay) {
 		s.flushCycle(now)
@@ -151,9 +152,9 @@ func (s *settles) recordCycle(intended, delay, now int64) {
 	s.run.n++
 }
 
-// flushCycle records the cycles noted. The latency counts from when the delay of a task was over, or without one from its intended start. In
-// an open load those are timed for which that was inside the window, whenever they were completed: after the window's end all that is known
-// is that they took longer than until then.
+// flushCycle records the noted cycles. Their latency counts from the end of the task's delay, or
+// from the intended start without a delay. In an open load, tasks due inside the window are
+// recorded even if they were completed later: they are censored at the window's end.
 func (s *settles) flushCycle(now int64) {
 	n := s.run.n
 	s.run.n = 0
@@ -162,7 +163,8 @@ func (s *settles) flushCycle(now int64) {
 	}
 	intended, scheduled := placed(s.run.at)
 	due := intended + s.delay
-	inside, took := s.window.contains(now), max(0, now-due) // a task that comes early is at fault, and took no time
+	// A task that comes early is a fault and has latency 0.
+	inside, took := s.window.contains(now), max(0, now-due)
 	if inside {
 		s.slow.see(took)
 	}
@@ -187,7 +189,8 @@ func (s *settles) flushCycle(now int64) {
 	}
 }
 
-// censor records cycles of an open load that were not completed inside the window, if they were due there.
+// censor records cycles of an open load whose task was due inside the window and not completed
+// inside it.
 func (s *settles) censor(due int64, n int) {
 	if due >= s.window.start() && due < s.window.end() {
 		s.cycle.record(s.window.end()-due, n)
@@ -200,7 +203,7 @@ func (s *settles) note(took int64, n int) {
 	s.cycleSink.note(took, n)
 }
 
-// mergeInto adds what was recorded to an outcome, whose Open is that of an open load.
+// mergeInto adds the records to an outcome. Open is set in the outcome of an open load.
 func (s *settles) mergeInto(o *Outcome) {
 	o.Cycles += s.cycles
 	o.RefusedCompletions.Add(s.refused)

@@ -16,41 +16,43 @@ import (
 const (
 	// SliceMax bounds the length of a slice.
 	SliceMax = time.Minute
-	// SliceDrainMax is how long after a slice's end tasks may still be in flight.
+	// SliceDrainMax bounds the time that tasks may be in flight after a slice's end.
 	SliceDrainMax = 10 * time.Second
 	// sliceArrivalsMax bounds the arrivals of an open-loop slice.
 	sliceArrivalsMax = 1 << 22
-	// openLead is the time before an open-loop slice begins, in which all producers get ready.
+	// openLead is the time that producers get to prepare before an open-loop slice.
 	openLead = time.Millisecond
-	// forever is a deadline that no load reaches and to which a margin can be added.
+	// forever is a deadline that no load reaches. It leaves room to add a margin without overflow.
 	forever = math.MaxInt64 / 2
 )
 
-// Slices is a load that is sent in slices. The sessions, producers and worker slots stay alive between slices, in which nothing is
-// in flight. One goroutine at a time may use Slices.
+// Slices is a load that is sent in slices. The sessions, producers and worker slots stay alive
+// between slices, while no task is in flight. Slices is not safe for concurrent use.
 type Slices struct {
 	round *round
 	next  *shift
-	// parked is how many producers wait for the next slice. quiet has an element when all do and nothing may be in flight.
+	// parked counts the producers that wait for the next slice. quiet gets an element when all
+	// producers are parked and the number in flight reaches 0.
 	parked atomic.Int64
 	quiet  chan struct{}
 
-	// The following are sums over the open-loop slices so far.
+	// The following fields are sums over the open-loop slices so far.
 	due            uint64 // arrivals
 	slip           latencies
 	cycle, enqueue *hdrhistogram.Histogram
 }
 
-// shift is what all producers do in one slice. The fields are set before begun is closed.
+// shift is the work of all producers in one slice. The fields are set before begun is closed.
 type shift struct {
 	begun   chan struct{}
 	produce func(*producer)
 	next    *shift
 }
 
-// OpenSlices opens the sessions of a load and starts its producers and worker slots, which wait for the first slice. It needs the
-// Workload, Conns and Ledger of cfg; the slices decide when tasks are sent, whatever Workload.Arrivals says. The caller must call End.
-// A call that fails ends the load, as do tasks that are in flight for too long and ctx when it is done.
+// OpenSlices opens the sessions of a load and starts its producers and worker slots, which wait for
+// the first slice. It reads only Workload, Conns and Ledger of cfg. The slices decide when tasks
+// are sent; Workload.Arrivals is ignored. The caller must call End. The load ends when a call
+// fails, when tasks stay in flight for too long, or when ctx is done.
 func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	cfg.Workload.Arrivals = scenario.Arrivals{Kind: scenario.Closed}
 	cfg.Phases, cfg.Hooks, cfg.Persist = scenario.Phases{}, Hooks{}, false
@@ -90,7 +92,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	return s, nil
 }
 
-// work has a producer do its part of each slice from the first on, until the load ends.
+// work runs a producer's part of each slice, from first on, until the load ends.
 func (s *Slices) work(p *producer, first *shift) {
 	for at := first; ; at = at.next {
 		select {
@@ -104,7 +106,7 @@ func (s *Slices) work(p *producer, first *shift) {
 	}
 }
 
-// emptied has the end of the slice looked for, if all producers have finished theirs.
+// emptied makes drain check for the end of the slice, if all producers are parked.
 func (s *Slices) emptied() {
 	if s.parked.Load() < int64(len(s.round.producers)) {
 		return
@@ -115,8 +117,8 @@ func (s *Slices) emptied() {
 	}
 }
 
-// Slice sends in a closed loop for a length of time, waits until nothing is in flight, and returns the cycles that were completed
-// and how long all of that took. After an error the load has ended.
+// Slice sends tasks in a closed loop for the given time, then waits until no task is in flight. It
+// returns the number of completed cycles and the total time. After an error the load has ended.
 func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error) {
 	if err := s.check(length); err != nil {
 		return 0, 0, err
@@ -125,7 +127,8 @@ func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64
 	before := r.ledger.Totals().Completed
 	start := r.clock.now()
 	end := start + int64(length)
-	r.window.move(span{start: never, end: end}) // nothing is inside: a closed slice has no latencies
+	// No instant is inside: a closed slice records no latencies.
+	r.window.move(span{start: never, end: end})
 	r.schedule.window = nowhere
 	if r.limit != nil {
 		r.limit.begin(length)
@@ -135,15 +138,15 @@ func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64
 	return r.ledger.Totals().Completed - before, time.Duration(drained - start), err
 }
 
-// OpenSlice sends tasks that are due at random times, a Poisson process of a mean rate drawn from a seed, for a length of time, and
-// waits until nothing is in flight. Tasks that are not completed at the slice's end count as censored with the time until then.
-// After an error the load has ended.
+// OpenSlice sends tasks at the random times of a Poisson process for the given time, then waits
+// until no task is in flight. perSecond is the mean rate; the seed determines the times. Tasks that
+// are not completed at the slice's end are censored there. After an error the load has ended.
 func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error {
 	if err := s.check(length); err != nil {
 		return err
 	}
 	if arrivals := perSecond * length.Seconds(); !(perSecond > 0) || arrivals > sliceArrivalsMax {
-		return fmt.Errorf("load: an open-loop slice of %v at %v arrivals a second; the rate must be positive, for %d arrivals at most",
+		return fmt.Errorf("load: an open-loop slice of %v at %v arrivals a second; the rate must be positive, with at most %d arrivals",
 			length, perSecond, sliceArrivalsMax)
 	}
 	arrivals := newPoisson(seed, perSecond, length)
@@ -162,7 +165,8 @@ func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, 
 	return nil
 }
 
-// collect takes the latencies of an open-loop slice from the goroutines that recorded them. Nothing is in flight.
+// collect takes the latencies of an open-loop slice from the goroutines that recorded them. No task
+// may be in flight.
 func (s *Slices) collect() {
 	for _, slot := range s.round.slots {
 		slot.record.cycle.moveInto(s.cycle)
@@ -170,14 +174,15 @@ func (s *Slices) collect() {
 	for _, p := range s.round.producers {
 		p.record.latency.moveInto(s.enqueue)
 	}
-	s.round.schedule.censored.mergeInto(s.enqueue) // what was not sent, or refused, was not enqueued either
+	// A task that was unsent or refused was not enqueued either.
+	s.round.schedule.censored.mergeInto(s.enqueue)
 	s.round.schedule.censored.moveInto(s.cycle)
 }
 
-// check returns why a slice cannot begin, if it cannot.
+// check returns the reason why a slice cannot begin, or nil.
 func (s *Slices) check(length time.Duration) error {
 	if length <= 0 || length > SliceMax {
-		return fmt.Errorf("load: a slice of %v; it must be above 0, and %v at most", length, SliceMax)
+		return fmt.Errorf("load: a slice of %v; it must be above 0 and at most %v", length, SliceMax)
 	}
 	if s.round.caller.Err() != nil {
 		return s.round.orCause(nil)
@@ -185,10 +190,10 @@ func (s *Slices) check(length time.Duration) error {
 	return s.round.failure.err()
 }
 
-// begin has all producers do something.
+// begin starts a slice; all producers run produce.
 func (s *Slices) begin(produce func(*producer)) {
 	select {
-	case <-s.quiet: // left by the slice before
+	case <-s.quiet: // remains from the last slice
 	default:
 	}
 	s.parked.Store(0)
@@ -198,8 +203,8 @@ func (s *Slices) begin(produce func(*producer)) {
 	close(now.begun)
 }
 
-// drain waits for the end of a slice, and then until nothing is in flight, and returns when that was. If that takes too long the
-// load has failed.
+// drain waits for the end of a slice, and then until no task is in flight. It returns the time of
+// that. It fails the load after SliceDrainMax.
 func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error) {
 	r := s.round
 	look := time.NewTimer(r.clock.until(end))
@@ -207,7 +212,8 @@ func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error
 	for {
 		select {
 		case <-s.quiet:
-		case <-look.C: // the completion of a payload that can't be read makes the load seem quiet too early
+		case <-look.C:
+			// The completion of an unreadable payload makes the load appear quiet too early.
 			look.Reset(drainPoll)
 		case <-r.failure.failed:
 			return r.clock.now(), r.failure.err()
@@ -223,14 +229,15 @@ func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error
 		case calls == 0 && tasks == 0:
 			return now, r.failure.err()
 		case now >= end+int64(SliceDrainMax):
-			r.failure.set(fmt.Errorf("load: %v after a slice's end: %d tasks not completed, %d producers without an answer; the target stalls or lost tasks",
+			r.failure.set(fmt.Errorf("load: %v after a slice's end, %d tasks were not completed and %d producers had no answer; the target stalls or lost tasks",
 				SliceDrainMax, tasks, calls))
 		}
 	}
 }
 
-// End stops the load and returns what the open-loop slices measured; nil without one. If the load has failed End returns why. It leaves no
-// goroutine behind, except where a call of the driver goes on though its context is done, which is an error.
+// End stops the load and returns the measurements of the open-loop slices; nil if there was none.
+// It returns the error of a failed load. It leaves no goroutine behind, unless a driver call does
+// not return after its context is done, which is an error.
 func (s *Slices) End() (*result.DuetLatency, error) {
 	r := s.round
 	defer r.cancel()
@@ -266,7 +273,7 @@ func (s *Slices) End() (*result.DuetLatency, error) {
 	return d, nil
 }
 
-// Refused returns what the server refused in all slices. Call Refused after End.
+// Refused returns the refusals of all slices. It must be called after End.
 func (s *Slices) Refused() (enqueues, completions Refusals) {
 	for _, p := range s.round.producers {
 		enqueues.Add(p.record.refused)

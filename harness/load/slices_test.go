@@ -14,16 +14,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// slicesOf opens slices of a workload on a broker, and ends them with the test.
+// slicesOf opens slices of a workload on a broker, and ends them at the end of the test.
 func slicesOf(t *testing.T, b *broker, change func(*scenario.Workload)) (*Slices, Config) {
 	cfg := config(b, workload(change))
-	cfg.pause = timerPause{} // the bubble's time
+	cfg.pause = timerPause{} // virtual time
 	s, err := OpenSlices(t.Context(), cfg)
 	require.NoError(t, err)
 	return s, cfg
 }
 
-// calls returns how many tasks were enqueued and completed so far.
+// calls returns the number of tasks enqueued and completed so far.
 func (b *broker) calls() (enqueues, completes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +42,7 @@ func TestNothingIsInFlightBetweenSlices(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				s, cfg := slicesOf(t, b, change)
-				time.Sleep(time.Second) // of the bubble
+				time.Sleep(time.Second) // virtual time
 				enqueues, _ := b.calls()
 				require.Zero(t, enqueues, "the load waits for the first slice")
 				var cycles uint64
@@ -66,7 +66,7 @@ func TestNothingIsInFlightBetweenSlices(t *testing.T) {
 					enqueues, completes := b.calls()
 					require.Equal(t, enqueues, completes)
 					require.EqualValues(t, cycles, completes)
-					time.Sleep(time.Second) // of the bubble
+					time.Sleep(time.Second) // virtual time
 					later, _ := b.calls()
 					require.Equal(t, enqueues, later, "nothing is sent between slices")
 				}
@@ -93,7 +93,7 @@ func TestSlicesWithoutAnOpenOneHaveNoLatency(t *testing.T) {
 	})
 }
 
-// A slice ends when nothing is in flight also where the server does what it must not, or refuses tasks.
+// A slice ends when no task is in flight, even if the server is faulty or refuses tasks.
 func TestSlicesOfAServerWithFaultsEnd(t *testing.T) {
 	every := func(k int) func(int) bool { return func(n int) bool { return n%k == 0 } }
 	refused := errors.New("the queue is full")
@@ -120,7 +120,7 @@ func TestSlicesOfAServerWithFaultsEnd(t *testing.T) {
 					require.NoError(t, s.OpenSlice(t.Context(), uint64(i), 1000, 20*time.Millisecond))
 					require.Zero(t, cfg.Ledger.Outstanding())
 				}
-				assert.Zero(t, s.round.schedule.censored.clamped, "what a closed slice is refused is not of the schedule")
+				assert.Zero(t, s.round.schedule.censored.clamped, "refusals of a closed slice are outside of the schedule")
 				_, err := s.End()
 				require.NoError(t, err)
 			})
@@ -154,7 +154,7 @@ func TestSlicesCountWhatIsRefused(t *testing.T) {
 	})
 }
 
-// A slice takes until the last answer, and not a tick longer.
+// A slice lasts exactly until the last answer.
 func TestASliceTakesUntilTheLastAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*broker)
@@ -182,12 +182,12 @@ func TestASliceTakesUntilTheLastAnswer(t *testing.T) {
 	}
 }
 
-// The in-flight limit holds in all slices, whatever was sent in those before.
+// The in-flight limit holds in all slices, independent of earlier slices.
 func TestInFlightLimitOfSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
 		s, cfg := slicesOf(t, b, func(w *scenario.Workload) { w.Batch, w.InFlight, w.Workers = 3, 5, 40 })
-		limit := 3 // of a closed load, which sends whole batches
+		limit := 3 // a closed load sends whole batches
 		b.enqueue = func(context.Context) error {
 			assert.LessOrEqual(t, cfg.Ledger.Outstanding(), uint64(limit))
 			return nil
@@ -207,7 +207,8 @@ func TestInFlightLimitOfSlices(t *testing.T) {
 	})
 }
 
-// Tasks of an open slice, which do not come in whole batches, have no part in the next closed one.
+// Tasks of an open slice do not come in whole batches. They must not affect the limit of the next
+// closed slice.
 func TestInFlightLimitOfAnotherWindow(t *testing.T) {
 	l := newInFlightLimit(3, 3)
 	l.settled(2)
@@ -225,8 +226,8 @@ func TestSliceOfATargetThatStallsFails(t *testing.T) {
 		fault func(*broker)
 		says  string
 	}{
-		"a task is lost":       {func(b *broker) { b.loseEnqueue = func(n int) bool { return n == 10 } }, "1 tasks not completed, 0 producers without"},
-		"a call has no answer": {func(b *broker) { b.enqueue = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } }, "4 tasks not completed, 4 producers without"},
+		"a task is lost":       {func(b *broker) { b.loseEnqueue = func(n int) bool { return n == 10 } }, "1 tasks were not completed and 0 producers had no answer"},
+		"a call has no answer": {func(b *broker) { b.enqueue = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } }, "4 tasks were not completed and 4 producers had no answer"},
 	} {
 		for kind, slice := range map[string]func(*testing.T, *Slices) error{
 			"closed": func(t *testing.T, s *Slices) error {
@@ -242,7 +243,7 @@ func TestSliceOfATargetThatStallsFails(t *testing.T) {
 					s, _ := slicesOf(t, b, nil)
 					begun := time.Now()
 					err := slice(t, s)
-					require.ErrorContains(t, err, "10s after a slice's end: "+c.says)
+					require.ErrorContains(t, err, "10s after a slice's end, "+c.says)
 					assert.Less(t, time.Since(begun), SliceDrainMax+time.Second)
 					_, _, again := s.Slice(t.Context(), time.Millisecond)
 					assert.ErrorIs(t, again, err, "the load has ended")
@@ -281,13 +282,13 @@ func TestSliceThatCannotBeMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := slicesOf(t, newBroker(), nil)
 		_, _, err := s.Slice(t.Context(), 0)
-		assert.EqualError(t, err, "load: a slice of 0s; it must be above 0, and 1m0s at most")
+		assert.EqualError(t, err, "load: a slice of 0s; it must be above 0 and at most 1m0s")
 		assert.Error(t, s.OpenSlice(t.Context(), 1, 1, 2*SliceMax))
 		for _, perSecond := range []float64{0, -1, 1e9} {
 			assert.ErrorContains(t, s.OpenSlice(t.Context(), 1, perSecond, time.Second), "the rate must be positive")
 		}
 		_, _, err = s.Slice(t.Context(), time.Millisecond)
-		assert.NoError(t, err, "the load goes on")
+		assert.NoError(t, err, "the load continues")
 		_, err = s.End()
 		assert.NoError(t, err)
 	})
@@ -296,7 +297,8 @@ func TestSliceThatCannotBeMeasured(t *testing.T) {
 	assert.ErrorContains(t, err, "workload.producers is 0")
 }
 
-// The arrivals are those of the seed whatever the server does, and each counts once: with its response time, or censored at the slice's end.
+// The seed determines the arrivals, independent of the server. Each arrival counts once: with its
+// response time, or censored at the slice's end.
 func TestOpenSlicesCountEachArrival(t *testing.T) {
 	const slices, length = 8, 250 * time.Millisecond
 	arrivals := uint64(0)
@@ -308,12 +310,12 @@ func TestOpenSlicesCountEachArrival(t *testing.T) {
 		fault      func(*broker)
 		unfinished func(t *testing.T, n uint64)
 		p50, p99   float64 // in milliseconds
-		// enqueueP50 and enqueueP95 are those until the enqueue was acknowledged, or the slice ended.
+		// enqueueP50 and enqueueP95 last until the enqueue was acknowledged or the slice ended.
 		enqueueP50, enqueueP95 float64
 	}{
-		// Calls take 1.3 ms and completions 0.5 ms; there are as many producers and workers as are needed.
+		// Calls take 1.3 ms and completions 0.5 ms; there are enough producers and workers.
 		"fast enough": {func(*broker) {}, func(t *testing.T, n uint64) { assert.Less(t, n, uint64(4*slices)) }, 1.2, 1.2, 1.3, 1.3},
-		// The tasks of the slice's second half wait for its end, those of the first half longer.
+		// Tasks of the slice's second half wait for its end, tasks of the first half longer.
 		"stalled": {
 			func(b *broker) { b.completeDelay = 400 * time.Millisecond },
 			func(t *testing.T, n uint64) { assert.Equal(t, arrivals, n) }, 125, 248, 1.3, 1.3,
@@ -357,7 +359,8 @@ func TestOpenSlicesCountEachArrival(t *testing.T) {
 	}
 }
 
-// The percentiles of several open slices are those of all their arrivals together, however many of them each slice has.
+// The percentiles of several open slices are over all their arrivals, independent of the number in
+// each slice.
 func TestPercentilesAreOfAllOpenSlicesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -370,7 +373,7 @@ func TestPercentilesAreOfAllOpenSlicesTogether(t *testing.T) {
 			}
 			perSecond := 1000.0
 			if i == 5 {
-				perSecond = 250 // 62 of some 1800 arrivals
+				perSecond = 250 // 62 of about 1800 arrivals
 			}
 			require.NoError(t, s.OpenSlice(t.Context(), uint64(i), perSecond, 250*time.Millisecond))
 		}

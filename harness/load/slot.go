@@ -10,21 +10,25 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// slot is one goroutine that claims and completes, a batch at a time. Its records are read only after it has returned.
+// slot is one goroutine that claims and completes tasks in batches. Other goroutines may read its
+// records only after it has returned.
 type slot struct {
 	*round
 	number  int
 	tenant  string
 	session driver.Worker
-	// combiner is the session if it completes and claims in one call, or nil.
+	// combiner is the session if the workload completes and claims in one call; else nil.
 	combiner driver.Combiner
 
 	deliveries []driver.Delivery
-	next       []driver.Delivery // what the combiner claims while it completes deliveries; nil without a combiner
-	claimed    []claimed         // what was found in each delivery
-	asked      []ledger.Identity // of a batch, those whose completion is asked for
-	outcomes   []error
-	from       ledger.Address // of the last delivery: those of a batch are mostly of one queue
+	// next are the tasks that the combiner claims while it completes deliveries; nil without a
+	// combiner.
+	next     []driver.Delivery
+	claimed  []claimed         // description of each delivery
+	asked    []ledger.Identity // of a batch: tasks whose completion is about to be requested
+	outcomes []error
+	// from is the address of the last delivery. The deliveries of a batch mostly share a queue.
+	from ledger.Address
 
 	thinking     thinking
 	urgency      urgency
@@ -34,10 +38,10 @@ type slot struct {
 	extending    extending
 	record       settles
 	again        again
-	firstClaim   int64 // when the first claim returned, -1 if none did
-	lastComplete int64 // when the last completion was answered, -1 if none was
+	firstClaim   int64 // return of the first claim, or -1
+	lastComplete int64 // answer of the last completion, or -1
 
-	_ [64]byte // keeps the counters of two goroutines off one cache line
+	_ [64]byte // keeps the counters of different goroutines on different cache lines
 }
 
 func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot, error) {
@@ -71,7 +75,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot,
 	}
 	combiner, ok := session.(driver.Combiner)
 	if !ok {
-		return nil, fmt.Errorf("load: the driver %q can't complete and claim in one call: remove combined", r.cfg.Workload.Driver)
+		return nil, fmt.Errorf("load: the driver %q can't complete and claim in one call: remove workload.combined", r.cfg.Workload.Driver)
 	}
 	s.combiner, s.next = combiner, make([]driver.Delivery, batch)
 	return s, nil
@@ -83,7 +87,7 @@ func claimedWrong(n, most int) error {
 
 var errClaimedNone = errors.New("the driver returned no task and no error")
 
-// work claims until claims is done, and completes all it has claimed unless calls is done too.
+// work claims until claims is done, and completes all claimed tasks unless calls is done too.
 func (s *slot) work(claims, calls context.Context) {
 	for claims.Err() == nil {
 		n, err := s.session.Claim(claims, s.deliveries)
@@ -116,8 +120,9 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete completes n deliveries, but for those that it fails, after the time that the slot thinks and after the extensions of their leases. With
-// a combiner it claims the next ones in the same call, unless claims is done. It returns how many it claimed, and whether the slot goes on.
+// complete thinks, extends leases, fails the selected deliveries among n, and completes the others.
+// A combiner claims the next tasks in the same call, unless claims is done. complete returns the
+// number of claimed tasks, and whether the slot continues.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
 	s.thinking.pause(calls)
 	if !s.extend(calls, n) {
@@ -154,7 +159,7 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 	return next, true
 }
 
-// unanswered says of deliveries that the call that settles them failed, and returns whether the slot goes on.
+// unanswered handles a failed call that settles deliveries, and returns whether the slot continues.
 func (s *slot) unanswered(calls context.Context, call string, claims []claimed, err error) (goOn bool) {
 	err = fmt.Errorf("load: worker slot %d: %s for %s: %w", s.number, call, s.tenant, err)
 	if s.cfg.Persist && calls.Err() == nil {
@@ -163,14 +168,15 @@ func (s *slot) unanswered(calls context.Context, call string, claims []claimed, 
 		return true
 	}
 	own := !s.cfg.Persist && s.failure.call(calls, err)
-	// Otherwise the drain's time was up: what was not acknowledged by then is lost.
+	// Otherwise the drain's deadline has passed: tasks that were not acknowledged by then are lost.
 	if own || s.ending() {
 		s.record.doubt(claims, false)
 	}
 	return false
 }
 
-// completing says of deliveries that their tasks are about to end, where that is watched.
+// completing tells the ledger that the tasks of deliveries are about to end, if the ledger watches
+// completions.
 func (s *slot) completing(claims []claimed) {
 	if !s.cfg.Ledger.WatchesCompletions() {
 		return
@@ -184,8 +190,8 @@ func (s *slot) completing(claims []claimed) {
 	s.cfg.Ledger.Completing(s.asked...)
 }
 
-// check verifies the payloads of n deliveries that were claimed at a time. They are checked against the tenant that the session
-// belongs to, whatever the delivery says, so that another tenant's task is found.
+// check verifies the payloads of n deliveries that were claimed at a time. It checks them against
+// the session's tenant, not the delivery's, so that it detects a task of another tenant.
 func (s *slot) check(n int, at int64) {
 	for i := range n {
 		d := &s.deliveries[i]
@@ -208,7 +214,7 @@ func (s *slot) check(n int, at int64) {
 	}
 }
 
-// watch enters the leases of n deliveries that were claimed by a time of the wall clock.
+// watch enters the leases of n deliveries. now is a wall-clock time after the claim.
 func (s *slot) watch(n int, now time.Time) {
 	for i := range n {
 		d, c := &s.deliveries[i], &s.claimed[i]

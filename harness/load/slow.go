@@ -8,13 +8,14 @@ import (
 // Slow reports the first cycle that takes longer than Than. The workloads of a round may share it.
 type Slow struct {
 	Than time.Duration
-	// Report is called once, by the goroutine that completed the cycle. It must not block, because the load waits for it.
+	// Report is called once, by the goroutine that completed the cycle. It must not block, because
+	// the load waits for it.
 	Report func(took time.Duration)
 
 	reported atomic.Bool
 }
 
-// see looks at a cycle that was completed inside the window. s may be nil.
+// see checks a cycle that was completed inside the window. s may be nil.
 func (s *Slow) see(took int64) {
 	if s == nil || took <= int64(s.Than) || s.reported.Swap(true) {
 		return

@@ -15,7 +15,7 @@ func TestSlowIsToldOnce(t *testing.T) {
 	reports := make(chan time.Duration, 100)
 	s := &Slow{Than: time.Millisecond, Report: func(took time.Duration) { reports <- took }}
 	s.see(int64(time.Millisecond))
-	assert.False(t, s.Reported(), "as slow as it may be")
+	assert.False(t, s.Reported(), "equal to the bound")
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() { s.see(int64(2*time.Millisecond) + int64(i)) })

@@ -6,13 +6,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// TenantName returns the name of tenant i of a scenario, counted from 0 over all of its workloads.
+// TenantName returns the name of tenant i of a scenario. Tenants are numbered from 0 over all
+// workloads of the scenario.
 func TenantName(i int) string { return "t" + strconv.Itoa(i) }
 
-// QueueName returns the name of queue i of any tenant of a workload, counted from 0.
+// QueueName returns the name of queue i of a workload's tenant. Queues are numbered from 0.
 func QueueName(i int) string { return "q" + strconv.Itoa(i) }
 
-// names returns the n names from the first number on.
 func names(name func(int) string, first, n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -21,16 +21,16 @@ func names(name func(int) string, first, n int) []string {
 	return all
 }
 
-// tenantsOf returns the names of a workload's tenants.
 func tenantsOf(w scenario.Workload) []string { return names(TenantName, w.FirstTenant, w.Tenants) }
 
-// route is a queue of a tenant, by number.
+// route is a queue of a tenant; both are numbers.
 type route struct{ tenant, queue int }
 
-// producerPlace returns the connection of a producer and its routes, through which its calls cycle. Routes are numbered with the
-// tenant changing fastest. With at least as many producers as routes each producer has one route; otherwise it has every
-// producers-th route. So all routes are covered, the numbers of producers of two routes differ by one at most, and the tasks of
-// one producer and queue use one connection.
+// producerPlace returns the connection and the routes of a producer; the producer's calls cycle
+// through the routes. Routes are numbered with the tenant changing fastest. If there are at least
+// as many producers as routes, each producer has one route. Otherwise it has every producers-th
+// route. This covers all routes; the producer counts of two routes differ by at most one; and all
+// tasks of one producer and queue use one connection.
 func producerPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
 	all := tenants * queues
 	for r := producer % all; r < all; r += producers {
@@ -42,8 +42,8 @@ func producerPlace(producer, producers, tenants, queues, conns int) (conn int, r
 	return connOf(producer, all, conns), routes
 }
 
-// keyedPlace is producerPlace for calls whose queue is chosen at random: a producer has all queues of its tenants, one tenant
-// after the other, and cycles through the tenants.
+// keyedPlace is producerPlace for calls with a randomly chosen queue. A producer has all queues of
+// its tenants, grouped by tenant, and cycles through the tenants.
 func keyedPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
 	_, own := producerPlace(producer, producers, tenants, 1, conns)
 	for _, r := range own {
@@ -54,14 +54,15 @@ func keyedPlace(producer, producers, tenants, queues, conns int) (conn int, rout
 	return connOf(producer, tenants, conns), routes
 }
 
-// slotPlace returns the connection and the tenant of a worker slot. Tenants go round.
+// slotPlace returns the connection and the tenant of a worker slot. Slots are assigned to tenants
+// round robin.
 func slotPlace(slot, tenants, conns int) (conn, tenant int) {
 	return connOf(slot, tenants, conns), slot % tenants
 }
 
-// connOf returns the connection of user i, where users go round a number of groups. Connections go
-// round too, moved on by one each time that both rounds end together: the users of each group then
-// take all connections.
+// connOf returns the connection of user i. Users are assigned to groups round robin, and so are
+// connections. The connection shifts by one whenever both cycles end together, so that the users of
+// each group use all connections.
 func connOf(i, groups, conns int) int {
 	return (i + i/leastCommonMultiple(groups, conns)) % conns
 }

@@ -6,16 +6,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// stages are rates that go evenly from one value to the next, one after the other. After the last one its rate stays.
+// stages are rates that change linearly from one value to the next. The last rate stays constant.
 type stages struct {
 	first, last steady
-	ramps       []ramp // each from the end of the one before; of those that change at once none
+	ramps       []ramp // consecutive; a stage that changes the rate at once has no ramp
 }
 
-// neverDue is when a task is due that no rate brings: later than any window ends.
+// neverDue is the due time of a task that no rate reaches. It is later than the end of any window.
 const neverDue = 1 << 61
 
-// newStages returns the pacer of stages with known rates.
 func newStages(a scenario.Arrivals) stages {
 	s := stages{first: steady(a.Rate.PerSecond), last: steady(a.Rate.PerSecond)}
 	for _, stage := range a.Stages {
@@ -42,7 +41,7 @@ func (s stages) count(ns float64) float64 {
 	return tasks + s.last.count(ns)
 }
 
-// due returns when a task is due. One that is due when the rate has fallen to 0 is due when it rises again.
+// due returns when a task is due. A task at a rate of 0 becomes due when the rate rises again.
 func (s stages) due(tasks float64) float64 {
 	if tasks < 0 {
 		return s.first.due(tasks)
@@ -64,7 +63,6 @@ func (s stages) due(tasks float64) float64 {
 	return passed + s.last.due(tasks)
 }
 
-// validateStages checks the rates and times of stages.
 func validateStages(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
 	rate := func(r scenario.Rate) {
 		check(r.PerSecond >= 0 && !math.IsInf(r.PerSecond, 0), "workload.arrivals has a rate of %v a second; it must not be negative", r.PerSecond)

@@ -9,14 +9,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// While the rate is 0 nothing is due, not even the task with which the next stage begins.
+// A stage with rate 0 has no due task, not even the first task of the next stage.
 func TestStagesWithPauses(t *testing.T) {
 	rate := func(perSecond float64) scenario.Rate { return scenario.Rate{PerSecond: perSecond} }
 	s := newStages(scenario.Arrivals{Kind: scenario.Stages, Stages: []scenario.Stage{
 		{Over: time.Second}, {To: rate(10)}, {To: rate(10), Over: time.Second}, {}, {Over: time.Second}, {To: rate(20), Over: time.Second}, {},
 	}})
 	second := float64(time.Second)
-	assert.InDelta(t, second, s.due(0), 1, "the first is due after the pause")
+	assert.InDelta(t, second, s.due(0), 1, "the first task comes after the pause")
 	assert.InDelta(t, 1.9*second, s.due(9), 1)
 	assert.InDelta(t, 3*second, s.due(10), 1, "after the second pause")
 	assert.InDelta(t, 3.5*second, s.due(12.5), 1, "a ramp from 0: a quarter of its tasks in half of its time")

@@ -16,7 +16,7 @@ import (
 
 var errBroken = errors.New("connection reset")
 
-// breakAfter fails every call from d on, as a broken connection does.
+// breakAfter fails every call from d on, like a broken connection.
 func breakAfter(d time.Duration) func(context.Context) error {
 	start := time.Now()
 	return func(context.Context) error {
@@ -42,7 +42,7 @@ func TestFailedEnqueueEndsTheLoad(t *testing.T) {
 		require.ErrorIs(t, err, errBroken)
 		assert.Nil(t, o)
 		assert.ErrorContains(t, err, "enqueue to t")
-		assert.InDelta(t, 2*time.Second, time.Since(launched), float64(2*time.Millisecond), "it stops at once")
+		assert.InDelta(t, 2*time.Second, time.Since(launched), float64(2*time.Millisecond), "the load stops at once")
 		balance := cfg.Ledger.Balance()
 		assert.NotZero(t, balance.Unknown)
 		assert.Zero(t, balance.Unknown%3, "whole batches")
@@ -66,7 +66,7 @@ func TestFailedClaimEndsTheLoad(t *testing.T) {
 	})
 }
 
-// One slot's completion fails while the other's is under way: neither is known to have failed.
+// The completion of one slot fails while the other's is in flight. The outcome of both is unknown.
 func TestFailedCompletionLeavesTasksInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -83,7 +83,7 @@ func TestFailedCompletionLeavesTasksInDoubt(t *testing.T) {
 		assert.ErrorContains(t, err, "complete for t0")
 		balance := cfg.Ledger.Balance()
 		assert.Zero(t, balance.Completed)
-		assert.Equal(t, balance.Enqueued-2, balance.Lost, "two may have been completed, the others were not")
+		assert.Equal(t, balance.Enqueued-2, balance.Lost, "two may have been completed, the others are lost")
 	})
 }
 
@@ -140,7 +140,7 @@ func TestBlockedCallsEndWithTheDrain(t *testing.T) {
 				assert.False(t, o.Drained)
 				assert.Zero(t, o.Cycles)
 				assert.Equal(t, 13*time.Second, o.Finished.Sub(o.Launched))
-				assert.Equal(t, o.Finished, time.Now(), "nothing is waited for after the drain")
+				assert.Equal(t, o.Finished, time.Now(), "Run returns at the end of the drain")
 				balance := cfg.Ledger.Balance()
 				assert.Equal(t, c.lost, balance.Lost > 0)
 				assert.Equal(t, balance.Enqueued, balance.Lost)
@@ -167,19 +167,20 @@ func TestDriverThatDoesNotHeedItsContext(t *testing.T) {
 	})
 }
 
-// A completion under way when the last task is completed is of a task completed twice: its answer is
-// waited for.
+// A completion in flight when the last task is completed belongs to a task that was completed
+// twice. The drain waits for its answer.
 func TestDrainHearsTheLastCompletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		b.ackDelay = time.Hour // one task only: its producer waits for the drain's end
+		b.ackDelay = time.Hour // one task only: its producer waits for the end of the drain
 		b.enqueueDelay = 0
 		cfg := config(b, workload(func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Workers = 1, 1, 1, 2 }))
 		cfg.Phases.Drain = 2 * time.Hour
 		b.deliverAgain = func(n int) bool { return n == 1 }
 		var calls atomic.Int32
 		b.complete = func(ctx context.Context) error {
-			// The first is answered while the producer waits; the second a second after the drain could end.
+			// The first call is answered while the producer waits; the second a second after the
+			// drain could end.
 			if calls.Add(1) == 2 {
 				return wait(ctx, time.Hour+time.Second)
 			}
@@ -230,7 +231,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 			b.open = blocked
 			launched := time.Now()
 			_, err := Run(t.Context(), config(b, workload(nil)))
-			assert.ErrorContains(t, err, "the sessions were not open after 10s")
+			assert.ErrorContains(t, err, "the sessions did not open within 10s")
 			assert.Equal(t, openTimeout, time.Since(launched))
 		})
 	})
@@ -241,7 +242,7 @@ func TestSessionThatCannotBeOpened(t *testing.T) {
 			b.open = func(context.Context) error { <-release; return nil }
 			launched := time.Now()
 			_, err := Run(t.Context(), config(b, workload(nil)))
-			assert.ErrorContains(t, err, "the sessions were not open after 10s")
+			assert.ErrorContains(t, err, "the sessions did not open within 10s")
 			assert.Equal(t, openTimeout+stopMargin, time.Since(launched))
 			close(release)
 		})

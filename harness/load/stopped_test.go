@@ -16,7 +16,8 @@ import (
 
 const stopLength = time.Second
 
-// stopping is an open load of 300 tasks a second whose generator stops for a second in the middle of the window.
+// stopping is an open load of 300 tasks a second. Its generator stops for a second in the middle of
+// the window.
 func stopping(b *broker, change func(*scenario.Workload)) Config {
 	cfg := open(b, 300, func(w *scenario.Workload) {
 		w.Producers, w.Workers = 2, 4
@@ -30,18 +31,19 @@ func stopping(b *broker, change func(*scenario.Workload)) Config {
 	return cfg
 }
 
-// requireStopIsSlip checks that tasks due in a stop count as late from their intended start.
+// requireStopIsSlip checks that tasks due in a stop are late from their intended start.
 func requireStopIsSlip(t *testing.T, o *Outcome) {
 	t.Helper()
 	slip := func(percentile float64) float64 {
 		return time.Duration(o.Open.Slip.ValueAtPercentile(percentile)).Seconds()
 	}
 	assert.InDelta(t, 1, slip(99.99), 0.02)
-	assert.Greater(t, slip(87.5), 0.4, "a quarter of the tasks were due in the stop, and half of these were late by more than half of it")
+	assert.Greater(t, slip(87.5), 0.4, "the stop covers a quarter of the tasks, half of which are late by more than half its length")
 	assert.Less(t, slip(50), 0.001, "before the stop tasks were on time")
 }
 
-// A generator that stops has several tasks to send when it goes on. Each waits for a producer then, though the server answers at once.
+// After a stop the generator has several tasks to send. Each waits for a producer, although the
+// server answers at once.
 func TestTasksBehindAStopAreLate(t *testing.T) {
 	for name, change := range map[string]func(*scenario.Workload){
 		"one producer":  func(w *scenario.Workload) { w.Producers = 1 },
@@ -59,7 +61,7 @@ func TestTasksBehindAStopAreLate(t *testing.T) {
 	}
 }
 
-// What is dropped because a stop made tasks come all at once is late too.
+// Tasks that are dropped because a stop caused a burst are late too.
 func TestTasksDroppedAfterAStopAreLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -71,7 +73,7 @@ func TestTasksDroppedAfterAStopAreLate(t *testing.T) {
 	})
 }
 
-// The load of others, a script of k6, keeps the same account.
+// A Meter, which measures the load of a k6 script, keeps the same account.
 func TestTasksOfAMeterBehindAStopAreLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := stopping(newBroker(), func(w *scenario.Workload) { w.Batch = 1 })
@@ -87,7 +89,7 @@ func TestTasksOfAMeterBehindAStopAreLate(t *testing.T) {
 				break
 			}
 			batch := sender.Seal(to, [][]byte{make([]byte, ledger.HeaderSize)}, true, due)
-			time.Sleep(time.Millisecond) // of the bubble: the call
+			time.Sleep(time.Millisecond) // virtual time of the call
 			sender.Answered(batch, nil, nil)
 		}
 		m.Finish()
@@ -96,7 +98,7 @@ func TestTasksOfAMeterBehindAStopAreLate(t *testing.T) {
 	})
 }
 
-// The tasks of a slice that no producer took, because those before them were late, are late themselves.
+// Tasks of a slice that no producer took, because earlier tasks were late, are late too.
 func TestTasksOfASliceBehindAStopAreLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -127,7 +129,8 @@ func TestAStopDuringCallsIsLate(t *testing.T) {
 	}
 	take(0, 0)
 	s.beat.saw(2 * ms)
-	for i := range int64(4) { // after a stop from 2 ms to 1002 ms the answer is there, and so are those after it
+	// After a stop from 2 ms to 1002 ms this answer and the following ones are ready.
+	for i := range int64(4) {
 		take(1003*ms+i*ms, 1003*ms+i*ms)
 	}
 	assert.InEpsilon(t, 990*time.Millisecond, s.slip.histogram.Max(), 0.02)
@@ -135,14 +138,14 @@ func TestAStopDuringCallsIsLate(t *testing.T) {
 	assert.EqualValues(t, 5, s.slip.histogram.TotalCount())
 }
 
-// A stop is no reason to call the generator late where tasks wait for the server for much longer.
+// A stop does not make the generator late if tasks wait for the server much longer.
 func TestAStopBesideAServerFarBehind(t *testing.T) {
 	const second = int64(time.Second)
 	s := scheduleOf(span{end: 100 * second}, steady(1000))
 	s.bound = 1_000_000
 	var due [1]int64
 	take := func(now int64) time.Duration {
-		s.beat.saw(now - second) // it stopped for nearly a second just before
+		s.beat.saw(now - second) // a stop of nearly a second ended just before
 		s.free.start = now
 		s.takeDue(now, due[:])
 		return time.Duration(s.slip.histogram.Max())
@@ -155,7 +158,7 @@ func TestAStopBesideAServerFarBehind(t *testing.T) {
 	assert.Greater(t, take(51*second), 900*time.Millisecond, "behind a queue of six seconds")
 }
 
-// However slow the server is, it does not make the generator late.
+// A slow server never makes the generator late.
 func TestASlowServerIsNoSlip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		delay := time.Duration(rapid.SampledFrom([]int{1, 20, 300, 5000}).Draw(rt, "delay, ms")) * time.Millisecond
@@ -187,10 +190,10 @@ func TestHeartbeat(t *testing.T) {
 	assert.Equal(t, (75+80)*ms, h.stopped(0, 200*ms))
 	assert.Equal(t, (20+30)*ms, h.stopped(80*ms, 150*ms))
 	assert.Equal(t, 80*ms, h.stopped(100*ms, 200*ms))
-	assert.Len(t, h.stops, 1, "what ended before is forgotten")
+	assert.Len(t, h.stops, 1, "stops that ended before are forgotten")
 }
 
-// The heartbeat of a process that runs finds no stop, and ends with its context.
+// The heartbeat of a running process finds no stop, and ends with its context.
 func TestHeartbeatOfARunningProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -198,7 +201,7 @@ func TestHeartbeatOfARunningProcess(t *testing.T) {
 		var h heartbeat
 		h.start(0)
 		go h.run(ctx, c)
-		time.Sleep(time.Minute) // of the bubble
+		time.Sleep(time.Minute) // virtual time
 		cancel()
 		synctest.Wait()
 		assert.Zero(t, h.stopped(0, c.now()))

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The cycles of a workload are counted by tenant: the workers of a tenant whose completions take long do fewer.
+// Cycles are counted by tenant: a tenant with slow completions has fewer.
 func TestCyclesOfTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
@@ -31,7 +31,8 @@ func TestCyclesOfTenants(t *testing.T) {
 	})
 }
 
-// Tenants with different numbers of producers or workers do different numbers of cycles by design.
+// Tenants with different numbers of producers or workers have different numbers of cycles by
+// design.
 func TestNoCyclesOfTenantsWithDifferentShares(t *testing.T) {
 	for name, change := range map[string]func(*scenario.Workload){
 		"one tenant":              func(w *scenario.Workload) { w.Tenants = 1 },
@@ -51,7 +52,7 @@ func TestNoCyclesOfTenantsWithDifferentShares(t *testing.T) {
 	}
 }
 
-// unfairConn delays the completions of each tenant by a time of its own.
+// unfairConn delays the completions of each tenant by a different time.
 type unfairConn struct {
 	driver.Conn
 	delays map[string]time.Duration
@@ -68,6 +69,6 @@ type unfairWorker struct {
 }
 
 func (w unfairWorker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
-	time.Sleep(w.delay) // in virtual time
+	time.Sleep(w.delay) // virtual time
 	return w.Worker.Complete(ctx, deliveries, outcomes)
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// thinking draws the times that a worker slot takes between its claims and their completions. One goroutine uses it.
+// thinking draws the times that a worker slot waits between its claims and their completions. It is
+// not safe for concurrent use.
 type thinking struct {
 	scenario.Think
 	draw *rand.Rand
 }
 
-// thinkStream is where the random streams of worker slots begin, beyond those of producers.
+// thinkStream is the first random stream of worker slots. Producers use the streams below it.
 const thinkStream = 1 << 32
 
-// newThinking returns the times of a slot: with the same seed, the same times.
+// newThinking returns the think times of a slot. The same seed gives the same times.
 func newThinking(w scenario.Workload, slot int) thinking {
 	return thinking{Think: w.Think, draw: rand.New(rand.NewPCG(uint64(w.Seed), thinkStream+uint64(slot)))}
 }
 
-// next returns the time for the next claim.
 func (t *thinking) next() time.Duration {
 	switch t.Kind {
 	case scenario.ThinkUniform:
@@ -33,7 +33,6 @@ func (t *thinking) next() time.Duration {
 	return t.Max
 }
 
-// pause waits for the time of one claim, or until ctx is done.
 func (t *thinking) pause(ctx context.Context) {
 	d := t.next()
 	if d <= 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Each worker slot waits between a claim and its completion for a time of the distribution, and works on nothing else meanwhile.
+// Each worker slot waits between a claim and its completion for a time of the distribution, and
+// does nothing else in that time.
 func TestWorkersThink(t *testing.T) {
 	ms := time.Millisecond
 	for name, c := range map[string]struct {
@@ -45,7 +46,7 @@ func TestWorkersThink(t *testing.T) {
 	}
 }
 
-// With the same seed a slot thinks for the same times, and other slots and seeds for others.
+// The same seed gives a slot the same think times; other slots and seeds get different times.
 func TestThinkTimesAreOfTheSeed(t *testing.T) {
 	w := scenario.Workload{Seed: 7, Think: scenario.Think{Kind: scenario.ThinkUniform, Min: 0, Max: time.Hour}}
 	draw := func(w scenario.Workload, slot int) (all []time.Duration) {

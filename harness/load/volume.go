@@ -6,14 +6,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// volume ends the window when a number of tasks is done in it. It is safe for concurrent use.
+// volume ends the window after a number of tasks. It is safe for concurrent use.
 type volume struct {
-	ofEnqueues bool // tasks are done when their enqueue is acknowledged, not when they are completed
+	ofEnqueues bool // counts acknowledged enqueues instead of completions
 	left       atomic.Int64
 	end        func() // called once
 }
 
-// newVolume returns the volume of a load, or nil if the window ends by time alone.
+// newVolume returns the volume of a load, or nil if the window ends by time only.
 func newVolume(cfg Config, end func()) *volume {
 	if cfg.Phases.Tasks == 0 {
 		return nil
@@ -23,14 +23,14 @@ func newVolume(cfg Config, end func()) *volume {
 	return v
 }
 
-// enqueued says that the enqueues of n tasks were acknowledged inside the window.
+// enqueued counts n enqueues that were acknowledged inside the window.
 func (v *volume) enqueued(n int) {
 	if v != nil && v.ofEnqueues {
 		v.done(n)
 	}
 }
 
-// completed says that n tasks were completed inside the window.
+// completed counts n tasks that were completed inside the window.
 func (v *volume) completed(n int) {
 	if v != nil && !v.ofEnqueues {
 		v.done(n)
@@ -43,7 +43,7 @@ func (v *volume) done(n int) {
 	}
 }
 
-// checkVolume looks at whether a load can end its window after a number of tasks.
+// checkVolume checks whether a load can end its window after a number of tasks.
 func (p *problems) checkVolume(c *Config) {
 	p.check(c.Phases.Tasks >= 0, "phases.tasks is %d; it must not be negative", c.Phases.Tasks)
 	p.check(c.Phases.Tasks <= 0 || c.Workload.Arrivals.Kind == scenario.Closed, "phases.tasks is %d; workload.arrivals must then be %s, not %s",

@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The window ends when the tasks are done, at least as many and at most those of the calls under way besides. Its hook is called then, and
-// producers stop.
+// The window ends when at least the given number of tasks is done. It may include the calls in
+// flight. The WindowEnd hook is then called, and producers stop.
 func TestWindowOfTasks(t *testing.T) {
 	for name, change := range map[string]func(*scenario.Workload){
 		"both roles":          nil,
@@ -41,19 +41,19 @@ func TestWindowOfTasks(t *testing.T) {
 					done, calls = o.Enqueued, b.acknowledged
 				}
 				assert.GreaterOrEqual(t, done, uint64(tasks))
-				assert.LessOrEqual(t, done, uint64(tasks+8), "and the calls under way")
+				assert.LessOrEqual(t, done, uint64(tasks+8), "plus the calls in flight")
 				assert.LessOrEqual(t, countWithin(calls, o.WindowStart, o.WindowEnd), done)
-				assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "the drain waits for what is in flight alone")
+				assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "the drain waits only for tasks in flight")
 				if name == "producers that wait" {
 					after := countWithin(b.acknowledged, o.WindowEnd.Add(1), o.Finished.Add(1))
-					assert.LessOrEqual(t, after, uint64(2), "producers that wait for room send nothing more")
+					assert.LessOrEqual(t, after, uint64(2), "waiting producers send nothing more")
 				}
 			})
 		})
 	}
 }
 
-// A window whose tasks are not done in its time ends by time.
+// A window whose tasks are not done in time ends by time.
 func TestWindowOfTooManyTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()

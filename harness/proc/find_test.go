@@ -28,11 +28,11 @@ func TestFind(t *testing.T) {
 	beside := filepath.Join(t.TempDir(), "tools")
 
 	_, err = wheel.find(beside)
-	require.ErrorContains(t, err, "find the wheel: there is no wheel beside prony nor in bin/: run `make wheels` in the root of the repository, or set "+wheelEnv+" to the path of a round wheel\n")
+	require.ErrorContains(t, err, "find the wheel: there is no wheel in the folder of prony or in bin/: run `make wheels` in the root of the repository, or set "+wheelEnv+" to the path of a round wheel\n")
 	require.ErrorContains(t, err, filepath.Join(beside, "wheel"))
 	require.ErrorContains(t, err, filepath.Join(work, "bin", "wheel"))
 
-	executable(t, filepath.Join(work, "wheel")) // which is nowhere that it would be looked for
+	executable(t, filepath.Join(work, "wheel")) // not in a searched folder
 	inWork := executable(t, filepath.Join(work, "bin", "wheel"))
 	found, err := wheel.find(beside)
 	require.NoError(t, err)

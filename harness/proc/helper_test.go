@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// patience bounds what must happen, and says nothing of how fast.
+	// patience bounds waits for events that must happen. It does not test speed.
 	patience = 30 * time.Second
 	tick     = time.Millisecond
-	// helperEnv makes the test binary act as a program that its arguments tell what to do.
+	// helperEnv makes the test binary act as a program with the steps in its arguments.
 	helperEnv = "PROGRAM_TEST_HELPER"
 )
 
@@ -32,18 +32,18 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := os.Setenv(helperEnv, "yes"); err != nil { // for all that is started here
+	if err := os.Setenv(helperEnv, "yes"); err != nil { // for all processes started here
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// act does one thing after the other, and says what it did on stdout where that is to be waited for.
+// act executes the steps, and prints events that a test waits for to stdout.
 func act(steps []string) error {
 	for i, step := range steps {
 		verb, argument, _ := strings.Cut(step, " ")
 		switch verb {
-		case "parent": // starts a process that takes the other steps, as the harness does
+		case "parent": // starts a process that takes the other steps, like the harness
 			p, err := Start(exec.Command(os.Args[0], steps[i+1:]...))
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func act(steps []string) error {
 			fmt.Println(p.PID())
 			<-p.Done()
 			return p.Err()
-		case "child": // starts a process that goes on, and does not wait for it
+		case "child": // starts a process that continues, and does not wait for it
 			cmd := exec.Command("sleep", "600")
 			if err := cmd.Start(); err != nil {
 				return err
@@ -60,7 +60,7 @@ func act(steps []string) error {
 		case "stubborn":
 			signal.Ignore(syscall.SIGTERM)
 			fmt.Println("stubborn")
-		case "obey": // ends with a status when it is asked to
+		case "obey": // ends with a status on request
 			asked := make(chan os.Signal, 1)
 			signal.Notify(asked, syscall.SIGTERM)
 			fmt.Println("obeying")
@@ -74,8 +74,8 @@ func act(steps []string) error {
 				}
 			}
 		case "hang":
-			<-time.After(10 * time.Minute) // by which all that waits has given up
-		case "find": // a program
+			<-time.After(10 * time.Minute) // all tests have timed out by then
+		case "find": // finds a program
 			found, err := Binary{File: argument, Env: wheelEnv}.Find()
 			if err != nil {
 				return err
@@ -84,7 +84,7 @@ func act(steps []string) error {
 		case "exit":
 			return exit(argument)
 		default:
-			return errors.New("there is no such step: " + step)
+			return errors.New("unknown step: " + step)
 		}
 	}
 	return nil
@@ -105,11 +105,13 @@ func itself(t *testing.T) string {
 	return executable
 }
 
-// gone reports whether a process has ended: whether whoever inherited it has reaped it is not ours to say.
+// gone reports whether a process has ended. The process that inherited it may not have reaped it
+// yet.
 func gone(t *testing.T, pid int) bool {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) { // it went before it was opened, or before it was read
+	// It ended before it was opened or read.
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return true
 	}
 	require.NoError(t, err)

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// ErrorLines is how many of a log's last lines an error shows.
+	// ErrorLines is the number of last log lines that an error shows.
 	ErrorLines = 20
-	// tailBytesMax is how much of a log's end is looked at for its last lines.
+	// tailBytesMax bounds the part of a log that is searched for its last lines.
 	tailBytesMax = 64 << 10
-	// lineBytesMax bounds each of them.
+	// lineBytesMax bounds the length of each line.
 	lineBytesMax = 2 << 10
 )
 
-// LastLines returns the last lines of a log, at most count, oldest first, and none where count is not positive. It looks at
-// the log's last 64 KiB only, cuts lines that are longer than 2 KiB, and replaces what is not UTF-8. The log may grow
-// meanwhile.
+// LastLines returns the last lines of a log, at most count, oldest first; none if count is not
+// positive. It reads only the last 64 KiB of the log, truncates lines longer than 2 KiB, and
+// replaces invalid UTF-8. The log may grow concurrently.
 func LastLines(path string, count int) ([]string, error) {
 	text, err := tail(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func tail(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // opened for reading only
 	info, err := file.Stat()
 	if err != nil {
 		return "", err
@@ -51,7 +51,7 @@ func tail(path string) (string, error) {
 	return string(data), err
 }
 
-// LogText is how an error that is several lines shows a log: its path, and its last lines, which are indented.
+// LogText formats a log for a multi-line error: its path, and its last lines, indented.
 func LogText(path string, lines []string) string {
 	if len(lines) == 0 {
 		return "  log: " + path + " (empty)"

@@ -45,7 +45,8 @@ func TestLastLines(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Whatever is in a log, what is shown of it is bounded text; and of a log that is text of short lines it is the end.
+// The text that is shown of any log is bounded. For a log of short text lines it is the end of the
+// log.
 func TestLastLinesOfAnyLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	rapid.Check(t, func(t *rapid.T) {

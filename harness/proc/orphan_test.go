@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A harness that is killed cannot clean up; what it started must not outlive it all the same.
+// A killed harness cannot clean up. Its child processes must end anyway.
 func TestProcessDiesWithAKilledHarness(t *testing.T) {
 	harness := exec.Command(itself(t), "parent", "hang")
 	stdout, err := harness.StdoutPipe()

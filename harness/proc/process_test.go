@@ -18,19 +18,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// started is a process that takes steps, and what it says, a line each.
+// started starts a process that takes steps, and returns a reader of its output lines.
 func started(t *testing.T, steps ...string) (*Process, *bufio.Reader) {
 	t.Helper()
 	return startedWith(t, Settings{}, steps...)
 }
 
-// startedWith is such a process with settings.
+// startedWith is started with settings.
 func startedWith(t *testing.T, s Settings, steps ...string) (*Process, *bufio.Reader) {
 	t.Helper()
 	return startedSo(t, s, itself(t), steps...)
 }
 
-// startedAs is such a process, called by a name of the test binary.
+// startedAs is started under another name of the test binary.
 func startedAs(t *testing.T, name string, steps ...string) (*Process, *bufio.Reader) {
 	t.Helper()
 	return startedSo(t, Settings{}, name, steps...)
@@ -65,16 +65,16 @@ func TestProcessThatRuns(t *testing.T) {
 	line(t, said)
 	group, err := syscall.Getpgid(p.PID())
 	require.NoError(t, err)
-	assert.Equal(t, p.PID(), group, "Ctrl-C in the harness's terminal must not reach it")
+	assert.Equal(t, p.PID(), group, "Ctrl-C in the harness's terminal must not reach the process")
 	assert.False(t, p.Ended())
-	assert.False(t, p.Orderly(), "nobody knows that yet")
+	assert.False(t, p.Orderly(), "a running process has no result")
 	assert.Equal(t, "running", p.Status())
 	assert.Equal(t, -1, p.ExitCode())
 	assert.Zero(t, p.CPU())
 	require.NoError(t, p.Err())
 }
 
-// A process has the CPUs that it is given before it starts threads, and nothing else is confined.
+// A process gets its CPUs before it starts threads, and no other process is restricted.
 func TestProcessOnSomeCPUs(t *testing.T) {
 	t.Parallel()
 	var before, after unix.CPUSet
@@ -103,7 +103,7 @@ func TestProcessOnSomeCPUs(t *testing.T) {
 	require.NoError(t, p.Kill())
 
 	_, err = StartWith(Settings{CPUs: []int{64*len(before) - 1}}, exec.Command(itself(t), "hang"))
-	require.ErrorContains(t, err, "confine it to the CPUs [1023]")
+	require.ErrorContains(t, err, "restrict it to the CPUs [1023]")
 	require.NoError(t, unix.SchedGetaffinity(0, &after))
 	assert.Equal(t, before, after)
 }
@@ -130,17 +130,17 @@ func TestProcessThatEnded(t *testing.T) {
 			select {
 			case <-p.Done():
 			case <-time.After(patience):
-				require.Fail(t, "it goes on")
+				require.Fail(t, "the process has not ended")
 			}
 			assert.True(t, p.Ended())
 			assert.Equal(t, c.status, p.Status())
 			assert.Equal(t, c.code, p.ExitCode())
 			assert.Equal(t, c.orderly, p.Orderly())
-			require.NoError(t, p.Err(), "the status says all")
+			require.NoError(t, p.Err(), "the status describes the whole end")
 			if c.code >= 0 {
 				assert.GreaterOrEqual(t, p.CPU(), 20*time.Millisecond)
 			}
-			assert.NoDirExists(t, "/proc/"+strconv.Itoa(p.PID()), "it was reaped")
+			assert.NoDirExists(t, "/proc/"+strconv.Itoa(p.PID()), "the process was reaped")
 			require.NoError(t, p.Signal(syscall.SIGTERM))
 			require.NoError(t, p.Kill())
 			require.NoError(t, p.End(0))
@@ -149,7 +149,7 @@ func TestProcessThatEnded(t *testing.T) {
 	}
 }
 
-// What a process started ends with it, however it ends.
+// The processes that a process started end with it, however it ends.
 func TestNothingOfAGroupIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -191,7 +191,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// A stopped process gets SIGTERM when it goes on.
+// A stopped process gets SIGTERM when it continues.
 func TestEndOfAStoppedProcess(t *testing.T) {
 	t.Parallel()
 	p, said := started(t, "obey 7")
@@ -210,7 +210,7 @@ func TestProgramThatCannotBeStarted(t *testing.T) {
 	assert.Nil(t, p)
 }
 
-// Where the system does not tell how a process ended there is nothing to say of it, but why.
+// Without an exit status only the error describes the end of a process.
 func TestProcessWithoutAStatus(t *testing.T) {
 	t.Parallel()
 	p := &Process{cmd: &exec.Cmd{}, done: make(chan struct{}), err: errors.New("no child processes")}

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pages is write-locked while this process has small pages only, and read-locked while it starts a
-// process without that.
+// pages is write-locked while this process is restricted to small pages, and read-locked while it
+// starts a process without that restriction.
 var pages sync.RWMutex
 
-// inPages calls start, which starts a process, with or without small pages only.
+// inPages calls start, which starts a process. small restricts that process to small pages.
 func inPages(small bool, start func() error) error {
 	if small {
 		return inSmallPages(start)
@@ -20,12 +20,12 @@ func inPages(small bool, start func() error) error {
 	return start()
 }
 
-// inSmallPages has this process map all memory by small pages while start runs. The process that
-// start starts inherits that, and keeps it. Linux has done so with memory since 3.15, and with
-// files of the page cache, such as programs, since 6.12.
+// inSmallPages restricts this process to small pages while start runs. The process that start
+// starts inherits the restriction permanently. Linux applies it to anonymous memory since 3.15, and
+// to files in the page cache, such as programs, since 6.12.
 //
-// A refusal of the kernel is no error. observe.ReadCodePages tells whether the process has large
-// pages.
+// If the kernel refuses the restriction, start runs without it. observe.ReadCodePages reports
+// whether a process has large pages.
 func inSmallPages(start func() error) error {
 	pages.Lock()
 	defer pages.Unlock()
@@ -34,7 +34,7 @@ func inSmallPages(start func() error) error {
 		return start()
 	}
 	if unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) == nil {
-		// Since Linux 6.18 bit 0 is on or off, and the other bits are the flags.
+		// Since Linux 6.18 bit 0 of the value is the switch, and the other bits are the flags.
 		defer func() { _ = unix.Prctl(unix.PR_SET_THP_DISABLE, uintptr(before&1), uintptr(before&^1), 0, 0) }()
 	}
 	return start()

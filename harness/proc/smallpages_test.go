@@ -12,20 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largePages returns the kernel's "1" for a process that may have large pages, and "0" for another.
+// largePages returns "1" for a process that may have large pages, and "0" otherwise, as in the
+// kernel's status file.
 func largePages(t *testing.T, pid int) string {
 	t.Helper()
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	require.NoError(t, err)
 	_, enabled, known := strings.Cut(string(status), "THP_enabled:")
 	if !known {
-		t.Skip("the kernel is older than Linux 5.0 and does not say who may have large pages")
+		t.Skip("kernels before Linux 5.0 do not report who may have large pages")
 	}
 	enabled, _, _ = strings.Cut(enabled, "\n")
 	return strings.TrimSpace(enabled)
 }
 
-// Children inherit small pages. This process and its other children stay as they are.
+// Children inherit the restriction to small pages. This process and its other children do not
+// change.
 func TestProcessWithSmallPages(t *testing.T) {
 	before := largePages(t, os.Getpid())
 	small, said := startedWith(t, Settings{SmallPages: true}, "child", "hang")
@@ -40,7 +42,7 @@ func TestProcessWithSmallPages(t *testing.T) {
 	assert.Equal(t, before, largePages(t, other.PID()))
 }
 
-// Processes that are started at the same time get the pages that each was to have.
+// Processes that are started simultaneously get the pages that each requested.
 func TestSmallPagesAtTheSameTime(t *testing.T) {
 	before := largePages(t, os.Getpid())
 	type outcome struct {
@@ -69,14 +71,14 @@ func TestSmallPagesAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A process that has no large pages keeps it so, and one that has those that it asks for only has
-// them again afterwards.
+// A process without large pages stays without them, and the flags of a process with large pages on
+// request are restored.
 func TestSmallPagesLeaveTheStarterAsItWas(t *testing.T) {
 	set := func(off, flags uintptr) error { return unix.Prctl(unix.PR_SET_THP_DISABLE, off, flags, 0, 0) }
 	t.Cleanup(func() { require.NoError(t, set(0, 0)) })
 	for _, flags := range []uintptr{0, unix.PR_THP_DISABLE_EXCEPT_ADVISED} {
 		if err := set(1, flags); flags != 0 && err != nil {
-			t.Skip("the kernel is older than Linux 6.18 and knows on and off only")
+			t.Skip("kernels before Linux 6.18 support only on and off")
 		}
 		_, said := startedWith(t, Settings{SmallPages: true}, "obey 0")
 		line(t, said)

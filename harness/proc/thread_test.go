@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is done on a thread is never done on the first one, and the thread is gone afterwards.
+// OnThread never uses the main thread, and the thread ends afterwards.
 func TestOnThread(t *testing.T) {
 	var threads []int
 	for range 200 {

@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// computed keeps the result of the computing, so that the compiler has to do it.
+// computed stores the result of the computation, so that the compiler cannot remove it.
 var computed atomic.Uint64
 
-// stepsPerOperation are the steps of one operation of the CPU loop, each of which needs the one before.
+// stepsPerOperation is the number of dependent steps in one operation of the CPU loop.
 const stepsPerOperation = 1000
 
-// operationsPerLook is how many operations pass between two looks at the clock: some 20 us.
+// operationsPerLook is the number of operations between two reads of the clock: about 20 us.
 const operationsPerLook = 16
 
-// cpu computes on one thread. The CPU time is that thread's.
+// cpu computes on one thread. The CPU time is that of the thread.
 func cpu(ctx context.Context, c Config) (m measured, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -42,7 +42,7 @@ func cpu(ctx context.Context, c Config) (m measured, err error) {
 	return m, err
 }
 
-// compute does the steps of one operation: xorshift64* without its output function.
+// compute executes the steps of one operation: xorshift64* without its output function.
 func compute(state uint64) uint64 {
 	for range stepsPerOperation {
 		state ^= state << 13
@@ -52,7 +52,6 @@ func compute(state uint64) uint64 {
 	return state
 }
 
-// threadCPU is the CPU time of the calling thread.
 func threadCPU() (time.Duration, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

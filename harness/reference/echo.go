@@ -13,28 +13,30 @@ import (
 	"time"
 )
 
-// echoGrace is how long after its end an echo may still wait for an answer.
+// echoGrace is how long an echo waits for an answer after its end.
 const echoGrace = 5 * time.Second
 
-// exchange sends a message and waits until it has come back.
+// exchange sends a message and waits for its return.
 type exchange func(message []byte) error
 
-// echoServer answers each message with itself, over one transport.
+// echoServer answers each message with the same message, over one transport.
 type echoServer interface {
 	// serve answers until stop is called.
 	serve(net.Listener) error
 	stop()
-	// dial connects to the address; the connection ends with ctx or close.
+	// dial connects to the address. The connection ends with ctx or close.
 	dial(ctx context.Context, network, address string) (echoConn, error)
 }
 
-// echoConn is a connection. caller may be called for several callers, each of which has one exchange at a time.
+// echoConn is a connection. caller may be called several times; each caller has one exchange at a
+// time.
 type echoConn interface {
 	caller(ctx context.Context) (exchange, error)
 	close() error
 }
 
-// echo has callers exchange messages of one call's payloads with a server in this process, over a socket.
+// echo makes callers exchange messages of the size of one call's payloads with a server in this
+// process, over a socket.
 func echo(ctx context.Context, c Config) (m measured, err error) {
 	server, err := newEchoServer(c.Driver, c.TLS)
 	if err != nil {
@@ -77,13 +79,14 @@ func echo(ctx context.Context, c Config) (m measured, err error) {
 		callers = append(callers, call)
 	}
 	message := make([]byte, c.Batch*c.Payload)
-	if _, err := exchangeFor(c.For/5, callers, message); err != nil { // a warm-up: connections and buffers grow to their size
+	// The warm-up connects, and grows buffers to their final size.
+	if _, err := exchangeFor(c.For/5, callers, message); err != nil {
 		return m, err
 	}
 	return exchangeFor(c.For, callers, message)
 }
 
-// exchangeFor has all callers exchange messages for a time, and each of them one at least.
+// exchangeFor makes all callers exchange messages for a time, and each at least one.
 func exchangeFor(limit time.Duration, callers []exchange, message []byte) (m measured, err error) {
 	before, err := now()
 	if err != nil {
@@ -109,15 +112,16 @@ func exchangeFor(limit time.Duration, callers []exchange, message []byte) (m mea
 	return before.since(done.Load())
 }
 
-// listen listens on a free port of the loopback interface, or on a Unix socket. remove removes the socket's folder.
+// listen listens on a free loopback port or on a Unix socket. remove removes the socket's folder.
 func listen(how string) (l net.Listener, remove func() error, err error) {
 	if how != "unix" {
 		l, err = net.Listen("tcp", "127.0.0.1:0")
 		return l, func() error { return nil }, wrap("listen for the echo", err)
 	}
-	dir, err := os.MkdirTemp("", "prony-echo-") // the path of a socket has at most 107 bytes, which a data folder may exceed
+	// A data folder's path may exceed the 107 bytes of a socket's path.
+	dir, err := os.MkdirTemp("", "prony-echo-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a folder for a socket: %w", err)
+		return nil, nil, fmt.Errorf("create a folder for a socket: %w", err)
 	}
 	remove = func() error { return os.RemoveAll(dir) }
 	if l, err = net.Listen("unix", filepath.Join(dir, "echo")); err != nil {

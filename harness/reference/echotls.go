@@ -14,18 +14,20 @@ import (
 	"github.com/pronybench/prony/harness/clienttls"
 )
 
-// tlsPair are the two sides of the encrypted connections of an echo; both nil for connections in plain text.
+// tlsPair holds the configurations of both sides of encrypted connections of an echo; both are nil
+// for plain text.
 type tlsPair struct{ server, client *tls.Config }
 
-// certificateLife is for how long the certificate of an echo is valid, before and after now: longer than any sample takes.
+// certificateLife is the validity of an echo's certificate, before and after now. It is longer than
+// any sample takes.
 const certificateLife = time.Hour
 
-// newTLSPair makes a certificate that only the clients of the same pair trust, with a key of the kind that the servers under test have.
-// The key is in memory only.
+// newTLSPair creates a certificate that only the clients of the same pair trust. Its key has the
+// type of the servers under test, and is in memory only.
 func newTLSPair() (tlsPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tlsPair{}, fmt.Errorf("make the key of the echo: %w", err)
+		return tlsPair{}, fmt.Errorf("create the key of the echo: %w", err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{clienttls.ServerName},
@@ -34,7 +36,7 @@ func newTLSPair() (tlsPair, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return tlsPair{}, fmt.Errorf("make the certificate of the echo: %w", err)
+		return tlsPair{}, fmt.Errorf("create the certificate of the echo: %w", err)
 	}
 	client, err := clienttls.Made(string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))).Config()
 	if err != nil {

@@ -35,10 +35,9 @@ func newEchoServer(driver string, encrypted bool) (echoServer, error) {
 	return nil, fmt.Errorf("driver %q has no transport that an echo can use", driver)
 }
 
-// echoMethod is the only method of the echo over gRPC.
 const echoMethod = "/prony.reference.Echo/Echo"
 
-// rawCodec passes messages as they are: an echo encodes nothing.
+// rawCodec passes messages unchanged, because an echo encodes nothing.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "raw" }
@@ -51,7 +50,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// grpcEcho echoes the messages of streams, or one message for each call.
+// grpcEcho echoes the messages of streams, or one message per call.
 type grpcEcho struct {
 	server  *grpc.Server
 	clients credentials.TransportCredentials
@@ -82,7 +81,6 @@ func newGRPCEcho(stream bool, pair tlsPair) *grpcEcho {
 		grpc.MaxConcurrentStreams(callersMax), grpc.MaxRecvMsgSize(echoBytesMax))}
 }
 
-// echoBytesMax bounds a message of an echo.
 const echoBytesMax = 256 << 20
 
 func (e *grpcEcho) serve(l net.Listener) error { return wrap("serve the echo", e.server.Serve(l)) }
@@ -123,7 +121,6 @@ func (c grpcEchoConn) caller(ctx context.Context) (exchange, error) {
 	}, nil
 }
 
-// httpEcho echoes the bodies of requests.
 type httpEcho struct {
 	server *http.Server
 	pair   tlsPair
@@ -136,7 +133,7 @@ func newHTTPEcho(pair tlsPair) *httpEcho {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		_, _ = w.Write(body) // a caller that is gone has its own error
+		_, _ = w.Write(body) // a disconnected caller gets its own error
 	})}}
 }
 
@@ -150,7 +147,7 @@ func (e *httpEcho) serve(l net.Listener) error {
 	return nil
 }
 
-func (e *httpEcho) stop() { _ = e.server.Close() } // its connections have ended: there is nothing to lose
+func (e *httpEcho) stop() { _ = e.server.Close() } // its connections have ended, so no data is lost
 
 func (e *httpEcho) dial(_ context.Context, network, address string) (echoConn, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -164,7 +161,7 @@ func (e *httpEcho) dial(_ context.Context, network, address string) (echoConn, e
 	return httpEchoConn{&http.Transport{MaxIdleConnsPerHost: callersMax, DialContext: dial, TLSClientConfig: e.pair.client}, url}, nil
 }
 
-// httpEchoConn keeps a connection for each of its callers.
+// httpEchoConn has a connection for each of its callers.
 type httpEchoConn struct {
 	transport *http.Transport
 	url       string

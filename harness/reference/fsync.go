@@ -11,11 +11,11 @@ import (
 
 const fsyncBytes = 512
 
-// fsync appends to a new file and syncs it, one append after the other.
+// fsync appends to a new file and syncs it, repeatedly.
 func fsync(ctx context.Context, c Config) (m measured, err error) {
 	file, err := os.CreateTemp(c.Dir, ".prony-reference-*")
 	if err != nil {
-		return m, fmt.Errorf("make a file to sync: %w", err)
+		return m, fmt.Errorf("create a file to sync: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 	block := make([]byte, fsyncBytes)

@@ -10,27 +10,27 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// The options of the engine's store that a commit depends on.
+// Options of the engine's store that affect a commit.
 const (
 	memTableBytes   = 64 << 20
 	memTablesStop   = 4
 	walBytesPerSync = 1 << 20
 )
 
-// silent drops what Pebble logs: its errors are returned.
+// silent discards Pebble's log, because errors are also returned.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
 func (silent) Errorf(string, ...any) {}
 func (silent) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf(format, args...)) // Pebble expects that this does not return
+	panic(fmt.Sprintf(format, args...)) // Pebble expects that Fatalf does not return
 }
 
-// pebbleCommit commits batches of one call's payloads, one batch after the other.
+// pebbleCommit commits batches of one call's payloads sequentially.
 func pebbleCommit(ctx context.Context, c Config) (m measured, err error) {
 	dir, err := os.MkdirTemp(c.Dir, ".prony-reference-*")
 	if err != nil {
-		return m, fmt.Errorf("make a folder for a store: %w", err)
+		return m, fmt.Errorf("create a folder for a store: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	db, err := pebble.Open(dir, &pebble.Options{

@@ -1,12 +1,15 @@
-// Package reference measures what a host is worth at the moment: fixed operations that need the host and nothing of the server under
-// test. A limit relative to a reference holds on a fast and on a slow host.
+// Package reference measures the current speed of a host: fixed operations that use the host but
+// not the server under test. A limit relative to a reference holds on fast and slow hosts.
 //
-// There are five: the bare data path of a task queue (package bare), an echo over the transport of a driver, a raw Pebble commit, an fsync,
-// and a loop of computing on one core. The bare data path takes Config.BareFor, half as much before it as warm-up, and the time to start
-// and stop two processes. Each of the others takes Config.For, and some milliseconds more to start and stop. A measurement sets GOMAXPROCS and counts
-// the CPU time of this process, so nothing else should run in the process meanwhile.
+// There are five references: the bare data path of a task queue (package bare), an echo over the
+// transport of a driver, a raw Pebble commit, an fsync, and a computing loop on one core. The bare
+// data path takes Config.BareFor, half of that as warm-up before it, and the time to start and stop
+// two processes. Each of the others takes Config.For, and some milliseconds to start and stop. A
+// measurement sets GOMAXPROCS and counts the CPU time of this process, so nothing else should run
+// in the process.
 //
-// The bare data path starts the binary of this process again, which must call bare.Main if bare.IsChild reports true for its arguments.
+// The bare data path starts the binary of this process again, which must call bare.Main if
+// bare.IsChild reports true for its arguments.
 package reference
 
 import (
@@ -22,24 +25,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Config says what is measured.
+// Config defines the measurements.
 type Config struct {
-	Dir         string        // an existing folder in the file system of the servers' data; what is written there is removed
-	Driver      string        // of the echo: "stream", "unary" or "rest"
-	Listen      string        // of the echo: "tcp" or "unix"
-	TLS         bool          // of the echo: its connections are encrypted
-	Callers     int           // of the echo: calls outstanding at once; at least 1
-	Connections int           // of the echo: at least 1
-	Procs       int           // GOMAXPROCS of the echo, for both of its sides; 0: as many as this process has
-	Batch       int           // of the Pebble commit: keys in a batch; at least 1. The bare data path has calls of one task if it is 1
-	Payload     int           // bytes of each task; at least 1
-	Sync        bool          // of the bare data path and the Pebble commit: wait for fsync
-	BareFor     time.Duration // how long cycles of the bare data path are counted for a sample; above 0
-	For         time.Duration // how long one sample of the others takes; above 0
+	// Dir is an existing folder in the file system of the servers' data. Files written there are
+	// removed.
+	Dir         string
+	Driver      string // of the echo: "stream", "unary" or "rest"
+	Listen      string // of the echo: "tcp" or "unix"
+	TLS         bool   // of the echo: encrypt its connections
+	Callers     int    // of the echo: concurrent calls; at least 1
+	Connections int    // of the echo: at least 1
+	Procs       int    // GOMAXPROCS of the echo, for both of its sides; 0: unchanged
+	// Batch is the number of keys in a batch of the Pebble commit, at least 1. If it is 1, calls of
+	// the bare data path have one task.
+	Batch   int
+	Payload int           // bytes of each task; at least 1
+	Sync    bool          // of the bare data path and the Pebble commit: wait for fsync
+	BareFor time.Duration // measured time of a sample of the bare data path; above 0
+	For     time.Duration // time of a sample of the other references; above 0
 }
 
-// Of returns how the references of a scenario are measured, with servers' data below dir. The references are those of the first
-// workload, and with a sweep of the first point. A payload of varying size is taken as its middle one.
+// Of returns the configuration of the references of a scenario; dir contains the servers' data. It
+// uses the first workload, and with a sweep the first point. For a payload of varying size it uses
+// the middle size.
 func Of(s *scenario.Scenario, dir string) Config {
 	w := s.Workloads[0]
 	c := Config{
@@ -56,20 +64,20 @@ func Of(s *scenario.Scenario, dir string) Config {
 	return c
 }
 
-// callersMax bounds the calls and the connections of an echo: more than what keeps both of its sides busy only take longer to connect.
+// callersMax bounds the calls and the connections of an echo. More than this do not increase the
+// load of its sides, and only take longer to connect.
 const callersMax = 64
 
-// kind is one reference.
 type kind struct {
 	operation string
 	measure   func(context.Context, Config) (measured, error)
 }
 
-// measured is what a reference did.
+// measured is the result of a reference.
 type measured struct {
 	operations uint64
 	wall, cpu  time.Duration
-	server     time.Duration // of cpu, of the bare data path's server
+	server     time.Duration // part of cpu: the bare data path's server
 }
 
 var kinds = map[string]kind{
@@ -81,7 +89,8 @@ var kinds = map[string]kind{
 	scenario.ReferenceCPU:          {"1,000 dependent steps of computing on one core", cpu},
 }
 
-// Describe returns what the reference of a name measures, without figures. Its operation is "" if there is no such reference.
+// Describe returns a description of the named reference, without figures. Its operation is "" for
+// an unknown reference.
 func Describe(name string, c Config) result.Reference {
 	of := result.Reference{Name: name, Operation: kinds[name].operation}
 	if name == scenario.ReferenceBare {
@@ -91,23 +100,23 @@ func Describe(name string, c Config) result.Reference {
 	return of
 }
 
-// Measure takes one sample of the reference of that name, of scenario.ReferenceNames. It fails if the reference cannot be measured, and
-// ends early with ctx's error.
+// Measure takes one sample of the named reference, one of scenario.ReferenceNames. It fails if the
+// reference cannot be measured, and ends early with ctx's error.
 func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample, error) {
 	k, known := kinds[name]
 	if !known {
-		return result.ReferenceSample{}, fmt.Errorf("there is no reference %q", name)
+		return result.ReferenceSample{}, fmt.Errorf("unknown reference %q", name)
 	}
 	began := time.Now()
 	m, err := k.measure(ctx, c)
 	if ended := ctx.Err(); ended != nil {
-		err = ended // gRPC has an error of its own for this
+		err = ended // gRPC has a separate error for this
 	}
 	if err != nil {
 		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: %w", name, err)
 	}
 	if m.operations == 0 || m.wall <= 0 || m.cpu <= 0 {
-		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: %d operations in %v and %v of CPU time are no measurement",
+		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: got %d operations in %v and %v of CPU time, expected all above 0",
 			name, m.operations, m.wall, m.cpu)
 	}
 	each := func(cpu time.Duration) float64 {
@@ -120,7 +129,7 @@ func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample
 	return s, nil
 }
 
-// usage reads the clock and the CPU time of this process.
+// usage holds the clock and the CPU time of this process.
 type usage struct {
 	at  time.Time
 	cpu time.Duration
@@ -131,13 +140,13 @@ func now() (usage, error) {
 	return usage{time.Now(), spent}, err
 }
 
-// since returns what was used from u on, for so many operations.
+// since returns the usage since u, for the given number of operations.
 func (u usage) since(operations uint64) (measured, error) {
 	after, err := now()
 	return measured{operations: operations, wall: after.at.Sub(u.at), cpu: after.cpu - u.cpu}, err
 }
 
-// repeat calls one until a time has passed, and at least once. It returns how often it did.
+// repeat calls one until the time has passed, and at least once. It counts the calls.
 func repeat(ctx context.Context, limit time.Duration, one func() error) (m measured, err error) {
 	before, err := now()
 	if err != nil {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Each reference has figures, over each transport, and leaves nothing behind.
+// Each reference returns figures, over each transport, and leaves nothing behind.
 func TestMeasure(t *testing.T) {
 	for _, name := range scenario.ReferenceNames() {
 		assert.NotEmpty(t, Describe(name, config(t)).Operation)
@@ -59,7 +59,7 @@ func TestMeasureFails(t *testing.T) {
 	_, err := Measure(t.Context(), scenario.ReferenceEcho, c)
 	require.ErrorContains(t, err, `measure the reference echo: driver "null" has no transport`)
 	_, err = Measure(t.Context(), "sun", c)
-	require.ErrorContains(t, err, `there is no reference "sun"`)
+	require.ErrorContains(t, err, `unknown reference "sun"`)
 	c.Dir = "/does/not/exist"
 	for _, name := range []string{scenario.ReferenceBare, scenario.ReferencePebbleCommit, scenario.ReferenceFsync} {
 		_, err = Measure(t.Context(), name, c)
@@ -93,7 +93,8 @@ func TestDescribeTheBareDataPath(t *testing.T) {
 	assert.Zero(t, Describe(scenario.ReferenceEcho, Config{Batch: 64}).Batch)
 }
 
-// The compiler does the computing: the state after an operation depends on each of its steps.
+// The compiler does not remove the computation: the state after an operation depends on each of its
+// steps.
 func TestCompute(t *testing.T) {
 	seen := map[uint64]bool{}
 	for state := uint64(1); len(seen) < 100; {
@@ -121,7 +122,7 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, []any{90, 0, false}, []any{c.Payload, c.Procs, c.Sync})
 }
 
-// The echo of a topology with TLS encrypts its connections, and its clients trust no other server.
+// With TLS the echo encrypts its connections, and its clients trust no other server.
 func TestEchoIsEncrypted(t *testing.T) {
 	for _, driver := range []string{"stream", "unary", "rest"} {
 		for _, encrypted := range []bool{true, false} {
@@ -144,7 +145,7 @@ func TestEchoIsEncrypted(t *testing.T) {
 	}
 }
 
-// serveEcho serves on a port of its own until the test ends.
+// serveEcho serves on a free port until the test ends.
 func serveEcho(t *testing.T, server echoServer) (address string) {
 	t.Helper()
 	listener, _, err := listen("tcp")
@@ -158,7 +159,7 @@ func serveEcho(t *testing.T, server echoServer) (address string) {
 	return listener.Addr().String()
 }
 
-// exchangeOnce has a client of the echo exchange a message with the server at address.
+// exchangeOnce exchanges a message between a client of the echo and the server at address.
 func exchangeOnce(t *testing.T, of echoServer, address string) (err error) {
 	t.Helper()
 	conn, err := of.dial(t.Context(), "tcp", address)
@@ -171,7 +172,8 @@ func exchangeOnce(t *testing.T, of echoServer, address string) (err error) {
 	return call([]byte("hello"))
 }
 
-// Every caller of an echo exchanges a message in the warm-up, which connects it, however short the warm-up is.
+// Every caller exchanges a message in the warm-up, which connects it, regardless of the length of
+// the warm-up.
 func TestEachCallerExchanges(t *testing.T) {
 	var calls [3]int
 	var callers []exchange

@@ -40,5 +40,5 @@ func TestTasksThatComeEarlyAreIncorrect(t *testing.T) {
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
 	assert.Regexp(t, `not delayed: \d+ of \d+ deliveries of tasks with a delay came before the task was due; the first: early: producer \d task \d+, `+
-		`enqueued with a delay of 1s, was claimed [\d.]+ms before it was due`, r.Reasons[0])
+		`enqueued with a delay of 1s, was claimed [\d.]+ms before the delay ended`, r.Reasons[0])
 }

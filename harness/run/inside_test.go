@@ -83,5 +83,5 @@ func TestTheEmbeddedDriverNeedsAServerInside(t *testing.T) {
 	r := execute(t, s, real(t)).result
 	assert.NotEqual(t, result.Pass, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
-	assert.Contains(t, r.Reasons[0], `write topology "embedded"`)
+	assert.Contains(t, r.Reasons[0], `use topology "embedded"`)
 }

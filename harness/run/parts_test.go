@@ -229,7 +229,7 @@ func TestBacklogThatFails(t *testing.T) {
 		s.Backlog.Drain = time.Second
 		e := execute(t, s, acting(t, faultNone)) // it keeps tasks in its memory only
 		assert.Equal(t, result.Invalid, e.result.Verdict)
-		assert.Contains(t, e.reasons(), "nothing of the backlog was claimed and completed")
+		assert.Contains(t, e.reasons(), "no task of the backlog was claimed and completed")
 	})
 }
 

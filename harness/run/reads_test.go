@@ -131,7 +131,7 @@ func TestMisreadsAreIncorrect(t *testing.T) {
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
 	assert.Regexp(t, `^round 1: not read back: \d+ of \d+ reads were answered with something else than the task, with another tenant's task, or `+
-		`without a task that was there; the first: misread: tenant t0 asked for task \d+ \(producer \d task \d+, sent to t0/q0\), and the `+
+		`without a task that was there; the first: misread: tenant t0 asked for task \d+ \(producer \d task \d+, sent to t0/q0\): the `+
 		`answer's payload has 64 bytes that do not match their checksum`, r.Reasons[0])
 	assert.Positive(t, r.Metrics[result.ReadMismatches].Median)
 	assert.Contains(t, result.Published(r), result.ReadMismatches, "it is what says so")
@@ -318,10 +318,10 @@ func TestPlantedMisreadsByKind(t *testing.T) {
 		reads scenario.Reads
 		says  string
 	}{
-		"list":  {scenario.Reads{List: 0.3}, "was answered with the tasks of a queue of another tenant"},
-		"stats": {scenario.Reads{Stats: 0.3}, "was answered with the figures of a queue of another tenant"},
-		"await": {scenario.Reads{Await: 0.3}, "was answered that the task is done, though no completion of it had been asked for"},
-		"read":  {scenario.Reads{Await: 0.3}, "was answered with the end of a task of another tenant"},
+		"list":  {scenario.Reads{List: 0.3}, "cross-tenant read: got the tasks of a queue"},
+		"stats": {scenario.Reads{Stats: 0.3}, "cross-tenant read: got the figures of a queue"},
+		"await": {scenario.Reads{Await: 0.3}, "expected an open task, whose completion was not requested, got done"},
+		"read":  {scenario.Reads{Await: 0.3}, "cross-tenant read: got the end of a task"},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			s := small()

@@ -81,7 +81,7 @@ func TestExecuteWithoutItsReferences(t *testing.T) {
 	s.References = []string{scenario.ReferenceCPU, "sun"}
 	e := execute(t, s, real(t))
 	assert.Equal(t, result.Invalid, e.result.Verdict)
-	assert.Equal(t, []string{`there is no reference "sun"`}, e.result.Reasons)
+	assert.Equal(t, []string{`unknown reference "sun"`}, e.result.Reasons)
 	assert.Empty(t, e.result.References)
 }
 

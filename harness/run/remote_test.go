@@ -137,14 +137,14 @@ func TestAttachedServersMustBeAsTheScenarioSays(t *testing.T) {
 		change func(*scenario.Topology)
 		says   string
 	}{
-		{"durability", s, func(t *scenario.Topology) { t.Durability = "sync" }, "server: it runs with durability none (flag), where the scenario says sync: correct the scenario, or start the server with --durability sync"},
-		{"shards", s, func(t *scenario.Topology) { t.Shards = 3 }, "it runs with shards 1 (default), where the scenario says 3"},
-		{"no token", s, func(t *scenario.Topology) { t.Remote.TokenFile = "" }, "it wants the access token of an operator: name a file that holds one as topology.token_file"},
-		{"no such token file", s, func(t *scenario.Topology) { t.Remote.TokenFile = "/missing" }, "read the token of the servers, topology.token_file: open /missing"},
-		{"no such authority", s, func(t *scenario.Topology) { t.Remote.CAFile = "/missing" }, "read the authority of the servers' certificates, topology.ca: open /missing"},
-		{"an old server", s, func(t *scenario.Topology) { t.Remote.Nodes[0].Admin = l.Addr().String() }, "it does not say its settings"},
-		{"names", of, func(t *scenario.Topology) { t.Remote.Nodes[0].Name, t.Remote.Nodes[1].Name = "n2", "n1" }, `": give each node of the scenario the name that it has in its cluster`},
-		{"too few nodes", of, func(t *scenario.Topology) { t.Remote.Nodes, t.Nodes = t.Remote.Nodes[:1], 1 }, `server: its cluster has the nodes ["n1" "n2"], and the scenario names 1: name all of them`},
+		{"durability", s, func(t *scenario.Topology) { t.Durability = "sync" }, "server: it runs with durability none (flag), the scenario expects sync: correct the scenario, or start the server with --durability sync"},
+		{"shards", s, func(t *scenario.Topology) { t.Shards = 3 }, "it runs with shards 1 (default), the scenario expects 3"},
+		{"no token", s, func(t *scenario.Topology) { t.Remote.TokenFile = "" }, "it requires the access token of an operator: set topology.token_file to a file with one"},
+		{"no such token file", s, func(t *scenario.Topology) { t.Remote.TokenFile = "/missing" }, "read topology.token_file: open /missing"},
+		{"no such authority", s, func(t *scenario.Topology) { t.Remote.CAFile = "/missing" }, "read topology.ca: open /missing"},
+		{"an old server", s, func(t *scenario.Topology) { t.Remote.Nodes[0].Admin = l.Addr().String() }, "it does not publish its settings"},
+		{"names", of, func(t *scenario.Topology) { t.Remote.Nodes[0].Name, t.Remote.Nodes[1].Name = "n2", "n1" }, `": give each node of the scenario its name in the cluster`},
+		{"too few nodes", of, func(t *scenario.Topology) { t.Remote.Nodes, t.Nodes = t.Remote.Nodes[:1], 1 }, `server: its cluster has the nodes ["n1" "n2"], the scenario names 1: name all of them`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *c.of
@@ -331,7 +331,7 @@ func TestACutConnectionEndsTheRun(t *testing.T) {
 	}
 	require.NoError(t, err)
 	assert.Equal(t, result.Incorrect, r.Verdict)
-	assert.Contains(t, strings.Join(r.Reasons, "\n"), "the connection ended, or could not be made")
+	assert.Contains(t, strings.Join(r.Reasons, "\n"), "the connection ended, or could not be opened")
 	require.Eventually(t, func() bool {
 		c, err := net.Dial("tcp", s.Topology.Remote.Nodes[0].Address)
 		if err != nil {

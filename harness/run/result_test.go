@@ -36,5 +36,5 @@ func TestResultsThatAreWrongAreIncorrect(t *testing.T) {
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
 	assert.Regexp(t, `not returned: \d+ of \d+ results of completed tasks were read back as another result, or not found; the first: wrong result: `+
-		`producer \d task \d+: the read of its result was answered with another result: 0 bytes instead of 300`, r.Reasons[0])
+		`producer \d task \d+: read back 0 bytes, expected 300`, r.Reasons[0])
 }

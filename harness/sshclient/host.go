@@ -11,33 +11,35 @@ import (
 	"time"
 )
 
-// Host is another host as ssh wants it: "host", "user@host" or "ssh://user@host:port".
+// Host is another host in ssh's notation: "host", "user@host" or "ssh://user@host:port".
 type Host string
 
 const (
-	// outputBytesMax bounds what is read of a script's output.
+	// outputBytesMax bounds the output of a script.
 	outputBytesMax = 1 << 20
-	// errorBytesMax bounds what an error shows of ssh's messages.
+	// errorBytesMax bounds the part of ssh's messages in an error.
 	errorBytesMax = 2 << 10
 	// endWait bounds the wait for ssh's outputs after ssh was killed.
 	endWait = 5 * time.Second
 )
 
-// options have ssh fail rather than ask, and notice a connection that is gone within half a minute.
+// options make ssh fail instead of asking, and detect a broken connection within half a minute.
 var options = []string{
 	"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=6",
 }
 
-// command returns ssh's command line for a script that a POSIX shell runs on the host, whatever the user's login shell is.
+// command returns ssh's command line for a script that a POSIX shell runs on the host, for any
+// login shell of the user.
 func (h Host) command(script string) []string {
 	return append(append([]string{"ssh"}, options...), "--", string(h), "exec sh -c "+Quote(script))
 }
 
-// Quote writes a text as one word of a shell's.
+// Quote quotes a text as one word of a shell command.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Run runs a script on the host, with what stdin has as its input, and returns what the script printed, at most 1 MiB. An exit status
-// other than 0 is an error that shows the last messages. When ctx ends, Run gives up.
+// Run runs a script on the host with stdin as its input, and returns its output, at most 1 MiB. An
+// exit status other than 0 is an error that contains the last messages. Run ends early when ctx
+// ends.
 func (h Host) Run(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
 	args := h.command(script)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -47,7 +49,7 @@ func (h Host) Run(ctx context.Context, script string, stdin io.Reader) ([]byte, 
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("ssh %s: given up: %w", h, context.Cause(ctx))
+		return nil, fmt.Errorf("ssh %s: cancelled: %w", h, context.Cause(ctx))
 	case errors.Is(err, exec.ErrNotFound):
 		return nil, fmt.Errorf("ssh %s: this host has no ssh client: install one: %w", h, err)
 	case err != nil:
@@ -58,7 +60,7 @@ func (h Host) Run(ctx context.Context, script string, stdin io.Reader) ([]byte, 
 	return out.kept.Bytes(), nil
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded stores the beginning of the data that is written to it.
 type bounded struct {
 	kept bytes.Buffer
 	most int
@@ -72,7 +74,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last keeps the end of what is written to it.
+// last stores the end of the data that is written to it.
 type last struct {
 	kept []byte
 	most int

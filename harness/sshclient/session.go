@@ -14,16 +14,17 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// Program is what a session runs.
+// Program defines the program of a session.
 type Program struct {
-	Dir     string            // an existing folder on the host
+	Dir     string            // existing folder on the host
 	Command []string          // the program and its arguments
-	Env     map[string]string // set beside what the host's shell sets
-	Unset   string            // variables whose names begin so are not passed on; "" passes all on
+	Env     map[string]string // added to the variables of the host's shell
+	Unset   string            // prefix of variables that are removed; "" removes none
 }
 
-// Session is a program in the foreground of a connection to a host. The program ends with the connection: it gets SIGTERM when the
-// connection is gone, and SIGKILL if it has not ended within endGrace of that.
+// Session is a program in the foreground of a connection to a host. The program ends with the
+// connection: it gets SIGTERM when the connection ends, and SIGKILL after endGrace if it has not
+// ended.
 type Session struct {
 	host    Host
 	process *proc.Process // ssh
@@ -31,14 +32,15 @@ type Session struct {
 }
 
 const (
-	// endGrace is how long a program has to end after the connection is gone.
+	// endGrace bounds the end of a program after the connection has ended.
 	endGrace = 15 * time.Second
-	// killWait is how long a program may take to end after SIGKILL, the connection's time included.
+	// killWait bounds the end of a program after SIGKILL, including the time of the connection.
 	killWait = 30 * time.Second
 )
 
-// Start starts a program on the host, with its outputs and ssh's messages going to log, which the caller may close then. It does not
-// wait for the connection: if there is none, ssh ends, and log has the reason. ssh is killed when this process dies.
+// Start starts a program on the host. Its outputs and ssh's messages go to log, which the caller
+// may close after Start. Start does not wait for the connection: if it fails, ssh ends, and log
+// contains the reason. ssh is killed when this process dies.
 func (h Host) Start(p Program, log *os.File) (*Session, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -56,13 +58,15 @@ func (h Host) Start(p Program, log *os.File) (*Session, error) {
 	}
 	go func() {
 		<-process.Done()
-		_ = writer.Close() // its reader has ended
+		_ = writer.Close() // the reader has ended
 	}()
 	return &Session{host: h, process: process, input: writer}, nil
 }
 
-// script runs the program beside a loop that sends it the signals which come in by name. The end of the input is that of the connection.
-// A background command of a shell reads nothing unless its input is redirected, hence descriptor 3.
+// script returns a shell script that runs the program, and a background loop that reads the names
+// of signals and sends them to the program. The end of the input means the end of the connection. A
+// shell connects the input of background commands to /dev/null unless it is redirected, so the loop
+// reads descriptor 3.
 func (p Program) script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cd %s || exit 125\n", Quote(p.Dir))
@@ -96,16 +100,17 @@ exit "$status"
 	return b.String()
 }
 
-// Done is closed when the connection has ended, with the program or before it.
+// Done returns a channel that is closed when the connection has ended, with the program or before
+// it.
 func (s *Session) Done() <-chan struct{} { return s.process.Done() }
 
-// signals are those that a session sends, by the names that a POSIX shell has for them.
+// signals are the signals that a session can send, with their names in a POSIX shell.
 var signals = map[os.Signal]string{
 	syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL", syscall.SIGSTOP: "STOP", syscall.SIGCONT: "CONT",
 }
 
-// Signal sends SIGTERM, SIGKILL, SIGSTOP or SIGCONT to the program, unless the session has ended, which is not an error. The program gets
-// the signal when the connection has carried it there.
+// Signal sends SIGTERM, SIGKILL, SIGSTOP or SIGCONT to the program. It returns nil if the session
+// has ended. The signal arrives after the delay of the connection.
 func (s *Session) Signal(sig os.Signal) error {
 	name, known := signals[sig]
 	if !known {
@@ -117,8 +122,9 @@ func (s *Session) Signal(sig os.Signal) error {
 	return nil
 }
 
-// Kill ends the program with SIGKILL and returns when the session has ended. A session that does not end within half a minute, as without
-// a network, is cut, which is an error: the program then ends by itself as far as its host knows that the connection is gone.
+// Kill ends the program with SIGKILL and returns when the session has ended. If the session does
+// not end within half a minute, for example without a network, Kill cuts it and returns an error.
+// The program then ends when its host notices that the connection has ended.
 func (s *Session) Kill() error {
 	err := s.Signal(syscall.SIGKILL)
 	timer := time.NewTimer(killWait)
@@ -126,17 +132,18 @@ func (s *Session) Kill() error {
 	select {
 	case <-s.process.Done():
 	case <-timer.C:
-		err = errors.Join(err, fmt.Errorf("ssh %s: the connection was cut: the program had not ended within %s of SIGKILL", s.host, killWait), s.process.Kill())
+		err = errors.Join(err, fmt.Errorf("ssh %s: the connection was cut: the program did not end within %s of SIGKILL", s.host, killWait), s.process.Kill())
 	}
 	return errors.Join(err, s.process.Err())
 }
 
-// Status says in words how ssh ended, which is as the program did unless the connection broke; "running" while it runs.
+// Status describes how ssh ended, which is how the program ended unless the connection broke;
+// "running" while it runs.
 func (s *Session) Status() string {
 	const noConnection, bySignal = 255, 128
 	switch code := s.process.ExitCode(); {
 	case code == noConnection:
-		return "the connection ended, or could not be made (ssh: exit status 255)"
+		return "the connection ended, or could not be opened (ssh: exit status 255)"
 	case code > bySignal:
 		return fmt.Sprintf("ended by signal %d", code-bySignal)
 	}
@@ -146,5 +153,5 @@ func (s *Session) Status() string {
 // Orderly reports whether the program has ended with status 0.
 func (s *Session) Orderly() bool { return s.process.Orderly() }
 
-// Err is what went wrong besides the program's own status.
+// Err returns errors other than the program's exit status.
 func (s *Session) Err() error { return s.process.Err() }

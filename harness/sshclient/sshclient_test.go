@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds what must happen but says nothing about how fast.
+// patience bounds waits for events that must happen. It does not test speed.
 const patience = 30 * time.Second
 
 func TestRun(t *testing.T) {
@@ -35,25 +35,26 @@ func TestRun(t *testing.T) {
 	require.ErrorContains(t, err, "the output is larger than 1048576 bytes")
 
 	_, err = sshclient.Host("sshtest.invalid").Run(t.Context(), "true", nil)
-	require.ErrorContains(t, err, "ssh sshtest.invalid: exit status 255", "a host that is not there")
+	require.ErrorContains(t, err, "ssh sshtest.invalid: exit status 255", "an unknown host")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err = on.Run(ctx, "exec sleep 2", nil)
-	require.ErrorContains(t, err, "given up")
+	require.ErrorContains(t, err, "cancelled")
 }
 
 func TestQuote(t *testing.T) {
 	assert.Equal(t, `'a'\''b $c'`, sshclient.Quote("a'b $c"))
 }
 
-// traps is a program that says which signals it gets.
+// traps is a program that prints the signals that it gets.
 const traps = `trap 'echo TERM; touch "$2/asked"; exit 3' TERM
 echo "began in $(pwd) with $OWN and ${QUEUED_X-nothing} and $1"
 while :; do sleep 0.1; done
 `
 
-// program starts traps in a folder, and returns its session and its output once it has begun.
+// program starts traps in a folder. It returns the session and a function that returns the output,
+// once the program has begun.
 func program(t *testing.T, on sshclient.Host, dir string) (*sshclient.Session, func() string) {
 	t.Helper()
 	path := filepath.Join(dir, "log")
@@ -117,7 +118,7 @@ func TestSessionsEndTheirProgramWithTheConnection(t *testing.T) {
 	assert.FileExists(t, filepath.Join(dir, "asked"), "in order")
 }
 
-// runs reports whether a process has a word as its last argument.
+// runs reports whether there is a process whose last argument is the given word.
 func runs(t *testing.T, word string) bool {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// arguments returns the server's command line after its name. Ports that are not reserved are the system's to choose.
+// arguments returns the server's command line without the program. The system chooses ports that
+// are not reserved.
 func (s *Server) arguments() []string {
 	t := s.cluster.config.Topology
 	listen, http, admin := "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
@@ -48,9 +49,10 @@ func (s *Server) arguments() []string {
 	if dir := s.tlsDir(); dir != "" {
 		args = append(args, "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile))
 	} else if s.namespace != nil {
-		args = append(args, "--insecure") // no other host than those of this run reaches it
+		args = append(args, "--insecure") // only hosts of this run can reach the server
 	}
-	if s.remote != nil && !t.TLS { // its host's other listeners need TLS, unless the scenario wants to measure without
+	// Listeners on other hosts require TLS unless the scenario disables it.
+	if s.remote != nil && !t.TLS {
 		args = append(args, "--insecure")
 	}
 	if s.ID != "" {
@@ -62,7 +64,8 @@ func (s *Server) arguments() []string {
 	return append(args, "--address-file", addressFile)
 }
 
-// tlsDir is the folder with the certificate that the server shows to clients, "" without TLS, on its host.
+// tlsDir returns the folder, on the server's host, of the certificate that it presents to clients;
+// "" without TLS.
 func (s *Server) tlsDir() string {
 	if s.remote != nil && s.cluster.tls != "" {
 		return path.Join(s.remote.folder, "tls")
@@ -70,7 +73,8 @@ func (s *Server) tlsDir() string {
 	return s.cluster.tls
 }
 
-// certsDir is the folder with the certificate by which a node is known to the others, on its host.
+// certsDir returns the folder, on the server's host, of the certificate that identifies the node to
+// the others.
 func (s *Server) certsDir() string {
 	if s.remote != nil {
 		return path.Join(s.remote.folder, "certs")
@@ -78,8 +82,9 @@ func (s *Server) certsDir() string {
 	return filepath.Join(s.cluster.certs, s.ID)
 }
 
-// clusterArguments say who the other nodes are and where this one reaches them. The first start of all makes them the
-// initial members; a node whose data was wiped asks the others to take it in again.
+// clusterArguments returns the arguments that name the other nodes and their addresses. The first
+// start of all nodes makes them the initial members. A node whose data was wiped joins the others
+// instead.
 func (s *Server) clusterArguments() []string {
 	var peers, others []string
 	for _, to := range s.cluster.servers {

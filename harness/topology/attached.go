@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// attached is a server that runs already. Its end here is that the harness does not use it any more.
+// attached is a server that ran before the topology was started. It ends for the harness when the
+// harness releases it.
 type attached struct {
 	once  sync.Once
 	freed chan struct{}
@@ -25,13 +26,13 @@ type attached struct {
 
 func newAttached() *attached { return &attached{freed: make(chan struct{})} }
 
-var errNotStarted = errors.New("the server runs without the harness, which sends it no signal: start it by SSH")
+var errNotStarted = errors.New("the harness did not start the server and cannot signal it: let the harness start it by SSH")
 
 func (a *attached) free() { a.once.Do(func() { close(a.freed) }) }
 
 func (a *attached) Done() <-chan struct{} { return a.freed }
 
-// Signal frees the server where a process would be asked to end.
+// Signal releases the server on SIGTERM.
 func (a *attached) Signal(sig os.Signal) error {
 	switch sig {
 	case syscall.SIGTERM:
@@ -43,7 +44,7 @@ func (a *attached) Signal(sig os.Signal) error {
 	return errNotStarted
 }
 
-// Kill frees the server, which goes on.
+// Kill releases the server, which continues to run.
 func (a *attached) Kill() error {
 	a.free()
 	return nil
@@ -54,10 +55,12 @@ func (*attached) Orderly() bool      { return true }
 func (*attached) Err() error         { return nil }
 func (*attached) CPU() time.Duration { return 0 }
 
-// settingsBytesMax is more than all settings take, and than a server says of itself and its cluster.
+// settingsBytesMax exceeds the size of a server's answers about its settings, its status and its
+// cluster.
 const settingsBytesMax = 1 << 20
 
-// introduce has an attached server say what it is, and holds that against the scenario. done is false while another try may help.
+// introduce reads the settings of an attached server and compares them with the scenario. done is
+// false if another try may help.
 func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) {
 	admin := s.cluster.Client(n.Admin)
 	var page struct {
@@ -67,9 +70,9 @@ func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) 
 	var status adminhttp.StatusError
 	switch {
 	case errors.As(err, &status) && status.Code == http.StatusNotFound:
-		return true, s.problem("it does not say its settings, so that nothing shows with which durability it acknowledges: use a newer server")
+		return true, s.problem("it does not publish its settings, so its durability is unknown: use a newer server")
 	case errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden):
-		return true, s.problem(fmt.Sprintf("it wants the access token of an operator: name a file that holds one as topology.token_file: %v", err))
+		return true, s.problem(fmt.Sprintf("it requires the access token of an operator: set topology.token_file to a file with one: %v", err))
 	case err != nil:
 		return false, err
 	}
@@ -87,7 +90,7 @@ func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) 
 	return true, nil
 }
 
-// agrees holds a setting of the server against the scenario's.
+// agrees compares a setting of the server with the scenario's value.
 func (s *Server) agrees(settings []result.ServerSetting, name, want string) error {
 	for _, setting := range settings {
 		switch {
@@ -96,13 +99,14 @@ func (s *Server) agrees(settings []result.ServerSetting, name, want string) erro
 		case setting.Value == want:
 			return nil
 		}
-		return s.problem(fmt.Sprintf("it runs with %s %s (%s), where the scenario says %s: correct the scenario, or start the server with --%s %s",
+		return s.problem(fmt.Sprintf("it runs with %s %s (%s), the scenario expects %s: correct the scenario, or start the server with --%s %s",
 			name, setting.Value, setting.Origin, want, name, want))
 	}
-	return s.problem("it does not say its " + name + ": use a newer server")
+	return s.problem("it does not publish its " + name + ": use a newer server")
 }
 
-// checkMembers fails if the scenario names other nodes than those of the server's cluster. done is false while another try may help.
+// checkMembers fails if the scenario does not name the nodes of the server's cluster. done is false
+// if another try may help.
 func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) (done bool, err error) {
 	var cluster struct {
 		Node    string `json:"node"`
@@ -120,14 +124,15 @@ func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) (done
 	named := s.cluster.config.Topology.NodeNames()
 	switch {
 	case cluster.Node != s.ID && s.ID != "":
-		return true, s.problem(fmt.Sprintf("the server at %s says that it is node %q: give each node of the scenario the name that it has in its cluster", admin.Address, cluster.Node))
+		return true, s.problem(fmt.Sprintf("the server at %s is node %q: give each node of the scenario its name in the cluster", admin.Address, cluster.Node))
 	case len(members) > 1 && len(members) != max(1, len(named)):
-		return true, s.problem(fmt.Sprintf("its cluster has the nodes %q, and the scenario names %d: name all of them", members, max(1, len(named))))
+		return true, s.problem(fmt.Sprintf("its cluster has the nodes %q, the scenario names %d: name all of them", members, max(1, len(named))))
 	}
 	return true, nil
 }
 
-// describe completes the description of the server's host by the server's own status page. done is false while another try may help.
+// describe completes the description of the server's host from the server's status page. done is
+// false if another try may help.
 func (s *Server) describe(ctx context.Context, n *Node) (done bool, err error) {
 	var status struct {
 		Version string `json:"version"`
@@ -150,13 +155,13 @@ func (s *Server) describe(ctx context.Context, n *Node) (done bool, err error) {
 	return true, nil
 }
 
-// unanswered reports whether a request got no answer in time. The server is busy, or its host is, and may answer the next request.
+// unanswered reports whether a request got no answer in time. The server or its host is busy, and
+// may answer the next request.
 func unanswered(err error) bool {
 	var transport *url.Error
 	return errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// ask reads a page of JSON of an admin listener.
 func ask(ctx context.Context, admin adminhttp.Client, path string, into any) error {
 	body, err := admin.Get(ctx, path, requestTimeout, settingsBytesMax)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// pages is an attached server's admin listener.
+// pages is the admin listener of an attached server.
 type pages struct {
 	answers map[string]string // by path
 	drop    map[string]int    // requests whose connection is closed without an answer, by path
@@ -64,7 +64,7 @@ func sound() map[string]string {
 	}
 }
 
-// A server that leaves requests without an answer is busy: it is asked again.
+// A server that does not answer is busy, and is asked again.
 func TestAnAttachedServerThatIsBusyIsAskedAgain(t *testing.T) {
 	for path := range sound() {
 		p := &pages{answers: sound(), drop: map[string]int{path: 2}}
@@ -76,7 +76,8 @@ func TestAnAttachedServerThatIsBusyIsAskedAgain(t *testing.T) {
 	}
 }
 
-// An error status and a malformed page end the start at once: the server would answer the same again.
+// An error status or a malformed page ends the start immediately, because a retry gets the same
+// answer.
 func TestAnAttachedServerThatRefusesIsNotAskedAgain(t *testing.T) {
 	for _, path := range []string{"/v1/cluster", "/v1/status"} {
 		for says, change := range map[string]func(map[string]string){

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// The files that 'queued cluster init' makes.
+// Files that 'queued cluster init' creates.
 const (
 	caFile    = "ca.crt"
 	caKeyFile = "ca.key"
@@ -22,10 +22,12 @@ const (
 	keyFile   = "tls.key"
 )
 
-// anyPeer stands for the peer address that 'queued cluster init' wants of each node: a certificate does not have it.
+// anyPeer is a placeholder for the peer address that 'queued cluster init' requires for each node.
+// The certificate does not contain it.
 const anyPeer = "127.0.0.1:1"
 
-// makeCertificates has the server's program make the certificates by which the nodes of a cluster know each other, unless they were kept.
+// makeCertificates creates the certificates of a cluster's nodes with the server's program, unless
+// kept ones exist.
 func (c *Cluster) makeCertificates(ctx context.Context, kept bool) error {
 	c.certs = filepath.Join(c.root, "certs")
 	if kept {
@@ -36,14 +38,15 @@ func (c *Cluster) makeCertificates(ctx context.Context, kept bool) error {
 		nodes[i] = s.ID + "=" + s.PeerAddress
 	}
 	if err := c.initCertificates(ctx, c.certs, nodes...); err != nil {
-		return fmt.Errorf("make the certificates of the cluster's nodes with %s: %w", c.config.Binary, err)
+		return fmt.Errorf("create the certificates of the cluster's nodes with %s: %w", c.config.Binary, err)
 	}
 	return nil
 }
 
-// makeServerCertificate has the server's program make a CA for the clients of this cluster, and the certificate that all servers show.
-// No server gets the CA's key, which is removed: nothing else is ever signed with it. The nodes' certificates have another CA, so that
-// this certificate does not make a node. What was kept is used again.
+// makeServerCertificate creates a CA for the clients of this cluster, and the certificate that all
+// servers present, with the server's program. It removes the CA's key, so no other certificate can
+// be signed with it. The nodes' certificates have another CA, so this certificate does not identify
+// a node. Kept files are reused.
 func (c *Cluster) makeServerCertificate(ctx context.Context, kept bool) error {
 	dir := filepath.Join(c.root, "tls")
 	c.tls = filepath.Join(dir, clienttls.ServerName)
@@ -64,13 +67,14 @@ func (c *Cluster) makeServerCertificate(ctx context.Context, kept bool) error {
 		ca, err = os.ReadFile(filepath.Join(dir, caFile))
 	}
 	if err != nil {
-		return fmt.Errorf("make the certificate that the servers show to clients with %s: %w", c.config.Binary, err)
+		return fmt.Errorf("create the servers' certificate with %s: %w", c.config.Binary, err)
 	}
 	c.CA = clienttls.Made(string(ca))
 	return nil
 }
 
-// initCertificates has the server's program make a CA in dir, and a folder there for each of nodes, which are "NAME=HOST:PORT".
+// initCertificates creates a CA in dir, and a folder in dir for each of nodes, which have the form
+// "NAME=HOST:PORT", with the server's program.
 func (c *Cluster) initCertificates(ctx context.Context, dir string, nodes ...string) error {
 	cmd := exec.CommandContext(ctx, c.config.Binary, "cluster", "init", "--nodes", strings.Join(nodes, ","), "--out", dir)
 	cmd.Env = append(proc.Environ("QUEUED_"), c.config.Env...)

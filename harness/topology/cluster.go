@@ -18,24 +18,25 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster is all servers of a topology: one of "single", "sharded" and "embedded", as many as it has nodes of "raft"
-// and "remote", and none of "none". Its methods may be called from any goroutine.
+// Cluster holds all servers of a topology: one for "single", "sharded" and "embedded", one per node
+// for "raft" and "remote", and none for "none". It is safe for concurrent use.
 type Cluster struct {
-	// Token is what the servers want to be asked with; "" where they want none.
+	// Token is the access token that the servers require; "" if they require none.
 	Token string
-	// CA is the authority of the servers' certificate; zero without TLS. It is known before a server starts, and does not change.
+	// CA is the authority of the servers' certificate; zero without TLS. It is set before a server
+	// starts and does not change.
 	CA clienttls.CA
 
 	config  Config
-	root    string // holds the servers' folders and the certificates
-	certs   string // holds a folder for each node of a cluster, with the node's certificate
-	tls     string // the folder with the certificate that servers show to clients; "" without TLS
+	root    string // contains the servers' folders and the certificates
+	certs   string // contains a folder for each node of a cluster, with the node's certificate
+	tls     string // folder of the certificate that servers present to clients; "" without TLS
 	servers []*Server
 
-	served bool // all servers were ready once, which stateFile says; set before the first load
+	served bool // all servers were ready once, and stateFile says so; set before the first load
 
 	watchers sync.WaitGroup
-	failing  sync.Mutex    // guards the two
+	failing  sync.Mutex    // guards failed and failure
 	failed   chan struct{} // closed when failure is set
 	failure  error
 
@@ -44,8 +45,8 @@ type Cluster struct {
 	stopErr error
 }
 
-// newCluster makes the folders and takes the ports of all servers, or those that were kept. When it fails nothing of them is left, but for
-// what is kept.
+// newCluster creates the folders and reserves the ports of all servers, or reuses kept ones. On
+// error it removes everything except kept files.
 func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, err error) {
 	c := &Cluster{config: config, failed: make(chan struct{})}
 	defer func() {
@@ -54,7 +55,7 @@ func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, er
 		}
 	}()
 	if err := c.makeRoot(kept); err != nil {
-		return nil, fmt.Errorf("make the servers' folder: %w", err)
+		return nil, fmt.Errorf("create the servers' folder: %w", err)
 	}
 	if config.Topology.Kind == scenario.Remote {
 		return c, c.newRemote(ctx)
@@ -86,7 +87,6 @@ func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, er
 	return c, c.saveState(false)
 }
 
-// ids are those of the servers.
 func (c *Config) ids() []string {
 	switch c.Topology.Kind {
 	case scenario.NoTopology, scenario.ByProgram:
@@ -101,11 +101,11 @@ func (c *Config) ids() []string {
 	return []string{""}
 }
 
-// makeRoot makes the folder that holds all others, or finds the one that was kept.
+// makeRoot creates the folder that contains all others, or finds a kept one.
 func (c *Cluster) makeRoot(kept *state) error {
 	if kept != nil {
 		if len(kept.Servers) != len(c.config.ids()) {
-			return fmt.Errorf("%s is damaged: it names %d servers", stateFile, len(kept.Servers))
+			return fmt.Errorf("%s is damaged: it has %d servers", stateFile, len(kept.Servers))
 		}
 		c.root, c.Token, c.served = filepath.Join(c.config.Keep, KeptDir), kept.Token, kept.Served
 		return nil
@@ -121,7 +121,6 @@ func (c *Cluster) makeRoot(kept *state) error {
 	return err
 }
 
-// certify makes the certificates, or finds those that were kept.
 func (c *Cluster) certify(ctx context.Context, kept bool) error {
 	if c.config.Topology.Clustered() {
 		if err := c.makeCertificates(ctx, kept); err != nil {
@@ -134,7 +133,7 @@ func (c *Cluster) certify(ctx context.Context, kept bool) error {
 	return nil
 }
 
-// connectPeers sets where each node reaches the others.
+// connectPeers sets the addresses that each node uses for the others.
 func (c *Cluster) connectPeers() error {
 	for _, from := range c.servers {
 		from.peers = map[string]string{}
@@ -152,13 +151,14 @@ func (c *Cluster) connectPeers() error {
 	return nil
 }
 
-// Servers returns all servers, in the order of their ids. The slice is the caller's.
+// Servers returns all servers in the order of their IDs. The caller owns the slice.
 func (c *Cluster) Servers() []*Server { return append([]*Server(nil), c.servers...) }
 
-// OnHosts reports whether the servers are on hosts that this run made, which no other process reaches.
+// OnHosts reports whether the servers are on network hosts that this run created, which no other
+// process can reach.
 func (c *Cluster) OnHosts() bool { return c.config.Network != nil }
 
-// Server returns the server of that id.
+// Server returns the server with the given ID.
 func (c *Cluster) Server(id string) (*Server, bool) {
 	for _, s := range c.servers {
 		if s.ID == id {
@@ -168,13 +168,13 @@ func (c *Cluster) Server(id string) (*Server, bool) {
 	return nil, false
 }
 
-// Client returns the client of a server's HTTP listener, REST or admin, at an address.
+// Client returns a client of a server's HTTP listener, REST or admin, at an address.
 func (c *Cluster) Client(address string) adminhttp.Client {
 	return adminhttp.Client{Address: address, Token: c.Token, CA: c.CA}
 }
 
-// Addresses returns where the servers serve clients and REST, each as driver.Target wants them: separated by commas. http is "" if no
-// server has REST.
+// Addresses returns the addresses of the servers for clients and for REST, in the format of
+// driver.Target: separated by commas. http is "" if no server has REST.
 func (c *Cluster) Addresses() (address, http string) {
 	var addresses, https []string
 	for _, s := range c.servers {
@@ -187,7 +187,7 @@ func (c *Cluster) Addresses() (address, http string) {
 	return strings.Join(addresses, ","), strings.Join(https, ",")
 }
 
-// Began is when the first of the servers' present processes was started; without servers the zero time.
+// Began returns the start time of the oldest running server process; zero without servers.
 func (c *Cluster) Began() time.Time {
 	if len(c.servers) == 0 {
 		return time.Time{}
@@ -201,21 +201,22 @@ func (c *Cluster) Began() time.Time {
 	return began
 }
 
-// Failed is closed when a server has ended unasked, or with an error. After Revive there is another channel.
+// Failed returns a channel that is closed when a server has ended unexpectedly or with an error.
+// Revive replaces the channel.
 func (c *Cluster) Failed() <-chan struct{} {
 	c.failing.Lock()
 	defer c.failing.Unlock()
 	return c.failed
 }
 
-// Failure is why Failed was closed, a *ServerError; nil while it is not.
+// Failure returns the *ServerError that closed Failed, or nil.
 func (c *Cluster) Failure() error {
 	c.failing.Lock()
 	defer c.failing.Unlock()
 	return c.failure
 }
 
-// watch notes it if a process ends and should not have.
+// watch records a failure if a process ends unexpectedly.
 func (c *Cluster) watch(n *Node) {
 	c.watchers.Go(func() {
 		<-n.Exited()
@@ -231,15 +232,15 @@ func (c *Cluster) watch(n *Node) {
 	})
 }
 
-// Stop ends all servers at once, each as Server.Stop says, and removes their folders, unless Config.Keep keeps them. A server that ended before by
-// itself or with an error is an error too. It must be called once for each Cluster; further calls return what the first
-// one did. The logs are kept.
+// Stop ends all servers simultaneously, as Server.Stop does, and removes their folders except those
+// in Config.Keep. It returns an error if a server ended earlier unexpectedly or with an error. It
+// must be called once for each Cluster; further calls return the first result. The logs remain.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.stop.Do(func() {
 		c.stopped.Store(true)
 		err := c.each(func(s *Server) error { return s.Stop(ctx) })
 		c.watchers.Wait()
-		// One that ended by itself and was started again has left no other trace.
+		// A server that ended unexpectedly and was restarted has left no other trace.
 		if failure := c.Failure(); failure != nil && err == nil {
 			err = failure
 		}
@@ -250,7 +251,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	return c.stopErr
 }
 
-// Ending is how a server is ended.
+// Ending is a way to end a server.
 type Ending int
 
 const (
@@ -260,9 +261,10 @@ const (
 	Kill
 )
 
-// Restart ends all servers at once and starts them again on the data that they left, with their logs continued, and
-// returns when they are ready to serve. It calls between, unless that is nil, when all servers have ended and before they start. When Restart
-// fails, also because a server did not end as asked, nothing but the logs is left, and Stop does nothing any more.
+// Restart ends all servers simultaneously and restarts them on their data, with their logs
+// continued. It returns when they are ready. It calls between, unless it is nil, when all servers
+// have ended and before they start. If Restart fails, which includes a server that did not end as
+// requested, it removes everything except the logs, and Stop does nothing.
 func (c *Cluster) Restart(ctx context.Context, how Ending, between func() error) error {
 	if err := c.restart(ctx, how, between); err != nil {
 		return fmt.Errorf("restart topology: %w", err)
@@ -272,7 +274,7 @@ func (c *Cluster) Restart(ctx context.Context, how Ending, between func() error)
 
 func (c *Cluster) restart(ctx context.Context, how Ending, between func() error) error {
 	if c.stopped.Load() {
-		return errors.New("the servers were stopped before")
+		return errors.New("the servers are already stopped")
 	}
 	if how == Kill && c.config.Topology.Kind == scenario.Embedded {
 		return errCantKill
@@ -300,12 +302,13 @@ func (c *Cluster) restart(ctx context.Context, how Ending, between func() error)
 	return c.resume(ctx, os.O_APPEND)
 }
 
-// startAll starts the servers for the first time.
 func (c *Cluster) startAll(ctx context.Context) error {
-	return c.resume(ctx, os.O_TRUNC|os.O_APPEND) // appending, so that a log that is emptied meanwhile begins anew
+	// O_APPEND makes a log that is emptied continue at its beginning.
+	return c.resume(ctx, os.O_TRUNC|os.O_APPEND)
 }
 
-// resume starts all servers and returns when they serve. When it fails nothing but the logs is left.
+// resume starts all servers and returns when they are ready. On error it removes everything except
+// the logs.
 func (c *Cluster) resume(ctx context.Context, logMode int) error {
 	for _, s := range c.servers {
 		if err := s.launch(logMode); err != nil {
@@ -322,13 +325,13 @@ func (c *Cluster) resume(ctx context.Context, logMode int) error {
 	return nil
 }
 
-// discard takes away what did not become ready, and makes Stop do nothing.
+// discard ends and removes servers that did not become ready, and disables Stop.
 func (c *Cluster) discard() error {
 	var err error
 	c.stop.Do(func() {
 		c.stopped.Store(true)
 		err = c.each(func(s *Server) error {
-			if n := s.Node(); n != nil { // it was started
+			if n := s.Node(); n != nil { // the server was started
 				return n.process.Kill()
 			}
 			return nil
@@ -339,7 +342,7 @@ func (c *Cluster) discard() error {
 	return err
 }
 
-// each does something with all servers at once, and returns all errors in the order of the servers.
+// each runs do for all servers simultaneously, and returns all errors in the order of the servers.
 func (c *Cluster) each(do func(*Server) error) error {
 	errs := make([]error, len(c.servers))
 	var all sync.WaitGroup
@@ -350,7 +353,7 @@ func (c *Cluster) each(do func(*Server) error) error {
 	return errors.Join(errs...)
 }
 
-// remove deletes the servers' folders, unless they are kept, and gives their ports back.
+// remove deletes the servers' folders unless they are kept, and releases their ports.
 func (c *Cluster) remove() error {
 	var errs []error
 	for _, s := range c.servers {

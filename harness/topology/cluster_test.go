@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// newClusterSite is a site of three nodes and two shards.
+// newClusterSite returns a site with three nodes and two shards.
 func newClusterSite(t *testing.T, mode string) *site {
 	s := newSite(t, mode)
 	s.config.Topology = scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"}
@@ -40,7 +40,7 @@ func (s *site) assertAllEmpty(t *testing.T) {
 	s.assertNoFolders(t)
 }
 
-// said is the last thing that a node's log has of how it was started.
+// said returns the last value in a node's log of an argument of its start.
 func said(t *testing.T, s *Server, what string) string {
 	t.Helper()
 	text, err := os.ReadFile(s.logPath)
@@ -52,7 +52,7 @@ func said(t *testing.T, s *Server, what string) string {
 	return value
 }
 
-// whoAt asks who listens for peers at an address.
+// whoAt connects to a peer address and returns the node that listens there.
 func whoAt(t *testing.T, address string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -84,7 +84,7 @@ func TestClusterStartsAndStops(t *testing.T) {
 			peers = append(peers, other.ID+"="+other.PeerAddress)
 		}
 		assert.Equal(t, strings.Join(peers, ","), said(t, server, "peers"))
-		assert.Empty(t, said(t, server, "join"), "together they make the cluster")
+		assert.Empty(t, said(t, server, "join"), "the initial members do not join")
 		assert.Equal(t, "true", said(t, server, "coalesce"))
 		assert.Equal(t, "2", said(t, server, "shards"))
 		found, ok := c.Server(server.ID)
@@ -103,7 +103,7 @@ func TestClusterStartsAndStops(t *testing.T) {
 	}
 }
 
-// A node that lost the lead while it made its token leaves a file with a token that is not valid.
+// A node that lost the lead while it created its token leaves a file with an invalid token.
 func TestClusterTakesTheTokenThatWasCommitted(t *testing.T) {
 	s := newClusterSite(t, "lost lead")
 	c := s.start(t)
@@ -124,13 +124,13 @@ func TestClusterOfOneNodeThatProposesAlone(t *testing.T) {
 	s.assertAllEmpty(t)
 }
 
-// What the nodes are told of each other can be changed, link by link, and the address that is given is the node's.
+// PeerAddress replaces the address of each link separately, and gets the node's own address.
 func TestPeerAddressesAreTheCallers(t *testing.T) {
 	s := newClusterSite(t, "good")
 	real := map[string]string{}
 	s.config.PeerAddress = func(from, to, address string) (string, error) {
 		if before, asked := real[to]; asked {
-			assert.Equal(t, before, address, "it is the same for all")
+			assert.Equal(t, before, address, "the address does not depend on the link")
 		}
 		real[to] = address
 		return "10.0.0." + from[1:] + ":700" + to[1:], nil
@@ -146,33 +146,33 @@ func TestNodeIsKilledAndStartedAgain(t *testing.T) {
 	c := s.start(t)
 	server := c.Servers()[1]
 	first := server.Node()
-	require.ErrorContains(t, server.Start(t.Context()), "server n2: it runs already")
-	require.ErrorContains(t, server.Wipe(), "while it runs")
+	require.ErrorContains(t, server.Start(t.Context()), "server n2: the server is already running")
+	require.ErrorContains(t, server.Wipe(), "while the server runs")
 	require.NoError(t, server.Kill())
 	leaders, err := c.Leaders(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []string{"n1", ""}, leaders, "those that run are asked")
+	assert.Equal(t, []string{"n1", ""}, leaders, "only running nodes are asked")
 
 	require.NoError(t, server.Start(t.Context()))
 	require.NoError(t, server.WaitReady(t.Context()))
 	next := server.Node()
 	assert.NotEqual(t, first.PID, next.PID)
-	assert.Equal(t, []string{first.Address, first.HTTP, first.Admin}, []string{next.Address, next.HTTP, next.Admin}, "clients find it where it was")
+	assert.Equal(t, []string{first.Address, first.HTTP, first.Admin}, []string{next.Address, next.HTTP, next.Admin}, "the addresses do not change")
 	assert.Equal(t, "n2", whoAt(t, server.PeerAddress))
 	lines, err := next.LastLines(1)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"found records"}, lines)
 	require.NoError(t, c.WaitForLeaders(t.Context()))
-	assert.Empty(t, said(t, server, "join"), "it is a member still")
+	assert.Empty(t, said(t, server, "join"), "a member does not join")
 
 	require.NoError(t, server.Stop(t.Context()))
-	require.NoError(t, c.Failure(), "all of it was asked for")
+	require.NoError(t, c.Failure(), "requested ends are no failures")
 	require.NoError(t, c.Stop(t.Context()))
 	s.assertAllEmpty(t)
-	require.ErrorContains(t, server.Start(t.Context()), "was stopped")
+	require.ErrorContains(t, server.Start(t.Context()), "the topology is stopped")
 }
 
-// A node that was cut off may not have heard yet that another one leads: the majority has.
+// An isolated node may not know the new leader yet. The majority decides.
 func TestLeaderIsWhomMostNodesName(t *testing.T) {
 	s := newClusterSite(t, "split")
 	s.config.Topology.Shards = 1
@@ -195,7 +195,7 @@ func TestWipedNodeJoinsAgain(t *testing.T) {
 	assert.FileExists(t, filepath.Join(server.DataDir(), "store"))
 	require.NoError(t, server.Kill())
 	require.NoError(t, server.Start(t.Context()))
-	assert.Empty(t, said(t, server, "join"), "it has joined")
+	assert.Empty(t, said(t, server, "join"), "the node has joined before")
 }
 
 func TestPausedNodeIsStopped(t *testing.T) {
@@ -207,8 +207,8 @@ func TestPausedNodeIsStopped(t *testing.T) {
 	require.NoError(t, server.Resume())
 	require.Eventually(t, func() bool { return stateOf(t, server.Node().PID) != "T" }, wait, tick)
 	require.NoError(t, server.Pause())
-	require.NoError(t, c.Stop(t.Context()), "it goes on, so that it can end in order")
-	require.NoError(t, server.Resume(), "nothing is left to go on")
+	require.NoError(t, c.Stop(t.Context()), "a paused node ends in order")
+	require.NoError(t, server.Resume(), "an ended node needs no resume")
 	s.assertAllEmpty(t)
 }
 
@@ -220,9 +220,9 @@ func stateOf(t *testing.T, pid int) string {
 	return state[:1]
 }
 
-// All of it is taken away, whichever node fails.
+// The failure of any node removes everything.
 func TestClusterThatFails(t *testing.T) {
-	t.Run("one node is not asked to end", func(t *testing.T) {
+	t.Run("one node ends unexpectedly", func(t *testing.T) {
 		s := newClusterSite(t, "good")
 		c := s.start(t)
 		require.NoError(t, c.Servers()[1].Node().process.Kill())
@@ -232,7 +232,7 @@ func TestClusterThatFails(t *testing.T) {
 		assert.Equal(t, "signal: killed", serverError(t, err).Status)
 		s.assertAllEmpty(t)
 	})
-	t.Run("one that ended by itself runs again", func(t *testing.T) {
+	t.Run("a node ends unexpectedly and is restarted", func(t *testing.T) {
 		s := newClusterSite(t, "good")
 		c := s.start(t)
 		require.NoError(t, c.Servers()[1].Node().process.Kill())
@@ -241,7 +241,7 @@ func TestClusterThatFails(t *testing.T) {
 		require.ErrorContains(t, c.Stop(t.Context()), "n2: the server ended by itself")
 		s.assertAllEmpty(t)
 	})
-	t.Run("one does not end", func(t *testing.T) {
+	t.Run("one node does not end", func(t *testing.T) {
 		s := newClusterSite(t, "stubborn n2")
 		s.config.StopTimeout = soon
 		c := s.start(t)
@@ -254,7 +254,7 @@ func TestClusterThatFails(t *testing.T) {
 		s := newClusterSite(t, "leaderless")
 		s.config.StartTimeout = soon
 		var err error
-		for { // until all nodes got so far within the timeout
+		for { // until all nodes got far enough within the timeout
 			if _, err = Start(t.Context(), s.config); strings.Contains(err.Error(), "has no leader") || s.config.StartTimeout > wait {
 				break
 			}
@@ -264,14 +264,14 @@ func TestClusterThatFails(t *testing.T) {
 		require.ErrorContains(t, err, "shard 0 has no leader")
 		s.assertAllEmpty(t)
 	})
-	t.Run("the routes are of another cluster", func(t *testing.T) {
+	t.Run("the routes belong to another cluster", func(t *testing.T) {
 		s := newClusterSite(t, "too many shards")
 		_, err := Start(t.Context(), s.config)
-		require.ErrorContains(t, err, "leaders: the routes are of another cluster: n1 names shard 99 of 2")
-		assert.NotContains(t, err.Error(), "was not ready within", "it did not ask until the start's time was over")
+		require.ErrorContains(t, err, "leaders: the routes belong to another cluster: n1 names shard 99 of 2")
+		assert.NotContains(t, err.Error(), "was not ready within", "Start does not wait for the timeout")
 		s.assertAllEmpty(t)
 	})
-	t.Run("the start is given up while the certificates are made", func(t *testing.T) {
+	t.Run("the start is cancelled during the creation of certificates", func(t *testing.T) {
 		s := newClusterSite(t, "endless init")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -288,10 +288,11 @@ func TestClusterThatFails(t *testing.T) {
 		require.ErrorIs(t, <-ended, context.Canceled)
 		s.assertNoFolders(t)
 	})
-	t.Run("a port is taken", func(t *testing.T) {
+	t.Run("a port is in use", func(t *testing.T) {
 		s := newClusterSite(t, "good")
 		s.config.PeerAddress = func(_, _, address string) (string, error) {
-			// The reservation is a socket that does not listen: whoever insists can still listen there.
+			// The reservation is a socket that does not listen, so a socket with SO_REUSEADDR can
+			// listen on the port.
 			if l, err := net.Listen("tcp", address); err == nil {
 				t.Cleanup(func() { _ = l.Close() })
 			}
@@ -304,7 +305,7 @@ func TestClusterThatFails(t *testing.T) {
 	})
 }
 
-// The kernel gives a reserved port to nobody who asks for any, and the server that it is for gets it.
+// The kernel never chooses a reserved port for another socket, and its server can bind it.
 func TestReservedPort(t *testing.T) {
 	r, err := reserve(0)
 	require.NoError(t, err)
@@ -317,7 +318,7 @@ func TestReservedPort(t *testing.T) {
 	err = syscall.Bind(fd, &syscall.SockaddrInet4{Port: number, Addr: [4]byte{127, 0, 0, 1}})
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	require.NoError(t, syscall.Close(fd))
-	for range 2 { // as for a server that is started again
+	for range 2 { // like a server that is restarted
 		l, err := net.Listen("tcp", r.address)
 		require.NoError(t, err)
 		require.NoError(t, l.Close())

@@ -9,10 +9,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// runtimeOrigin is the origin of what the server's Go runtime chose or was told by its environment.
+// runtimeOrigin is the origin of settings that the server's Go runtime chose or took from its
+// environment.
 const runtimeOrigin = "runtime"
 
-// checkDefaults fails if the topology is to run with default settings only and a server does not.
+// checkDefaults fails if the topology requires default settings and a server has others.
 func (c *Cluster) checkDefaults(context.Context) error {
 	if !c.config.Topology.DefaultSettings {
 		return nil
@@ -25,22 +26,23 @@ func (c *Cluster) checkDefaults(context.Context) error {
 	return nil
 }
 
-// onlyDefaults returns an error unless all settings are defaults, places aside, and the defaults are what the topology says.
+// onlyDefaults returns an error unless all settings except places are defaults, and the defaults
+// are the values of the topology.
 func onlyDefaults(settings []result.ServerSetting, t scenario.Topology) error {
 	want := map[string]string{"durability": t.Durability, "shards": strconv.Itoa(t.Shards)}
 	for _, s := range withoutPlaces(settings) {
 		if s.Origin != result.DefaultOrigin && s.Origin != runtimeOrigin {
-			return fmt.Errorf("%s is %q by its %s, where default_settings asks for defaults only: remove it there", s.Name, s.Value, s.Origin)
+			return fmt.Errorf("%s is %q from the %s, but default_settings requires defaults: remove it there", s.Name, s.Value, s.Origin)
 		}
 		if value, named := want[s.Name]; named {
 			if s.Value != value {
-				return fmt.Errorf("the default of %s is %q, where the scenario says %q: correct the scenario", s.Name, s.Value, value)
+				return fmt.Errorf("the default of %s is %q, the scenario expects %q: correct the scenario", s.Name, s.Value, value)
 			}
 			delete(want, s.Name)
 		}
 	}
 	for name := range want {
-		return fmt.Errorf("the server does not say its %s, so that nothing shows that it has the default: use a newer server", name)
+		return fmt.Errorf("the server does not publish its %s, so the default can't be checked: use a newer server", name)
 	}
 	return nil
 }

@@ -14,20 +14,21 @@ func TestOnlyDefaults(t *testing.T) {
 	topology := scenario.Topology{Kind: scenario.Single, Shards: 1, Durability: "sync", DefaultSettings: true}
 	settings := func(durability, origin, shards string) []result.ServerSetting {
 		return []result.ServerSetting{
-			{Name: "data", Value: "/somewhere", Origin: "flag"}, // where it keeps its data is no setting
+			// The data folder is a place, not a setting.
+			{Name: "data", Value: "/somewhere", Origin: "flag"},
 			{Name: "durability", Value: durability, Origin: origin},
 			{Name: "shards", Value: shards, Origin: "default"},
 			{Name: "gomaxprocs", Value: "2", Origin: "runtime"},
 		}
 	}
 	require.NoError(t, onlyDefaults(settings("sync", "default", "1"), topology))
-	assert.ErrorContains(t, onlyDefaults(settings("sync", "environment", "1"), topology), `durability is "sync" by its environment`)
-	assert.ErrorContains(t, onlyDefaults(settings("none", "default", "1"), topology), `the default of durability is "none", where the scenario says "sync"`)
+	assert.ErrorContains(t, onlyDefaults(settings("sync", "environment", "1"), topology), `durability is "sync" from the environment`)
+	assert.ErrorContains(t, onlyDefaults(settings("none", "default", "1"), topology), `the default of durability is "none", the scenario expects "sync"`)
 	assert.ErrorContains(t, onlyDefaults(settings("sync", "default", "4"), topology), `the default of shards is "4"`)
-	assert.ErrorContains(t, onlyDefaults(nil, topology), "the server does not say its")
+	assert.ErrorContains(t, onlyDefaults(nil, topology), "the server does not publish its")
 }
 
-// The server is told where it listens and keeps its data, and nothing else.
+// The server gets its addresses and its data folder as arguments, and nothing else.
 func TestDefaultSettingsAreNoArguments(t *testing.T) {
 	s := &Server{cluster: &Cluster{config: Config{Topology: scenario.Topology{Kind: scenario.Single, Shards: 1, Durability: "sync", Listen: "tcp", DefaultSettings: true}}}}
 	var flags []string

@@ -16,31 +16,33 @@ import (
 )
 
 const (
-	// pipeBytes is how much one direction of a connection inside the process holds.
+	// pipeBytes is the buffer size of each direction of a connection.
 	pipeBytes = 1 << 20
-	// embeddedStopMax is how long the sessions of an embedded server may take to end before they are cut.
+	// embeddedStopMax bounds the regular end of the sessions of an embedded server. After it they
+	// are cut.
 	embeddedStopMax = 5 * time.Second
-	// embeddedKillMax bounds the wait for an embedded server whose sessions were cut.
+	// embeddedKillMax bounds the wait for the end of an embedded server whose sessions were cut.
 	embeddedKillMax = 10 * time.Second
 )
 
 var (
-	errCantKill  = errors.New("a server inside the harness can't be killed alone; end it with SIGTERM, or take topology \"single\"")
-	errCantPause = errors.New("a server inside the harness can't be paused alone; take topology \"single\"")
+	errCantKill  = errors.New("a server inside the harness can't be killed separately: end it with SIGTERM, or use topology \"single\"")
+	errCantPause = errors.New("a server inside the harness can't be paused separately: use topology \"single\"")
 )
 
-// embedded is a server that is a part of this process. One that fails by itself leaves what it holds to the process's end,
-// since a store that failed can't be closed.
+// embedded is a server inside this process. A server that fails keeps its resources until the
+// process ends, because a failed store cannot be closed.
 type embedded struct {
 	node *node.Node
 	log  *os.File
 
 	stop   sync.Once
-	exited chan struct{} // closed at its end; err is read only after that
+	exited chan struct{} // closed at its end; err may be read only after that
 	err    error
 }
 
-// startEmbedded opens a node in this process, reached by a pipe in its memory. The log is the node's then.
+// startEmbedded opens a node in this process, which clients reach through an in-memory pipe. The
+// node takes over the log.
 func startEmbedded(s *Server, log *os.File) (*Node, error) {
 	t := s.cluster.config.Topology
 	pipe := bufconn.Listen(pipeBytes)
@@ -67,11 +69,11 @@ func startEmbedded(s *Server, log *os.File) (*Node, error) {
 	}, nil
 }
 
-// watch notes it if the server fails by itself.
+// watch ends the server if it fails.
 func (e *embedded) watch() {
 	select {
 	case err := <-e.node.Failed():
-		e.stop.Do(func() { e.end(fmt.Errorf("the server can't go on: %w", err)) })
+		e.stop.Do(func() { e.end(fmt.Errorf("the server failed: %w", err)) })
 	case <-e.exited:
 	}
 }
@@ -81,7 +83,7 @@ func (e *embedded) end(err error) {
 	close(e.exited)
 }
 
-// shutdown ends the server in order, for as long as ctx lasts.
+// shutdown ends the server in order, until ctx is done.
 func (e *embedded) shutdown(ctx context.Context) {
 	e.stop.Do(func() { e.end(e.node.Shutdown(ctx)) })
 }
@@ -132,10 +134,10 @@ func (e *embedded) Signal(sig os.Signal) error {
 	case syscall.SIGSTOP:
 		return errCantPause
 	}
-	return fmt.Errorf("send %s to a server inside the harness: it has no process of its own", sig)
+	return fmt.Errorf("send %s to a server inside the harness: it has no separate process", sig)
 }
 
-// Kill cuts all connections and ends the server. The server keeps what it acknowledged.
+// Kill cuts all connections and ends the server. Acknowledged data remains.
 func (e *embedded) Kill() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -146,6 +148,6 @@ func (e *embedded) Kill() error {
 	case <-e.exited:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("the server inside the harness has not ended within %s", embeddedKillMax)
+		return fmt.Errorf("the server inside the harness did not end within %s", embeddedKillMax)
 	}
 }

@@ -37,25 +37,25 @@ func TestAnEmbeddedServer(t *testing.T) {
 
 	require.ErrorIs(t, s.Pause(), errCantPause)
 	require.ErrorIs(t, c.Restart(t.Context(), Kill, nil), errCantKill)
-	require.True(t, s.Running(), "it was not touched")
+	require.True(t, s.Running(), "the server still runs")
 	assert.Equal(t, "running", n.fail("it is slow", nil).Status)
 
 	require.NoError(t, c.Restart(t.Context(), Term, nil))
 	again := s.Node()
 	require.NotSame(t, n, again)
 	assert.False(t, n.Running())
-	require.NoError(t, n.ExitError(), "it was asked for")
-	assert.Equal(t, "it ended in order", n.fail("it is gone", nil).Status)
+	require.NoError(t, n.ExitError(), "a requested end is not a failure")
+	assert.Equal(t, "it ended in order", n.fail("it has ended", nil).Status)
 	assert.Zero(t, s.CPUOfEnded())
 	_, err = n.Dial(t.Context())
-	require.Error(t, err, "it is gone")
+	require.Error(t, err, "the server has ended")
 	require.NoError(t, callReady(t.Context(), c.Client(again.Admin)))
 
 	require.NoError(t, c.Stop(context.Background()))
 	assert.NoError(t, c.Failure())
 	entries, err := os.ReadDir(config.Dir)
 	require.NoError(t, err)
-	assert.Empty(t, entries, "its data is gone")
+	assert.Empty(t, entries, "the data is removed")
 	assert.FileExists(t, config.LogPath)
 }
 
@@ -66,7 +66,7 @@ func TestAnEmbeddedServerThatCantBeOpened(t *testing.T) {
 	}{
 		"durability": {func(c *Config) { c.Topology.Durability = "sometimes" }, "sometimes"},
 		"shards":     {func(c *Config) { c.Topology.Shards = 1000 }, "shards 1000"},
-		"procs":      {func(c *Config) { c.Topology.Procs = 1 }, "no process"},
+		"procs":      {func(c *Config) { c.Topology.Procs = 1 }, "no separate process"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := embeddedConfig(t)
@@ -80,7 +80,7 @@ func TestAnEmbeddedServerThatCantBeOpened(t *testing.T) {
 	}
 }
 
-// A server inside that is stopped for good by SIGTERM from elsewhere has ended by itself.
+// An embedded server that ends because of a SIGTERM from outside has ended unexpectedly.
 func TestAnEmbeddedServerThatEndsByItself(t *testing.T) {
 	c, err := Start(t.Context(), embeddedConfig(t))
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestAnEmbeddedServerThatFails(t *testing.T) {
 	require.NoError(t, err)
 	e := &embedded{log: log, exited: make(chan struct{})}
 	require.NoError(t, e.Err())
-	assert.False(t, e.Orderly(), "nobody knows that yet")
+	assert.False(t, e.Orderly(), "a running server has no result")
 	full := errors.New("no space left")
 	e.end(full)
 	require.ErrorIs(t, e.Err(), full)

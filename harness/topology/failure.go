@@ -8,14 +8,14 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// ServerError says what went wrong with a server, with what is needed to understand it.
+// ServerError describes a failure of a server.
 type ServerError struct {
 	Problem string
 	Command []string
-	Status  string   // its exit status, or that it was running
-	LogPath string   // the whole log; "" of an attached server, whose log is not here
-	Lines   []string // the log's last lines, oldest first, at most 20
-	Err     error    // the cause where there is one
+	Status  string   // exit status, or "running"
+	LogPath string   // complete log; "" for an attached server, whose log is elsewhere
+	Lines   []string // last lines of the log, oldest first, at most 20
+	Err     error    // the cause, if any
 }
 
 // Error returns several lines: the problem, the command, the status and the last log lines.
@@ -35,7 +35,7 @@ func (e *ServerError) Error() string {
 // Unwrap returns the cause.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// fail describes a problem of the server as it stands.
+// fail returns an error for a problem of the server in its current state.
 func (n *Node) fail(problem string, cause error) *ServerError {
 	if n.server.ID != "" {
 		problem = n.server.ID + ": " + problem

@@ -15,7 +15,7 @@ func TestFindServer(t *testing.T) {
 	t.Chdir(work)
 	t.Setenv("PRONY_QUEUED", "")
 	_, err = FindServer()
-	require.ErrorContains(t, err, "find the server: there is no queued beside prony nor in bin/: run `make build` in the root of the repository, or set PRONY_QUEUED to the path of queued\n")
+	require.ErrorContains(t, err, "find the server: there is no queued in the folder of prony or in bin/: run `make build` in the root of the repository, or set PRONY_QUEUED to the path of queued\n")
 	require.ErrorContains(t, err, filepath.Join(work, "bin", "queued"))
 
 	named := filepath.Join(work, "other")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// membership is what the helper knows of the cluster that it acts a node of.
+// membership is the helper's configuration as a node of a cluster.
 type membership struct {
 	flags                            *flag.FlagSet
 	node, listen, peers, join, certs string
@@ -28,7 +28,8 @@ func (m *membership) define() {
 	m.flags.BoolVar(&m.coalesce, "cluster-coalesce", true, "")
 }
 
-// makeCertificates does what 'queued cluster init --nodes NODE=ADDRESS,... --out DIR' does: a certificate names its node.
+// makeCertificates acts as 'queued cluster init --nodes NODE=ADDRESS,... --out DIR'. A certificate
+// contains its node's name.
 func makeCertificates(args []string) {
 	if len(args) != 4 || args[0] != "--nodes" || args[2] != "--out" {
 		die(1, "bad arguments: %q", args)
@@ -45,7 +46,7 @@ func makeCertificates(args []string) {
 	}
 }
 
-// check ends the process unless it was told all that a node must know, and says what it was told.
+// check ends the process unless it has all arguments of a node, and prints them.
 func (m *membership) check() {
 	if m.node == "" {
 		return
@@ -56,7 +57,8 @@ func (m *membership) check() {
 	fmt.Fprintf(os.Stderr, "node=%s listen=%s peers=%s join=%s coalesce=%t\n", m.node, m.listen, m.peers, m.join, m.coalesce)
 }
 
-// secret is what a node writes to its token file. In the mode "lost lead" n1 wrote its token and lost the lead before that was committed.
+// secret returns the content of a node's token file. In the mode "lost lead" n1 wrote its token and
+// lost the lead before the token was committed.
 func (m *membership) secret(mode string) string {
 	switch {
 	case mode == "lost lead":
@@ -67,14 +69,14 @@ func (m *membership) secret(mode string) string {
 	return ""
 }
 
-// serve answers GET /v1/routes: n1 leads the even shards, the second node the odd ones. Before it knows, which it does
-// the third time it is asked, and always in the mode "leaderless", nobody leads.
+// serve answers GET /v1/routes: n1 leads the even shards, the second node the odd ones. Before the
+// third request, and always in the mode "leaderless", no shard has a leader.
 func (m *membership) serve(mode, address string, shards int) {
 	peer, err := net.Listen("tcp", m.listen)
 	if err != nil {
 		die(1, "%v", err)
 	}
-	go func() { // whoever connects is told who it is
+	go func() { // answers each connection with the node's name
 		for {
 			c, err := peer.Accept()
 			if err != nil {
@@ -92,7 +94,7 @@ func (m *membership) serve(mode, address string, shards int) {
 	asked := 0
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/routes", func(w http.ResponseWriter, r *http.Request) {
-		asked++ // the harness asks one after the other
+		asked++ // the harness sends one request at a time
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			http.Error(w, "who are you", http.StatusUnauthorized)
 			return
@@ -104,7 +106,7 @@ func (m *membership) serve(mode, address string, shards int) {
 				leader = ""
 			}
 			if mode == "split" && m.node != "n1" && asked > 2 {
-				leader = "n2" // n1 has not heard of it
+				leader = "n2" // n1 does not know it yet
 			}
 			routes = append(routes, fmt.Sprintf(`{"shard":%d,"node":%q,"here":%t}`, shard, leader, leader == m.node))
 		}

@@ -22,8 +22,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The test binary runs itself as the server. These variables tell it how to behave and where to
-// leave its process id.
+// The test binary acts as the server. These variables define its behaviour and the file for its
+// process id.
 const (
 	helperMode = "PRONY_TOPOLOGY_TEST_MODE"
 	helperPID  = "PRONY_TOPOLOGY_TEST_PID"
@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	actServer(mode)
 }
 
-// nodeOf is the id of the node that a command line is of, "" of a server that stands alone.
+// nodeOf returns the node ID in a command line; "" for a server without a cluster.
 func nodeOf(args []string) string {
 	if i := slices.Index(args, "--cluster-node"); i >= 0 && i+1 < len(args) {
 		return args[i+1]
@@ -67,7 +67,7 @@ func die(status int, format string, args ...any) {
 	os.Exit(status)
 }
 
-// actServer behaves as queued does, except in what mode says.
+// actServer behaves like queued, except for the fault that mode selects.
 func actServer(mode string) {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
@@ -78,7 +78,7 @@ func actServer(mode string) {
 		die(1, "listen tcp 127.0.0.1:7700: bind: address already in use")
 	}
 	if mode == "mute" {
-		select {} // never tells its address, and lives on
+		select {} // never writes its address, and does not end
 	}
 
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
@@ -110,7 +110,7 @@ func actServer(mode string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
-	defer runtime.KeepAlive(clients) // or the collector would close it
+	defer runtime.KeepAlive(clients) // or the garbage collector would close it
 	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: *http, Admin: serveAdmin(mode, *admin)}
 	at.Settings = []result.ServerSetting{{Name: "data", Value: *data, Origin: "flag"}, {Name: "busy_poll", Value: "true", Origin: "flag"}}
 	if member.node != "" {
@@ -161,7 +161,7 @@ func actServer(mode string) {
 	}
 }
 
-// openStore makes the store, or finds the one that an earlier start made, and says which.
+// openStore creates the store, or finds the one of an earlier start, and prints which.
 func openStore(data string) {
 	store := filepath.Join(data, "store")
 	left, err := os.ReadDir(data)
@@ -177,12 +177,12 @@ func openStore(data string) {
 	records, err := os.ReadFile(store)
 	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return e.Name() == "admin.token" })
 	if err != nil || len(left) != 1 || string(records) != "records" {
-		die(1, "the data folder is neither empty nor what was left in it: %v %v", left, err)
+		die(1, "the data folder is neither empty nor unchanged: %v %v", left, err)
 	}
 	fmt.Fprintln(os.Stderr, "found", string(records))
 }
 
-// serveAdmin serves /readyz, which says no twice and then yes, and /end?status=N, which ends the
+// serveAdmin serves /readyz, which fails twice and then succeeds, and /end?status=N, which ends the
 // process. It returns the address.
 func serveAdmin(mode, address string) string {
 	listener, err := net.Listen("tcp", address)
@@ -192,7 +192,7 @@ func serveAdmin(mode, address string) string {
 	asked := 0
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		asked++ // callReady calls one after the other
+		asked++ // callReady sends one request at a time
 		if mode == "never ready" || asked <= 2 {
 			http.Error(w, "recovering", http.StatusServiceUnavailable)
 		}

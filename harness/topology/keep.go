@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// KeptDir is the folder in Config.Keep that holds the servers' folders and certificates, and stateFile.
+	// KeptDir is the folder in Config.Keep that contains the servers' folders, the certificates and
+	// stateFile.
 	KeptDir = "servers"
-	// stateFile says how the servers in KeptDir are started. It is written when they can be started, so a folder without it holds none.
+	// stateFile describes how to start the servers in KeptDir. It is written when they can be
+	// started, so a folder without it has no servers to resume.
 	stateFile    = "state.json"
 	stateVersion = 1
 )
@@ -27,12 +29,13 @@ type state struct {
 	Version  int               `json:"version"`
 	Topology scenario.Topology `json:"topology"`
 	Servers  []keptServer      `json:"servers"`
-	// Served is set once all servers were ready, and Token is known then.
+	// Served is set when all servers were ready once; Token is then known.
 	Served bool   `json:"served"`
 	Token  string `json:"token,omitempty"`
 }
 
-// keptServer is what a server has in all of its starts, beside its folder. A port that it does not reserve is "".
+// keptServer holds the properties that a server has in all of its starts, except its folder. A port
+// that it does not reserve is "".
 type keptServer struct {
 	ID     string `json:"id"`
 	Listen string `json:"listen"`
@@ -41,7 +44,7 @@ type keptServer struct {
 	Peer   string `json:"peer"`
 }
 
-// Kept reports whether a folder, Config.Keep, holds servers that Resume can start.
+// Kept reports whether folder, a Config.Keep, contains servers that Resume can start.
 func Kept(folder string) (bool, error) {
 	_, err := os.Stat(filepath.Join(folder, KeptDir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,12 +53,12 @@ func Kept(folder string) (bool, error) {
 	return err == nil, err
 }
 
-// Resume starts the servers that Config.Keep holds on the data, ports and certificates that they had, whatever became of the process
-// that ran them before. It returns, and fails, as Start does, but for the folder: that stays. The topology must be the one that they were
-// started with. The logs go on.
+// Resume starts the servers in Config.Keep on their data, ports and certificates, however the
+// process that ran them ended. It returns and fails like Start, except that the folder remains. The
+// topology must be the one of the first start. Logs are appended to.
 //
-// A server of a process that was killed dies with it. Resume waits 5 s for the ports that such a server still has; one that lives on
-// holds the lock of its data, and Resume fails.
+// A server of a killed process dies with it. Resume waits 5 s for ports that such a server still
+// has. A server that survives holds the lock of its data, and Resume fails.
 func Resume(ctx context.Context, config Config) (*Cluster, error) {
 	c, err := resume(ctx, config)
 	if err != nil {
@@ -84,7 +87,7 @@ func resume(ctx context.Context, config Config) (*Cluster, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.remove())
 		}
-		s.wiped = kept.Served && len(left) == 0 // it must not start a cluster of its own
+		s.wiped = kept.Served && len(left) == 0 // it must join the cluster instead of creating one
 	}
 	return c, c.resume(ctx, os.O_APPEND)
 }
@@ -92,14 +95,14 @@ func resume(ctx context.Context, config Config) (*Cluster, error) {
 func readState(path string, want scenario.Topology) (*state, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read how the servers are started: %w", err)
+		return nil, fmt.Errorf("read the state of the servers: %w", err)
 	}
 	var kept state
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", path, err)
 	}
 	if kept.Version != stateVersion {
-		return nil, fmt.Errorf("%s has version %d, and must have version %d: use the program that wrote it", path, kept.Version, stateVersion)
+		return nil, fmt.Errorf("%s has version %d, expected %d: use the version of prony that wrote it", path, kept.Version, stateVersion)
 	}
 	was, err := json.Marshal(kept.Topology)
 	if err != nil {
@@ -110,29 +113,29 @@ func readState(path string, want scenario.Topology) (*state, error) {
 		return nil, err
 	}
 	if !bytes.Equal(was, is) {
-		return nil, fmt.Errorf("the servers in %s have the topology %s, the scenario has %s: use the scenario that they were started with, or another folder",
+		return nil, fmt.Errorf("the servers in %s have the topology %s, the scenario has %s: use the scenario of the first start, or another folder",
 			filepath.Dir(path), was, is)
 	}
 	return &kept, nil
 }
 
-// makeKeptRoot makes the folder for the servers' folders in Config.Keep. What a start left there that did not get as far as its state is
-// removed.
+// makeKeptRoot creates the folder of the servers' folders in Config.Keep. It removes the remains of
+// a start that failed before it wrote its state.
 func (c *Cluster) makeKeptRoot() error {
 	root := filepath.Join(c.config.Keep, KeptDir)
 	if there, err := Kept(c.config.Keep); err != nil {
 		return err
 	} else if there {
-		return fmt.Errorf("%s holds servers: resume them, or use another folder", root)
+		return fmt.Errorf("%s contains servers: resume them, or use another folder", root)
 	}
 	if err := os.RemoveAll(root); err != nil {
 		return err
 	}
 	c.root = root
-	return os.Mkdir(root, 0o700) // it holds the token
+	return os.Mkdir(root, 0o700) // it contains the token
 }
 
-// saveState stores how the servers are started, if they are kept.
+// saveState writes stateFile if the servers are kept.
 func (c *Cluster) saveState(served bool) error {
 	if c.config.Keep == "" || c.served {
 		return nil

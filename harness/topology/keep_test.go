@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// keep makes a site's servers stay in a folder.
+// keep configures a folder for a site's kept servers.
 func (s *site) keep(t *testing.T) *site {
 	t.Helper()
 	s.config.Keep = t.TempDir()
@@ -55,13 +55,13 @@ func TestKeptServersAreResumed(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, there)
 			_, err = Start(t.Context(), s.config)
-			require.ErrorContains(t, err, "holds servers: resume them, or use another folder")
+			require.ErrorContains(t, err, "contains servers: resume them, or use another folder")
 
 			for _, how := range []string{"stopped", "killed"} {
 				c := s.resume(t)
 				is := addressesOf(c)
 				if listen == "unix" {
-					is[0][0] = was[0][0] // the socket's folder is a temporary one
+					is[0][0] = was[0][0] // the socket's folder is temporary
 				}
 				assert.Equal(t, was, is)
 				assert.Equal(t, "secret", c.Token)
@@ -95,10 +95,11 @@ func TestKeptNodesAreResumed(t *testing.T) {
 	assert.Equal(t, was, addressesOf(c))
 	assert.Equal(t, peers, said(t, c.Servers()[0], "peers"))
 	assert.Empty(t, said(t, c.Servers()[0], "join"))
-	assert.NotEmpty(t, said(t, c.Servers()[2], "join"), "a node without data does not start a cluster of its own")
+	assert.NotEmpty(t, said(t, c.Servers()[2], "join"), "a node without data joins the cluster")
 }
 
-// A start that failed, before the servers were ready or before they could be started, leaves what can be started.
+// A start that fails, before or after the servers could be started, leaves no state that prevents
+// another start.
 func TestAStartThatFailedLeavesNoStateBehind(t *testing.T) {
 	s := newSite(t, "never ready").keep(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -111,11 +112,11 @@ func TestAStartThatFailedLeavesNoStateBehind(t *testing.T) {
 
 	require.NoError(t, os.Remove(filepath.Join(s.config.Keep, KeptDir, stateFile)))
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "resume topology: read how the servers are started: ")
+	require.ErrorContains(t, err, "resume topology: read the state of the servers: ")
 	c = s.start(t)
 	lines, err := only(t, c).Node().LastLines(1)
 	require.NoError(t, err)
-	assert.NotContains(t, lines[0], "found records", "it begins anew")
+	assert.NotContains(t, lines[0], "found records", "the data is new")
 }
 
 func TestResumeSaysWhatIsWrong(t *testing.T) {
@@ -129,19 +130,20 @@ func TestResumeSaysWhatIsWrong(t *testing.T) {
 	taken, err := net.Listen("tcp", admin)
 	require.NoError(t, err)
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "another process has the port "+admin+", which the servers need as before: end that process")
+	require.ErrorContains(t, err, "another process has the port "+admin+", which the servers used before: end that process")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = Resume(ctx, s.config)
 	require.ErrorIs(t, err, context.Canceled)
 	portWait = time.Minute
-	time.AfterFunc(50*time.Millisecond, func() { _ = taken.Close() }) // as the port of a server that is being killed
+	// A server that is being killed releases its port in the same way.
+	time.AfterFunc(50*time.Millisecond, func() { _ = taken.Close() })
 	require.NoError(t, s.resume(t).Stop(t.Context()))
 
 	other := s.config
 	other.Topology.Durability = "sync"
 	_, err = Resume(t.Context(), other)
-	require.ErrorContains(t, err, "use the scenario that they were started with, or another folder")
+	require.ErrorContains(t, err, "use the scenario of the first start, or another folder")
 	other.Topology = scenario.Topology{Kind: scenario.Embedded, Durability: "none"}
 	_, err = Resume(t.Context(), other)
 	require.ErrorContains(t, err, `topology "embedded" has no server process to keep`)
@@ -155,11 +157,11 @@ func TestResumeSaysWhatIsWrong(t *testing.T) {
 	}
 	write(`"token": "secret"`, `"token": "kept"`)
 	c = s.resume(t)
-	assert.Equal(t, "kept", c.Token, "the file with the token may be gone")
+	assert.Equal(t, "kept", c.Token, "the token file may be missing")
 	require.NoError(t, c.Stop(t.Context()))
 	write(`"version": 1`, `"version": 2`)
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "has version 2, and must have version 1")
+	require.ErrorContains(t, err, "has version 2, expected 1")
 	write(`"version"`, `version`)
 	_, err = Resume(t.Context(), s.config)
 	require.ErrorContains(t, err, "state.json is damaged")

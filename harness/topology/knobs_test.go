@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// The list of knobs names each setting of the server once, measured or with the reason why not, and nothing that is no setting. Each scenario of its
-// folder is in the list.
+// The list of knobs names each setting of the server exactly once, measured or with a reason for
+// its absence, and nothing else. Each scenario of its folder is in the list.
 func TestKnobsNameEverySettingOnce(t *testing.T) {
 	folder := filepath.Join("..", "..", "scenarios", "knobs")
 	text, err := os.ReadFile(filepath.Join(folder, "README.md"))

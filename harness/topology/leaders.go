@@ -10,10 +10,10 @@ import (
 	"github.com/pronybench/prony/harness/adminhttp"
 )
 
-// routesBytesMax is more than the routes of all shards that a server may have take.
+// routesBytesMax exceeds the size of the routes of the largest number of shards.
 const routesBytesMax = 64 << 10
 
-// routesAnswer is what a node says of who leads the shards.
+// routesAnswer is a node's answer about the leaders of the shards.
 type routesAnswer struct {
 	Routes []struct {
 		Shard int    `json:"shard"`
@@ -22,13 +22,15 @@ type routesAnswer struct {
 	} `json:"routes"`
 }
 
-// errForeignShards is the error of routes that name a shard which the cluster does not have. Asking again does not help.
-var errForeignShards = errors.New("the routes are of another cluster")
+// errForeignShards is the error of routes that name a shard outside of the cluster. A retry does
+// not help.
+var errForeignShards = errors.New("the routes belong to another cluster")
 
-// Leaders returns the id of the node that leads each shard, by shard from 0, and "" for a shard without a leader. Leaders asks
-// all nodes that run. A node leads a shard if it says so itself. Where two nodes say so, because one has not yet learned of the
-// other, the node that more nodes name is the leader. Leaders fails if no node answers. For a server without a cluster it
-// returns one "" for each shard.
+// Leaders returns the ID of the leader of each shard, by shard from 0, and "" for a shard without a
+// leader. It asks all running nodes. A node leads a shard if it claims to lead it. If two nodes
+// claim a shard, because one does not know of the other yet, the one that more nodes name is the
+// leader. Leaders fails if no node answers. For a server without a cluster it returns "" for each
+// shard.
 func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	leaders := make([]string, max(1, c.config.Topology.Shards))
 	if !c.config.Topology.Clustered() {
@@ -89,7 +91,6 @@ func fetchRoutes(ctx context.Context, node adminhttp.Client) (*routesAnswer, err
 	return &answer, nil
 }
 
-// waitForLeaders waits until every shard of a cluster has a leader.
 func (c *Cluster) waitForLeaders(ctx context.Context) error {
 	if !c.config.Topology.Clustered() {
 		return nil
@@ -113,7 +114,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context) error {
 	})
 }
 
-// WaitForLeaders waits until every shard has a leader, for at most the time that a start may take.
+// WaitForLeaders waits until every shard has a leader, for at most Config.StartTimeout.
 func (c *Cluster) WaitForLeaders(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()

@@ -16,36 +16,39 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Node is one process of a server, from its start to its end. Its methods may be called from any goroutine. Its addresses
-// are known once it has been waited for; those of a cluster's node from the start, and each of its processes has the same.
+// Node is one process of a server, from its start to its end. It is safe for concurrent use. Its
+// addresses are known after it has been waited for. The addresses of a cluster's node are known
+// from the start, and are the same for all of its processes.
 type Node struct {
-	Address string // where clients connect: "127.0.0.1:port", with hosts the host's address and a port, or "unix:/path", as driver.Target wants it
-	HTTP    string // where REST is served: "127.0.0.1:port"; "" where the server has none
-	Admin   string // the admin listener: "127.0.0.1:port"
-	PID     int    // of a server that is a part of this process, this one's; 0 of a server on another host
-	// Remote is set of a server on another host, which has no process here to look at.
+	// Address is the address for clients, in the format of driver.Target: "127.0.0.1:port", the
+	// address and a port of a separate host, or "unix:/path".
+	Address string
+	HTTP    string // REST listener: "127.0.0.1:port"; "" if there is none
+	Admin   string // admin listener: "127.0.0.1:port"
+	PID     int    // of this process for an embedded server; 0 for a server on another host
+	// Remote is set for a server on another host, which has no process here.
 	Remote bool
-	// Dial connects to a server that is a part of this process; nil of any other.
+	// Dial connects to a server inside this process; nil for any other server.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Began is when the process was started, with monotonic reading.
+	// Began is the start time of the process, with a monotonic reading.
 	Began time.Time
 
 	tokenFile string
-	settings  []result.ServerSetting // set before the node serves
+	settings  []result.ServerSetting // set before the node is ready
 	server    *Server
 	command   []string
 	process   life
-	noted     chan struct{} // closed when the cluster knows of its end
+	noted     chan struct{} // closed when the cluster has recorded its end
 	endedAt   time.Time     // set before noted is closed
-	killed    atomic.Bool   // SIGKILL was sent by kill, so an end by it is no failure
-	ending    atomic.Bool   // SIGTERM was sent by end, so an end with status 0 is no failure
+	killed    atomic.Bool   // kill sent SIGKILL, so this end is not a failure
+	ending    atomic.Bool   // end sent SIGTERM, so an end with status 0 is not a failure
 }
 
-// startNode starts a server's process and does not wait for it to serve.
+// startNode starts a server's process. It does not wait until the process is ready.
 func startNode(s *Server, logMode int) (*Node, error) {
 	log, err := os.OpenFile(s.logPath, os.O_WRONLY|os.O_CREATE|logMode, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("make the server's log: %w", err)
+		return nil, fmt.Errorf("create the server's log: %w", err)
 	}
 	if s.remote != nil {
 		return s.remote.start(s, log)
@@ -61,7 +64,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	}
 	began := time.Now()
 	child, err := startProcess(command, env, log, proc.Settings{CPUs: config.CPUs, Namespace: s.namespace, SmallPages: config.SmallPages})
-	// The child has its own descriptor of the log, or there is no child.
+	// A started child has a copy of the log's descriptor.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {
 			err = errors.Join(err, child.Kill())
@@ -74,10 +77,10 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	}, nil
 }
 
-// Exited is closed when the process has ended, for whatever reason.
+// Exited returns a channel that is closed when the process has ended.
 func (n *Node) Exited() <-chan struct{} { return n.process.Done() }
 
-// Running tells whether the process has not ended yet.
+// Running reports whether the process has not ended.
 func (n *Node) Running() bool {
 	select {
 	case <-n.process.Done():
@@ -87,8 +90,9 @@ func (n *Node) Running() bool {
 	}
 }
 
-// ExitError says why the process ended: a *ServerError when it ended unasked or with an error; nil
-// while it runs, after a kill, and after it was asked to end and did so with status 0.
+// ExitError returns why the process ended: a *ServerError if it ended unexpectedly or with an
+// error. It returns nil while the process runs, after a kill, and after a requested end with status
+// 0.
 func (n *Node) ExitError() error {
 	switch {
 	case n.Running(), n.killed.Load():
@@ -101,8 +105,9 @@ func (n *Node) ExitError() error {
 	return nil
 }
 
-// CPU returns the CPU time, user and system, that the process had used when it ended. It is 0 while the process runs, and for an
-// embedded server, whose CPU time cannot be separated from this process's.
+// CPU returns the user and system CPU time that the process had used at its end. It is 0 while the
+// process runs. It is also 0 for an embedded server, whose CPU time cannot be separated from this
+// process.
 func (n *Node) CPU() time.Duration {
 	if n.Running() {
 		return 0
@@ -110,13 +115,13 @@ func (n *Node) CPU() time.Duration {
 	return n.process.CPU()
 }
 
-// end ends the process in order, or with SIGKILL when that takes too long, which is an error.
+// end ends the process in order, or with SIGKILL after a timeout, which is an error.
 func (n *Node) end(ctx context.Context) error {
 	if !n.Running() {
 		return n.ExitError()
 	}
 	n.ending.Store(true)
-	// A stopped process gets no other signal until it goes on.
+	// A stopped process handles no signal except SIGCONT and SIGKILL.
 	if err := errors.Join(n.process.Signal(syscall.SIGTERM), n.process.Signal(syscall.SIGCONT)); err != nil {
 		return errors.Join(err, n.process.Kill())
 	}
@@ -131,11 +136,11 @@ func (n *Node) end(ctx context.Context) error {
 		return errors.Join(n.fail(fmt.Sprintf("the server was killed: it did not end within %s of SIGTERM", limit), nil), err)
 	case <-ctx.Done():
 		err := n.process.Kill()
-		return errors.Join(n.fail("the server was killed: it had not ended when the wait for it was given up", ctx.Err()), err)
+		return errors.Join(n.fail("the server was killed: it had not ended when the wait was cancelled", ctx.Err()), err)
 	}
 }
 
-// kill ends the process as a crash would, and returns when it is gone.
+// kill ends the process like a crash, and returns when it has ended.
 func (n *Node) kill() error {
 	if !n.Running() {
 		return nil

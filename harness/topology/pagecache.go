@@ -11,14 +11,15 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// ColdCache says what the page cache of the kernel holds of the servers' data, in bytes.
+// ColdCache is the part of the servers' data in the kernel's page cache, in bytes.
 type ColdCache struct {
-	Data int64 // of all files of the data folders
-	Left int64 // of these files, what the kernel still holds
+	Data int64 // size of all files in the data folders
+	Left int64 // cached part of these files
 }
 
-// DropPageCache writes the files of the servers' data folders to the disk, and has the kernel forget what it caches of them. No server may be
-// running. The kernel may keep pages: a file system in memory keeps all.
+// DropPageCache flushes the files of the servers' data folders to disk, and asks the kernel to drop
+// them from its page cache. No server may be running. The kernel may keep pages; an in-memory file
+// system keeps all.
 func (c *Cluster) DropPageCache() (ColdCache, error) {
 	var all ColdCache
 	for _, s := range c.servers {
@@ -47,7 +48,7 @@ func (c *ColdCache) dropFile(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	// The kernel keeps pages that are not on the disk yet.
+	// The kernel keeps dirty pages, so they are written first.
 	if err := f.Sync(); err != nil {
 		return err
 	}
@@ -64,7 +65,8 @@ func (c *ColdCache) dropFile(f *os.File) error {
 	return nil
 }
 
-// cachedBytes returns how many bytes of an open file of a size are in the page cache.
+// cachedBytes returns how many bytes of an open file are in the page cache; size is the size of the
+// file.
 func cachedBytes(fd int, size int64) (int64, error) {
 	if size == 0 {
 		return 0, nil
@@ -72,7 +74,7 @@ func cachedBytes(fd int, size int64) (int64, error) {
 	var stat unix.Cachestat_t
 	err := unix.Cachestat(uint(fd), &unix.CachestatRange{Len: uint64(size)}, &stat, 0)
 	if errors.Is(err, unix.ENOSYS) {
-		return 0, fmt.Errorf("cachestat: %w: it needs Linux 6.5", err)
+		return 0, fmt.Errorf("cachestat: %w: Linux 6.5 or newer is required", err)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("cachestat: %w", err)

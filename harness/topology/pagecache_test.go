@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel forgets files of all folders below the given one, also pages that were not on the disk yet.
+// The kernel drops files of all folders below the given one, including pages that were dirty.
 func TestFilesLeaveThePageCache(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "inner"), 0o700))
@@ -28,7 +28,7 @@ func TestFilesLeaveThePageCache(t *testing.T) {
 	defer func() { require.NoError(t, f.Close()) }()
 	cached, err := cachedBytes(int(f.Fd()), size)
 	require.NoError(t, err)
-	assert.EqualValues(t, size, cached, "it was just written")
+	assert.EqualValues(t, size, cached, "the file was just written")
 
 	var cold ColdCache
 	require.NoError(t, cold.drop(folder))
@@ -36,7 +36,7 @@ func TestFilesLeaveThePageCache(t *testing.T) {
 	var fs unix.Statfs_t
 	require.NoError(t, unix.Statfs(folder, &fs))
 	if fs.Type == unix.TMPFS_MAGIC {
-		assert.EqualValues(t, 2*size, cold.Left, "a file system in memory keeps its files there")
+		assert.EqualValues(t, 2*size, cold.Left, "an in-memory file system keeps its files cached")
 		return
 	}
 	assert.Less(t, cold.Left, int64(size/100))

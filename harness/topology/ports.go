@@ -11,26 +11,31 @@ import (
 	"time"
 )
 
-// reservation keeps a TCP port of 127.0.0.1 for a server that is about to start, and between two of its starts.
+// reservation reserves a TCP port of 127.0.0.1 for a server, before its first start and between its
+// starts.
 //
-// The nodes of a cluster must know each other's ports before any of them runs, and clients must find a node where it
-// was before it was killed. A port that was only chosen could be given to somebody else before the server binds it. So a
-// socket of this process is bound to it, with SO_REUSEADDR, and never listens: the kernel then neither chooses the port
-// for anybody nor lets a socket without that option bind it, while the server, whose listeners have it, can.
+// The nodes of a cluster must know each other's ports before any of them runs, and clients must
+// find a restarted node at the same port. A port that is only chosen may be given to another
+// process before the server binds it. Therefore a socket of this process is bound to the port, with
+// SO_REUSEADDR, and never listens. The kernel then does not choose the port for other sockets, and
+// rejects a bind by a socket without that option. The server can bind it, because its listeners
+// have the option.
 type reservation struct {
-	descriptor int    // of the socket, or none
+	descriptor int    // of the socket, or the constant none
 	address    string // "127.0.0.1:port"
 }
 
-// none is the descriptor of a port that no socket reserves: no other process listens on the server's host.
+// none is the descriptor of a port without a reserving socket. It is for hosts without other
+// listeners.
 const none = -1
 
-// portWait is how long the servers of a harness that was killed may still have the ports that they had. Tests shorten it.
+// portWait bounds the wait for ports that the servers of a killed harness still have. Tests shorten
+// it.
 var portWait = 5 * time.Second
 
 const portTick = 20 * time.Millisecond
 
-// reserveAgain takes a port that was reserved before, by a process that is gone.
+// reserveAgain reserves the port that an earlier process had reserved.
 func reserveAgain(ctx context.Context, address string) (reservation, error) {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -49,12 +54,12 @@ func reserveAgain(ctx context.Context, address string) (reservation, error) {
 			if ctx.Err() != nil {
 				return reservation{}, ctx.Err()
 			}
-			return reservation{}, fmt.Errorf("%w: another process has the port %s, which the servers need as before: end that process", err, address)
+			return reservation{}, fmt.Errorf("%w: another process has the port %s, which the servers used before: end that process", err, address)
 		}
 	}
 }
 
-// reserve takes a port, or any free one for 0. The descriptor is not inherited by child processes.
+// reserve reserves a port; 0 selects any free port. Child processes do not inherit the descriptor.
 func reserve(port int) (reservation, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -81,7 +86,7 @@ func bind(fd, port int) (string, error) {
 	}
 	at, ok := bound.(*syscall.SockaddrInet4)
 	if !ok {
-		return "", fmt.Errorf("a socket bound to 127.0.0.1 says it is at %v", bound)
+		return "", fmt.Errorf("a socket bound to 127.0.0.1 has the address %v", bound)
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.Port)), nil
 }

@@ -24,19 +24,20 @@ const (
 	tokenBytesMax   = 4 << 10
 )
 
-// addresses is what the server says of itself in its address file.
+// addresses is the content of the server's address file.
 type addresses struct {
 	PID       int      `json:"pid"`
 	Listen    []string `json:"listen"`
 	HTTP      string   `json:"http"` // absent without a REST listener
 	Admin     string   `json:"admin"`
 	TokenFile string   `json:"token_file"` // absent if the server needs no token
-	// Settings are what the process runs with; absent of an older server.
+	// Settings are the settings of the process; absent in older servers.
 	Settings []result.ServerSetting `json:"settings"`
 }
 
-// waitUntilReady waits until all servers serve: each has written its addresses and answers that it is ready, the token is
-// known, and every shard of a cluster has a leader. A server that ends, the timeout and ctx end the wait.
+// waitUntilReady waits until all servers are ready: each has written its addresses and reports that
+// it is ready, the token is known, and every shard of a cluster has a leader. The wait ends early
+// if a server ends, at the timeout, or with ctx.
 func (c *Cluster) waitUntilReady(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()
@@ -56,8 +57,8 @@ func (c *Cluster) waitUntilReady(ctx context.Context) error {
 	return nil
 }
 
-// eachUntil waits for all servers at once, and no longer for the others once it has failed for one. The error is the
-// first one's to fail.
+// eachUntil waits for all servers simultaneously, and stops waiting when the first one fails. It
+// returns the first error.
 func (c *Cluster) eachUntil(ctx context.Context, wait func(*Node, context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,14 +78,14 @@ func (c *Cluster) eachUntil(ctx context.Context, wait func(*Node, context.Contex
 	return nil
 }
 
-// startError says of a wait that was given up by whom: limited is ctx with the time that a start may take.
+// startError explains why a wait ended. limited is ctx with the start timeout.
 func (c *Cluster) startError(ctx, limited context.Context, err error) error {
 	var late *notYetError
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("given up before the server was ready: %w", ctx.Err())
+		return fmt.Errorf("cancelled before the server was ready: %w", ctx.Err())
 	case limited.Err() != nil && errors.As(err, &late):
 		return late.node.fail(fmt.Sprintf("the server was not ready within %s", c.config.StartTimeout), late.why)
 	case limited.Err() != nil && errors.Is(err, limited.Err()):
@@ -93,7 +94,7 @@ func (c *Cluster) startError(ctx, limited context.Context, err error) error {
 	return err
 }
 
-// notYetError says what a server had not done when the wait for it was over.
+// notYetError is the last reason why a server was not ready when the wait ended.
 type notYetError struct {
 	node *Node
 	why  error
@@ -101,7 +102,8 @@ type notYetError struct {
 
 func (e *notYetError) Error() string { return e.why.Error() }
 
-// waitForAddresses waits until the server has written its addresses. Those of an embedded server are known.
+// waitForAddresses waits until the server has written its addresses. The addresses of an embedded
+// server are already known.
 func (n *Node) waitForAddresses(ctx context.Context) error {
 	switch {
 	case n.Dial != nil:
@@ -112,7 +114,7 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 	return n.poll(ctx, func() (bool, error) {
 		at, err := readAddresses(n.server.place.addressFile)
 		if errors.Is(err, fs.ErrNotExist) {
-			return false, errors.New("it has not written its address file")
+			return false, errors.New("the address file is missing")
 		}
 		if err != nil {
 			return true, n.fail("the server's address file is malformed", err)
@@ -129,14 +131,14 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 			n.HTTP, n.Admin = at.HTTP, at.Admin
 		}
 		if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
-			return true, n.fail("the server does not listen where it should", fmt.Errorf("it listens at %s, %s and %s, not at %s, %s and %s",
+			return true, n.fail("the server listens at unexpected addresses", fmt.Errorf("got %s, %s and %s, expected %s, %s and %s",
 				at.Listen[0], at.HTTP, at.Admin, n.Address, n.HTTP, n.Admin))
 		}
 		return true, nil
 	})
 }
 
-// waitUntilReady waits until the server, whose addresses are known, says that it is ready.
+// waitUntilReady waits until the server, whose addresses are known, reports that it is ready.
 func (n *Node) waitUntilReady(ctx context.Context) error {
 	return n.poll(ctx, func() (bool, error) {
 		if err := callReady(ctx, n.server.cluster.Client(n.Admin)); err != nil {
@@ -149,15 +151,15 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 	})
 }
 
-// waitForToken waits for an access token that the cluster accepts, and keeps it. A node writes its
-// file before the token is committed. If it loses the lead in between, its file stays, its token may
-// never become valid, and the next leader makes another token.
+// waitForToken waits for an access token that the cluster accepts, and stores it. A node writes its
+// token file before the token is committed. If it loses the lead in between, its file remains, but
+// its token may never become valid, and the next leader creates another token.
 func (c *Cluster) waitForToken(ctx context.Context) error {
 	if c.Token != "" || len(c.servers) == 0 || c.servers[0].Node().tokenFile == "" {
 		return nil
 	}
 	return c.servers[0].Node().poll(ctx, func() (bool, error) {
-		refused := errors.New("no node has made an access token")
+		refused := errors.New("no node has created an access token")
 		for _, s := range c.servers {
 			n := s.Node()
 			var token string
@@ -185,7 +187,8 @@ func (c *Cluster) waitForToken(ctx context.Context) error {
 	})
 }
 
-// accepts returns nil if a node of the cluster takes the token for valid. A server without a cluster writes only tokens that are valid.
+// accepts returns nil if a node of the cluster accepts the token. A server without a cluster writes
+// only valid tokens.
 func (c *Cluster) accepts(ctx context.Context, token string) error {
 	if !c.config.Topology.Clustered() {
 		return nil
@@ -203,12 +206,12 @@ func (c *Cluster) accepts(ctx context.Context, token string) error {
 	return errors.Join(errs...)
 }
 
-// poll calls try until it is done, which may be with an error, the server ends, or ctx is done. What try says before it
-// is done is why it is not.
+// poll calls try until it is done, possibly with an error, the server ends, or ctx is done. An
+// error of try before it is done is the reason why the server is not ready.
 func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	notYet := errors.New("it has not been asked")
+	notYet := errors.New("no request was made")
 	for {
 		select {
 		case <-n.process.Done():
@@ -222,18 +225,18 @@ func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) erro
 		case done:
 			return err
 		case err != nil && ctx.Err() == nil:
-			notYet = err // the last answer, rather than that the wait was over
+			notYet = err // the last answer, not the end of the wait
 		}
 	}
 }
 
-// readAddresses reads the address file, which appears complete or not at all.
+// readAddresses reads the address file, which the server creates atomically.
 func readAddresses(path string) (addresses, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return addresses{}, err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // opened for reading only
 	data, err := io.ReadAll(io.LimitReader(file, addressBytesMax))
 	if err != nil {
 		return addresses{}, err
@@ -248,7 +251,7 @@ func readAddresses(path string) (addresses, error) {
 	return at, nil
 }
 
-// readToken reads the secret in a server's token file, which is one line.
+// readToken reads the secret from a server's token file, which has one line.
 func readToken(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -257,7 +260,6 @@ func readToken(path string) (string, error) {
 	return tokenOf(path, data)
 }
 
-// tokenOf returns the secret that a token file holds.
 func tokenOf(path string, data []byte) (string, error) {
 	token := strings.TrimSuffix(string(data), "\n")
 	if token == "" || len(token) > tokenBytesMax || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -266,7 +268,7 @@ func tokenOf(path string, data []byte) (string, error) {
 	return token, nil
 }
 
-// callReady returns nil when the server says that it is ready.
+// callReady returns nil if the server reports that it is ready.
 func callReady(ctx context.Context, admin adminhttp.Client) error {
 	_, err := admin.Get(ctx, "/readyz", requestTimeout, readyBytesMax)
 	return err

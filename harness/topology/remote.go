@@ -13,29 +13,32 @@ import (
 	"github.com/pronybench/prony/harness/sshclient"
 )
 
-// remote is a server on another host: what it has instead of folders, ports and a process here.
+// remote is the part of a Server for a server on another host. It replaces local folders, ports and
+// processes.
 type remote struct {
-	at     scenario.RemoteNode
-	shell  sshclient.Host // "" of an attached server
-	folder string         // on the host, made for this topology; "" before, and of an attached server
-	binary string         // on the host
+	at    scenario.RemoteNode
+	shell sshclient.Host // "" for an attached server
+	// folder is a folder on the host that is created for this topology; "" before that, and for an
+	// attached server.
+	folder string
+	binary string // on the host
 	host   result.ServerHost
 }
 
-// checkRemote is check of topology "remote".
 func checkRemote(t scenario.Topology) error {
 	switch {
 	case t.Remote == nil || len(t.Remote.Nodes) == 0 || len(t.Remote.Nodes) > scenario.NodesMax:
 		return fmt.Errorf("topology %q names no nodes, or more than %d", t.Kind, scenario.NodesMax)
 	case t.Shards < 1:
-		return fmt.Errorf("%d shards; there must be at least one", t.Shards)
+		return fmt.Errorf("%d shards; there must be at least 1", t.Shards)
 	case t.Nodes != len(t.Remote.Nodes):
-		return fmt.Errorf("%d nodes, and %d of them are named", t.Nodes, len(t.Remote.Nodes))
+		return fmt.Errorf("%d nodes, but %d are named", t.Nodes, len(t.Remote.Nodes))
 	}
 	return nil
 }
 
-// newRemote adds the servers of topology "remote". Those that are to be started get a folder and the program on their hosts.
+// newRemote adds the servers of topology "remote". Servers that the harness starts get a folder and
+// the program on their hosts.
 func (c *Cluster) newRemote(ctx context.Context) error {
 	t := c.config.Topology
 	for _, at := range t.Remote.Nodes {
@@ -67,18 +70,17 @@ func (c *Cluster) newRemote(ctx context.Context) error {
 	})
 }
 
-// readAccess reads the token and the authority of attached servers.
 func (c *Cluster) readAccess() (err error) {
 	where := c.config.Topology.Remote
 	if path := where.TokenFile; path != "" {
 		if c.Token, err = readToken(path); err != nil {
-			return fmt.Errorf("read the token of the servers, topology.token_file: %w", err)
+			return fmt.Errorf("read topology.token_file: %w", err)
 		}
 	}
 	if path := where.CAFile; path != "" {
 		pem, err := os.ReadFile(path)
 		if err != nil {
-			return fmt.Errorf("read the authority of the servers' certificates, topology.ca: %w", err)
+			return fmt.Errorf("read topology.ca: %w", err)
 		}
 		c.CA = clienttls.CA{PEM: string(pem), Name: where.TLSName}
 		if _, err := c.CA.Config(); err != nil {
@@ -88,7 +90,7 @@ func (c *Cluster) readAccess() (err error) {
 	return nil
 }
 
-// start starts the server's program on its host, or attaches to the one that runs.
+// start starts the server's program on its host, or attaches to a running server.
 func (r *remote) start(s *Server, log *os.File) (*Node, error) {
 	n := &Node{Address: r.at.Address, HTTP: r.at.HTTP, Admin: r.at.Admin, Remote: true, Began: time.Now(), server: s, noted: make(chan struct{})}
 	if r.shell == "" {
@@ -110,13 +112,14 @@ func (r *remote) start(s *Server, log *os.File) (*Node, error) {
 	return n, nil
 }
 
-// overSSH is a server whose process ssh keeps. Its CPU time is what it says of itself.
+// overSSH is a server process behind an SSH session.
 type overSSH struct{ *sshclient.Session }
 
-// CPU returns 0: what the process used is not known when it has ended.
+// CPU returns 0: the CPU time of the process is unknown after its end.
 func (overSSH) CPU() time.Duration { return 0 }
 
-// Hosts returns what is known of the hosts of servers on other hosts, once they serve; nil of a topology on this host.
+// Hosts describes the hosts of servers on other hosts, once they are ready; nil for a topology on
+// this host.
 func (c *Cluster) Hosts() (hosts []result.ServerHost) {
 	for _, s := range c.servers {
 		if s.remote != nil {
@@ -126,5 +129,6 @@ func (c *Cluster) Hosts() (hosts []result.ServerHost) {
 	return hosts
 }
 
-// Attached reports whether the servers ran before, and go on when the cluster is stopped.
+// Attached reports whether the servers ran before the topology was started, and continue after
+// Stop.
 func (c *Cluster) Attached() bool { return c.config.Topology.Attached() }

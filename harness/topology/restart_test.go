@@ -25,7 +25,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 			assert.False(t, firstBegan.Before(began))
 			require.NoError(t, c.Restart(t.Context(), how, nil))
 			<-first.Exited()
-			require.NoError(t, first.ExitError(), "it was asked for")
+			require.NoError(t, first.ExitError(), "a requested end is not a failure")
 			require.NoError(t, c.Failure())
 			next := server.Node()
 			assert.NotEqual(t, first.PID, next.PID)
@@ -40,11 +40,11 @@ func TestRestartKeepsTheData(t *testing.T) {
 			if how == Term {
 				want = append(want[:1], append([]string{"closed"}, want[1:]...)...)
 			}
-			assert.Equal(t, want, lines, "the log goes on")
+			assert.Equal(t, want, lines, "the log continues")
 
 			require.NoError(t, c.Restart(t.Context(), Kill, nil))
 			require.NoError(t, c.Stop(t.Context()))
-			require.ErrorContains(t, c.Restart(t.Context(), how, nil), "stopped before")
+			require.ErrorContains(t, c.Restart(t.Context(), how, nil), "the servers are already stopped")
 			s.assertEmpty(t)
 		})
 	}
@@ -58,7 +58,7 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 		require.ErrorContains(t, err, "did not end in order")
 		assert.NotEmpty(t, serverError(t, err).Lines)
 		s.assertEmpty(t)
-		require.NoError(t, c.Stop(t.Context()), "nothing is left to stop")
+		require.NoError(t, c.Stop(t.Context()), "Stop has nothing to do")
 	})
 	t.Run("the server has ended by itself", func(t *testing.T) {
 		s := newSite(t, "good")
@@ -68,16 +68,16 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 		require.ErrorContains(t, err, "ended by itself")
 		s.assertEmpty(t)
 	})
-	t.Run("the data is spoilt", func(t *testing.T) {
+	t.Run("the data is damaged", func(t *testing.T) {
 		s := newSite(t, "good")
 		c := s.start(t)
 		require.NoError(t, os.WriteFile(filepath.Join(only(t, c).DataDir(), "store"), []byte("bits"), 0o600))
 		err := c.Restart(t.Context(), Kill, nil)
-		require.ErrorContains(t, err, "neither empty nor what was left in it")
+		require.ErrorContains(t, err, "neither empty nor unchanged")
 		assert.NotEmpty(t, serverError(t, err).Lines)
 		s.assertEmpty(t)
 	})
-	t.Run("it is given up", func(t *testing.T) {
+	t.Run("the start is cancelled", func(t *testing.T) {
 		s := newSite(t, "good")
 		c := s.start(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -101,7 +101,7 @@ func TestTokenIsRead(t *testing.T) {
 	require.NoError(t, c.Restart(t.Context(), Kill, nil))
 	assert.Equal(t, "secret", c.Token)
 	require.NoError(t, c.Stop(t.Context()))
-	assert.Empty(t, newSite(t, "good").start(t).Token, "a server that has none")
+	assert.Empty(t, newSite(t, "good").start(t).Token, "the server needs no token")
 	for _, mode := range []string{"no token", "two tokens"} {
 		s := newSite(t, mode)
 		_, err := Start(t.Context(), s.config)
@@ -110,7 +110,7 @@ func TestTokenIsRead(t *testing.T) {
 	}
 }
 
-// What is in the harness's own environment does not configure the server.
+// The environment of the harness does not configure the server.
 func TestServerIsConfiguredByTheScenarioAlone(t *testing.T) {
 	s := newSite(t, "good")
 	t.Setenv("QUEUED_HTTP", "127.0.0.1:7072")

@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// statusKilled is the status of a process that SIGKILL ended.
+// statusKilled is the status of a process that was ended by SIGKILL.
 const statusKilled = "signal: killed"
 
-// Revived is a server that had ended by itself and was started again.
+// Revived describes a server that ended unexpectedly and was started again.
 type Revived struct {
-	Server  string // its id
+	Server  string // its ID
 	Failure *ServerError
-	Killed  bool          // SIGKILL ended it, which another process or the kernel must have sent
-	Ended   time.Time     // when it had ended
+	Killed  bool          // SIGKILL ended it; another process or the kernel sent the signal
+	Ended   time.Time     // when it ended
 	Down    time.Duration // until it was ready again
 }
 
-// Revive starts all servers again that do not run, on the data, the ports and the logs that they had, and returns when all servers are
-// ready and every shard has a leader. Failed and Failure then begin anew. It returns those that had ended by themselves, also beside an
-// error; a server that was killed or stopped by the caller is not among them. A paused server goes on.
+// Revive restarts all servers that do not run, on their data, ports and logs. It returns when all
+// servers are ready and every shard has a leader. Failed and Failure are then reset, and a paused
+// server is resumed. Revive returns the servers that had ended unexpectedly, also with an error;
+// they do not include servers that the caller killed or stopped.
 func (c *Cluster) Revive(ctx context.Context) (revived []Revived, err error) {
 	dead := c.takeFailures()
 	for _, s := range dead {
@@ -36,7 +37,7 @@ func (c *Cluster) Revive(ctx context.Context) (revived []Revived, err error) {
 			revived[i].Down = time.Since(revived[i].Ended)
 		}
 		if err != nil {
-			err = fmt.Errorf("start servers again that had ended: %w", err)
+			err = fmt.Errorf("restart ended servers: %w", err)
 		}
 	}()
 	for _, s := range dead {
@@ -56,7 +57,8 @@ func (c *Cluster) Revive(ctx context.Context) (revived []Revived, err error) {
 	return revived, c.WaitForLeaders(ctx)
 }
 
-// takeFailures returns the servers that do not run, and forgets why. One that ends later is a failure anew.
+// takeFailures returns the servers that do not run, and resets the failure. The end of another
+// server is then a new failure.
 func (c *Cluster) takeFailures() (dead []*Server) {
 	for _, s := range c.servers {
 		if n := s.Node(); !n.Running() {

@@ -15,11 +15,12 @@ func awaitFailure(t *testing.T, c *Cluster) {
 	select {
 	case <-c.Failed():
 	case <-time.After(wait):
-		require.Fail(t, "the end of a server is not noted")
+		require.Fail(t, "the end of a server was not recorded")
 	}
 }
 
-// Servers that ended by themselves are started again, as often as that happens, and the cluster does not count as failed any more.
+// Revive restarts servers that ended unexpectedly, repeatedly, and resets the failure of the
+// cluster.
 func TestServersAreRevived(t *testing.T) {
 	s := newClusterSite(t, "good")
 	c := s.start(t)
@@ -33,7 +34,7 @@ func TestServersAreRevived(t *testing.T) {
 		first := n2.Node()
 		require.NoError(t, first.process.Kill())
 		awaitFailure(t, c)
-		require.NoError(t, n3.Kill()) // which is no failure
+		require.NoError(t, n3.Kill()) // a kill is not a failure
 		require.NoError(t, n1.Pause())
 		revived, err = c.Revive(t.Context())
 		require.NoError(t, err)
@@ -51,7 +52,7 @@ func TestServersAreRevived(t *testing.T) {
 		require.NoError(t, c.Failure())
 		select {
 		case <-c.Failed():
-			require.Fail(t, "it is as good as new")
+			require.Fail(t, "the failure was not reset")
 		default:
 		}
 	}
@@ -68,5 +69,5 @@ func TestServersAreRevived(t *testing.T) {
 	require.NoError(t, c.Stop(t.Context()))
 	s.assertAllEmpty(t)
 	_, err = c.Revive(t.Context())
-	require.ErrorContains(t, err, "start servers again that had ended: server n1: the topology was stopped")
+	require.ErrorContains(t, err, "restart ended servers: server n1: the topology is stopped")
 }

@@ -14,39 +14,42 @@ import (
 	"time"
 )
 
-// Server is one server of a topology over its whole life: its data folder, its ports, its log, and the processes that
-// run on them one after the other. Its methods may be called from any goroutine; those that start, end or signal the
-// process wait for each other. A process that ends in any other way than by these methods is a failure of the cluster.
+// Server is one server of a topology over its whole life: its data folder, its ports, its log, and
+// its successive processes. It is safe for concurrent use; methods that start, end or signal the
+// process are serialized. If a process ends without one of these methods, the cluster has failed.
 type Server struct {
-	// ID is the node's: "n1", "n2" and so on; "" of a server that stands alone.
+	// ID is the ID of a cluster's node: "n1", "n2" and so on; "" for a server without a cluster.
 	ID string
-	// PeerAddress is where the server listens for the other nodes, "127.0.0.1:port", or with hosts the address of its host; "" of one that
-	// stands alone.
+	// PeerAddress is the listen address for other nodes: "127.0.0.1:port", or the address of its
+	// host; "" for a server without a cluster.
 	PeerAddress string
 
 	cluster *Cluster
-	place   folders // of one on this host
-	remote  *remote // nil of one on this host
+	place   folders // of a server on this host
+	remote  *remote // nil for a server on this host
 	logPath string
 	ports   ports
-	// namespace is the network namespace of its host, which is the network's; nil: that of this process.
+	// namespace is the network namespace of its host, owned by the network; nil means the namespace
+	// of this process.
 	namespace *os.File
-	peers     map[string]string // the nodes' ids, this one's too → where this one reaches them
+	// peers maps each node's ID, including this node's, to the address that this node uses for it.
+	peers map[string]string
 
-	act   sync.Mutex // held by what starts, ends or signals the process
-	wiped bool       // the data is gone, and no process has started since; guarded by act
+	act   sync.Mutex // serializes starts, ends and signals of the process
+	wiped bool       // the data was removed, and no process has started since; guarded by act
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards node and spent
 	node  *Node
-	spent time.Duration // CPU time of the processes before node
+	spent time.Duration // CPU time of earlier processes
 }
 
-// ports are those of a server, kept for its whole life; without an address where the system chooses one at each start.
+// ports are the reserved ports of a server for its whole life. A port that the system chooses at
+// each start has no address.
 type ports struct{ listen, http, admin, peer reservation }
 
 func (p *ports) all() []*reservation { return []*reservation{&p.listen, &p.http, &p.admin, &p.peer} }
 
-// placeOn puts the server on a host, where all ports are its own.
+// placeOn puts the server on a host that has no other listeners, so that its ports are fixed.
 func (s *Server) placeOn(host string, namespace *os.File) {
 	s.namespace = namespace
 	for i, p := range s.ports.all() {
@@ -55,11 +58,11 @@ func (s *Server) placeOn(host string, namespace *os.File) {
 	s.PeerAddress = s.ports.peer.address
 }
 
-// hostPort is the first port of a server on a host of its own, below those that the kernel gives to connections.
+// hostPort is the first port of a server on a separate host. It is below the ephemeral ports.
 const hostPort = 7420
 
-// reservePorts takes the ports of a node, and of any server that is kept, those that it had where they are given. The system chooses
-// those of others at each start.
+// reservePorts reserves the ports of a node or of a kept server. kept contains ports of an earlier
+// process. For other servers the system chooses ports at each start.
 func (s *Server) reservePorts(ctx context.Context, kept keptServer) error {
 	if s.ID == "" && s.cluster.config.Keep == "" {
 		return nil
@@ -101,51 +104,54 @@ func (s *Server) releasePorts() error {
 	return errors.Join(errs...)
 }
 
-// Node is the server's process: the one that runs, or the last one that did.
+// Node returns the current process of the server, or the last one.
 func (s *Server) Node() *Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.node
 }
 
-// Running tells whether the server's process runs; a paused one does.
+// Running reports whether the server's process runs. A paused process runs.
 func (s *Server) Running() bool { return s.Node().Running() }
 
-// CPUOfEnded is the CPU time that those of the server's processes used that have ended.
+// CPUOfEnded returns the CPU time of the server's ended processes.
 func (s *Server) CPUOfEnded() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spent + s.node.CPU()
 }
 
-// DataDir is the folder that holds all that the server stores, of one on this host.
+// DataDir returns the folder of the server's data, for a server on this host.
 func (s *Server) DataDir() string { return s.place.data }
 
-// Kill ends the process with SIGKILL, as a crash would, and returns when it is gone. The data stays.
+// Kill ends the process with SIGKILL, like a crash, and returns when it has ended. The data
+// remains.
 func (s *Server) Kill() error {
 	s.act.Lock()
 	defer s.act.Unlock()
 	return s.Node().kill()
 }
 
-// Stop ends the process in order: SIGTERM, then SIGKILL when it has not ended within the configured time or when ctx is
-// done, which is an error. So is an exit status other than 0. The data stays.
+// Stop ends the process with SIGTERM. If it has not ended within Config.StopTimeout, or when ctx is
+// done, Stop ends it with SIGKILL and returns an error. An exit status other than 0 is an error
+// too. The data remains.
 func (s *Server) Stop(ctx context.Context) error {
 	s.act.Lock()
 	defer s.act.Unlock()
 	return s.Node().end(ctx)
 }
 
-// Start starts a new process on the data, the ports and the log of the last one, which must have ended, and returns when
-// it has said that it listens. WaitReady waits until it serves. When Start fails no process is left.
+// Start starts a new process on the data, the ports and the log of the last one, which must have
+// ended. It returns when the process has published that it listens; use WaitReady to wait until it
+// is ready. If Start fails, no process remains.
 func (s *Server) Start(ctx context.Context) error {
 	s.act.Lock()
 	defer s.act.Unlock()
 	if s.cluster.stopped.Load() {
-		return s.problem("the topology was stopped")
+		return s.problem("the topology is stopped")
 	}
 	if s.Running() {
-		return s.problem("it runs already")
+		return s.problem("the server is already running")
 	}
 	if err := s.forgetAddresses(); err != nil {
 		return err
@@ -162,28 +168,30 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// forgetAddresses removes what the last process said of itself, which would be taken for what the next one says.
+// forgetAddresses removes the address file of the last process, so that it is not taken for that of
+// the next one.
 func (s *Server) forgetAddresses() error {
 	if s.remote != nil {
-		return nil // a server removes it before it listens
+		return nil // a remote server removes it before it listens
 	}
 	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("start the server again: %w", err)
+		return fmt.Errorf("restart the server: %w", err)
 	}
 	return nil
 }
 
-// WaitReady waits until the server says that it is ready to serve, for at most the configured time.
+// WaitReady waits until the server reports that it is ready, for at most Config.StartTimeout.
 func (s *Server) WaitReady(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, s.cluster.config.StartTimeout)
 	defer cancel()
 	return s.cluster.startError(ctx, limited, s.Node().waitUntilReady(limited))
 }
 
-// Pause stops the process with SIGSTOP: it does nothing until Resume, and its connections stay open.
+// Pause stops the process with SIGSTOP. It does nothing until Resume, and its connections stay
+// open.
 func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused process continue. It does nothing to a process that is not paused or has ended.
+// Resume continues a paused process. It has no effect on a process that is not paused or has ended.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) error {
@@ -192,13 +200,13 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return s.Node().process.Signal(sig)
 }
 
-// Wipe removes all that the server stores, whose process must have ended. The next process of a cluster's node asks the
-// other nodes to take it in again: it must not start a cluster of its own.
+// Wipe removes the server's data. Its process must have ended. The next process of a cluster's node
+// joins the other nodes instead of creating a cluster.
 func (s *Server) Wipe() error {
 	s.act.Lock()
 	defer s.act.Unlock()
 	if s.Running() {
-		return s.problem("its data can't be wiped while it runs")
+		return s.problem("the data can't be wiped while the server runs")
 	}
 	wipe := s.place.wipe
 	if s.remote != nil {
@@ -211,7 +219,7 @@ func (s *Server) Wipe() error {
 	return nil
 }
 
-// problem is an error of the caller's.
+// problem returns an error that names the server.
 func (s *Server) problem(what string) error {
 	if s.ID == "" {
 		return fmt.Errorf("server: %s", what)
@@ -219,7 +227,8 @@ func (s *Server) problem(what string) error {
 	return fmt.Errorf("server %s: %s", s.ID, what)
 }
 
-// launch starts a process, whose end the cluster watches. It does not wait for it to serve.
+// launch starts a process and makes the cluster watch it. It does not wait until the process is
+// ready.
 func (s *Server) launch(logMode int) error {
 	node, err := startNode(s, logMode)
 	if err != nil {
@@ -235,7 +244,8 @@ func (s *Server) launch(logMode int) error {
 	return nil
 }
 
-// logOf is the log of a server: of a cluster's node its id is in the name.
+// logOf returns the path of a server's log. The log of a cluster's node has the node's ID in its
+// name.
 func logOf(path, id string) string {
 	if id == "" {
 		return path

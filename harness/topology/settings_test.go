@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The settings of a scenario are flags of the server, whatever their kind.
+// The settings of a scenario become flags of the server, for all kinds of values.
 func TestSettingsAreArguments(t *testing.T) {
 	s := &Server{cluster: &Cluster{config: Config{Topology: scenario.Topology{
 		Kind: scenario.Single, Shards: 1, Durability: "none", Listen: "tcp",
@@ -19,7 +19,8 @@ func TestSettingsAreArguments(t *testing.T) {
 	assert.Contains(t, args, " --commit-group=false --memory=1GiB --storage-memtable-size=8MiB --address-file")
 }
 
-// What this package chooses or what a topology says otherwise is refused in a settings block, and each name of that list is a setting.
+// A settings block must not contain settings that this package chooses or that other attributes of
+// a topology set. Each name of that list is a setting.
 func TestTheSettingsThatPronyOwns(t *testing.T) {
 	owned := scenario.OwnedSettings()
 	for _, name := range owned {
@@ -38,12 +39,12 @@ func TestTheSettingsThatPronyOwns(t *testing.T) {
 	}
 	for _, a := range s.arguments() {
 		if name, _, _ := strings.Cut(a, "="); strings.HasPrefix(a, "--") {
-			assert.True(t, flags[name], "%s is given to each server, so that a settings block must not have it", name)
+			assert.True(t, flags[name], "%s is set for each server, so a settings block must not contain it", name)
 		}
 	}
 }
 
 func TestSettingsAreRefusedWhereNoServerTakesThem(t *testing.T) {
 	c := Config{Topology: scenario.Topology{Kind: scenario.Embedded, Shards: 1, Durability: "none", Settings: map[string]string{"memory": "1GiB"}}}
-	assert.EqualError(t, c.prepare(), `settings are given to topology "embedded", whose server takes none`)
+	assert.EqualError(t, c.prepare(), `topology "embedded" does not support settings`)
 }

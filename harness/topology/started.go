@@ -21,15 +21,14 @@ import (
 )
 
 const (
-	// commandTimeout bounds a small command on another host, its connection included.
+	// commandTimeout bounds a small command on another host, including the connection.
 	commandTimeout = 30 * time.Second
-	// pushTimeout bounds the copying of the program to another host.
+	// pushTimeout bounds the copy of the program to another host.
 	pushTimeout = 10 * time.Minute
-	// digits is how much of the program's hash is in the name of its file.
+	// digits is the number of digits of the program's hash in its file name.
 	digits = 16
 )
 
-// program is the server's binary.
 type program struct {
 	content []byte
 	sha256  string
@@ -44,8 +43,8 @@ func readProgram(file string) (p program, err error) {
 	return p, nil
 }
 
-// prepareScript makes a folder for a topology in the first argument's folder, and says what the host is. What a command does not know is
-// an empty value.
+// prepareScript creates a folder for a topology in the folder of the first argument, and prints the
+// properties of the host. Unknown properties are empty.
 const prepareScript = `umask 077
 mkdir -p %[1]s || exit 1
 folder=$(mktemp -d %[1]s/prony-XXXXXX) || exit 1
@@ -67,7 +66,8 @@ echo "virtualisation $(systemd-detect-virt)"
 exit 0
 `
 
-// prepare makes a folder on the host and brings the program there, unless a program of the same hash is there already.
+// prepare creates a folder on the host and copies the program there, unless the host already has a
+// program with the same hash.
 func (r *remote) prepare(ctx context.Context, p program) error {
 	name := "queued-" + p.sha256[:digits]
 	limited, cancel := context.WithTimeout(ctx, commandTimeout)
@@ -84,7 +84,7 @@ func (r *remote) prepare(ctx context.Context, p program) error {
 	if folder := said["folder"]; path.Dir(folder) == r.at.Dir && strings.HasPrefix(path.Base(folder), "prony-") {
 		r.folder = folder
 	} else {
-		return fmt.Errorf("it made no folder in %s: it said %.200q", r.at.Dir, out)
+		return fmt.Errorf("no folder was created in %s: the output is %.200q", r.at.Dir, out)
 	}
 	r.binary = path.Join(r.at.Dir, name)
 	r.host = hostOf(r.at.Name, said)
@@ -94,7 +94,6 @@ func (r *remote) prepare(ctx context.Context, p program) error {
 	return r.push(ctx, p, name)
 }
 
-// hostOf returns what a host said of itself.
 func hostOf(node string, said map[string]string) result.ServerHost {
 	h := result.ServerHost{
 		Node: node, From: result.HostFromSSH, OS: said["os"], Kernel: said["kernel"], Arch: said["arch"], CPUModel: said["cpu_model"],
@@ -110,7 +109,8 @@ func hostOf(node string, said map[string]string) result.ServerHost {
 	return h
 }
 
-// push copies the program to the host under a name that it has once it is whole.
+// push copies the program to the host. The file gets its final name when it is complete and
+// verified.
 func (r *remote) push(ctx context.Context, p program, name string) error {
 	limited, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
@@ -125,7 +125,6 @@ chmod 700 %[1]s/program && mv %[1]s/program %[3]s/%[4]s
 	return nil
 }
 
-// pushCertificates copies the certificates that a server needs into its folder.
 func (s *Server) pushCertificates(ctx context.Context) error {
 	folders := map[string]string{}
 	if s.cluster.certs != "" {
@@ -155,7 +154,7 @@ func (s *Server) pushCertificates(ctx context.Context) error {
 	return nil
 }
 
-// addFiles adds the files of a folder to an archive, under the name of another.
+// addFiles adds the files of a folder to an archive, below the folder name.
 func addFiles(w *tar.Writer, name, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -179,10 +178,10 @@ func addFiles(w *tar.Writer, name, dir string) error {
 	return nil
 }
 
-// addressFile is where a started server says what it runs with.
+// addressFile returns the path where a started server writes its addresses and settings.
 func (r *remote) addressFile() string { return path.Join(r.folder, "address.json") }
 
-// waitForIntroduction waits until a server on another host serves and has said what it is.
+// waitForIntroduction waits until a server on another host runs and has published its settings.
 func (n *Node) waitForIntroduction(ctx context.Context) error {
 	s := n.server
 	return n.poll(ctx, func() (bool, error) {
@@ -205,7 +204,6 @@ func (n *Node) waitForIntroduction(ctx context.Context) error {
 	})
 }
 
-// readToken reads the token in a file on the server's host.
 func (r *remote) readToken(ctx context.Context, file string) (string, error) {
 	text, err := r.shell.Run(ctx, fmt.Sprintf("file=%s\ntest -e \"$file\" || exit 0\ncat \"$file\"", sshclient.Quote(file)), nil)
 	if err != nil {
@@ -217,7 +215,6 @@ func (r *remote) readToken(ctx context.Context, file string) (string, error) {
 	return tokenOf(file, text)
 }
 
-// wipe removes what the server stores.
 func (r *remote) wipe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
@@ -226,7 +223,7 @@ func (r *remote) wipe() error {
 	return err
 }
 
-// remove removes the folder on the host. The program stays there for the next time.
+// remove removes the folder on the host. The program stays there for later runs.
 func (r *remote) remove() error {
 	if r.folder == "" {
 		return nil

@@ -27,15 +27,16 @@ import (
 const (
 	wait = 30 * time.Second
 	tick = 5 * time.Millisecond
-	// long is a timeout that must not be what ends a wait; soon is one that must.
+	// long is a timeout that must not end a wait; soon is one that must.
 	long = 5 * time.Minute
 	soon = 300 * time.Millisecond
 )
 
-// site is where a test's server lives, to be found empty in the end.
+// site contains the files and processes of a test's server. It must be empty at the end of the
+// test.
 type site struct {
 	config Config
-	pid    string // the file with the server's process id
+	pid    string // file with the server's process id
 	temp   string // for sockets
 }
 
@@ -43,8 +44,9 @@ func newSite(t *testing.T, mode string) *site {
 	t.Helper()
 	executable, err := os.Executable()
 	require.NoError(t, err)
-	s := &site{pid: filepath.Join(t.TempDir(), "pid")} // before TMPDIR changes, which t.TempDir reads once
-	// t.TempDir contains the test's name, which may leave too little of a socket's path.
+	// t.TempDir reads TMPDIR once, so it is called before TMPDIR changes.
+	s := &site{pid: filepath.Join(t.TempDir(), "pid")}
+	// t.TempDir contains the test's name, which may leave too few bytes for a socket's path.
 	temp, err := os.MkdirTemp("", "pt")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(temp)) })
@@ -70,14 +72,14 @@ func (s *site) start(t *testing.T) *Cluster {
 	return c
 }
 
-// only is the server of a topology that has one.
+// only returns the server of a topology with one server.
 func only(t *testing.T, c *Cluster) *Server {
 	t.Helper()
 	require.Len(t, c.Servers(), 1)
 	return c.Servers()[0]
 }
 
-// assertEmpty checks that no process and no folder is left, and that the log is.
+// assertEmpty checks that no process and no folder remains, and that the log does.
 func (s *site) assertEmpty(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(s.pid)
@@ -131,7 +133,7 @@ func TestStartAndStop(t *testing.T) {
 	default:
 	}
 	require.NoError(t, node.ExitError())
-	assert.Equal(t, []result.ServerSetting{{Name: "busy_poll", Value: "true", Origin: "flag"}}, node.Settings(), "without its folder")
+	assert.Equal(t, []result.ServerSetting{{Name: "busy_poll", Value: "true", Origin: "flag"}}, node.Settings(), "without the data folder")
 	lines, err := node.LastLines(5)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"durability=interval interval=20ms shards=0 busy-poll=true"}, lines)
@@ -144,10 +146,10 @@ func TestStartAndStop(t *testing.T) {
 	s.assertEmpty(t)
 	lines, err = node.LastLines(1)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"closed"}, lines, "the server was asked to end, and did so in order")
+	assert.Equal(t, []string{"closed"}, lines, "the server ended in order")
 }
 
-// A log that grew too large may be emptied while the server runs: what it writes then is at the log's begin.
+// A log may be emptied while the server runs. The server then continues at the log's beginning.
 func TestLogThatIsEmptied(t *testing.T) {
 	s := newSite(t, "good")
 	c := s.start(t)
@@ -170,21 +172,21 @@ func TestServersOnSomeCPUs(t *testing.T) {
 	assert.True(t, may.IsSet(last))
 }
 
-// What has no listener of its own, or one that is not encrypted, has no TLS.
-// A topology with hosts is started on them, and no other topology is.
+// A topology with hosts needs a network, and no other topology may have one.
 func TestHostsNeedANetwork(t *testing.T) {
 	cluster := scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Hosts: &scenario.Hosts{}}
 	_, err := Start(t.Context(), Config{Dir: t.TempDir(), Topology: cluster})
-	require.ErrorContains(t, err, "hosts are for a topology that says what lies between them")
+	require.ErrorContains(t, err, "Topology.Hosts and Network must be set together")
 	cluster.Hosts = nil
 	_, err = Start(t.Context(), Config{Dir: t.TempDir(), Topology: cluster, Network: &hosts.Network{}})
-	require.ErrorContains(t, err, "hosts are for a topology that says what lies between them")
+	require.ErrorContains(t, err, "Topology.Hosts and Network must be set together")
 }
 
+// A topology without a TCP listener cannot have TLS.
 func TestTLSNeedsTCP(t *testing.T) {
 	for kind, listen := range map[string]string{"single": "unix", scenario.Embedded: "", scenario.NoTopology: ""} {
 		_, err := Start(t.Context(), Config{Dir: t.TempDir(), Topology: scenario.Topology{Kind: kind, Shards: 1, Durability: "none", Listen: listen, TLS: true}})
-		require.ErrorContains(t, err, fmt.Sprintf("tls is true of topology %q, which listens on %q: set tls to false", kind, listen))
+		require.ErrorContains(t, err, fmt.Sprintf("topology %q has tls = true and listens on %q: set tls to false", kind, listen))
 	}
 }
 
@@ -229,12 +231,13 @@ func TestServerThatEndsAtOnce(t *testing.T) {
 
 func TestServerThatNeverBecomesReady(t *testing.T) {
 	for mode, want := range map[string]string{
-		"mute":        "it has not written its address file",
+		"mute":        "the address file is missing",
 		"never ready": "recovering",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s := newSite(t, mode)
-			// The helper leaves its process id first, so the timeout is not a race against its start.
+			// The helper writes its process id first, so the timeout does not race against its
+			// start.
 			s.config.StartTimeout = soon
 			_, err := startWhenItRan(t, s)
 			e := serverError(t, err)
@@ -246,8 +249,8 @@ func TestServerThatNeverBecomesReady(t *testing.T) {
 	}
 }
 
-// startWhenItRan repeats a start that is meant to time out, with a longer timeout each time, until
-// the helper got far enough on a slow machine.
+// startWhenItRan repeats a start that is expected to time out, with a longer timeout each time,
+// until the helper got far enough on a slow machine.
 func startWhenItRan(t *testing.T, s *site) (*Cluster, error) {
 	t.Helper()
 	for {
@@ -305,7 +308,7 @@ func TestServerThatIgnoresSIGTERMIsKilled(t *testing.T) {
 	err := c.Stop(t.Context())
 	assert.Equal(t, "signal: killed", serverError(t, err).Status)
 	require.ErrorContains(t, err, "did not end within 300ms of SIGTERM")
-	assert.Equal(t, err, c.Stop(t.Context()), "the same answer again")
+	assert.Equal(t, err, c.Stop(t.Context()), "a second Stop returns the first error")
 	s.assertEmpty(t)
 }
 
@@ -339,7 +342,7 @@ func TestServerThatEndsByItself(t *testing.T) {
 			require.NoError(t, c.Failure())
 			client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			response, err := client.Get("http://" + node.Admin + "/end?status=" + strconv.Itoa(status))
-			if err == nil { // the server ended before it answered
+			if err == nil { // the server may end before it answers
 				require.NoError(t, response.Body.Close())
 			}
 			<-c.Failed()
@@ -363,8 +366,8 @@ func TestKillLeavesTheDataUntilStop(t *testing.T) {
 	require.NoError(t, server.Kill())
 	<-server.Node().Exited()
 	assert.False(t, server.Running())
-	assert.Positive(t, server.CPUOfEnded(), "what it used is known after its end")
-	require.NoError(t, server.Node().ExitError(), "it was asked for")
+	assert.Positive(t, server.CPUOfEnded(), "the CPU time is known after the end")
+	require.NoError(t, server.Node().ExitError(), "a kill is not a failure")
 	left, err := filepath.Glob(filepath.Join(s.config.Dir, "*", "*", "data", "store"))
 	require.NoError(t, err)
 	assert.Len(t, left, 1)
@@ -386,8 +389,8 @@ func TestStartRefusals(t *testing.T) {
 		"nodes":   {func(c *Config) { c.Topology.Kind = "raft" }, "0 nodes"},
 		"many":    {func(c *Config) { c.Topology.Kind, c.Topology.Nodes = "raft", 8 }, "8 nodes"},
 		"socket":  {func(c *Config) { c.Topology = scenario.Topology{Kind: "raft", Nodes: 3, Shards: 1, Listen: "unix"} }, "listens on TCP"},
-		"dir":     {func(c *Config) { c.Dir = filepath.Join(c.Dir, "missing") }, "make the servers' folder"},
-		"logPath": {func(c *Config) { c.LogPath = filepath.Join(c.Dir, "missing", "log") }, "make the server's log"},
+		"dir":     {func(c *Config) { c.Dir = filepath.Join(c.Dir, "missing") }, "create the servers' folder"},
+		"logPath": {func(c *Config) { c.LogPath = filepath.Join(c.Dir, "missing", "log") }, "create the server's log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, "good")

@@ -87,10 +87,10 @@ func TestWhatIsNotInstalled(t *testing.T) {
 	t.Setenv("PRONY_QUEUED", "")
 	got := prony(t, "run", "tiny.hcl")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "prony: find the server: there is no queued beside prony nor in bin/: run `make build` in the root of the repository, or set PRONY_QUEUED to the path of queued\n")
+	assert.Contains(t, got.stderr, "prony: find the server: there is no queued in the folder of prony or in bin/: run `make build` in the root of the repository, or set PRONY_QUEUED to the path of queued\n")
 	t.Setenv("PRONY_QUEUED", "nowhere")
 	got = prony(t, "run", "tiny.hcl")
-	assert.Contains(t, got.stderr, ": set it to the path of queued, or unset it to use the one beside prony or in bin/\n")
+	assert.Contains(t, got.stderr, ": set it to the path of queued, or unset it to use the one in the folder of prony or in bin/\n")
 
 	got = prony(t, "compare", "--base", "main")
 	assert.Equal(t, 2, got.code)

@@ -1,6 +1,7 @@
-// Package embedded drives a server that is a part of the generator's own process, through the client's streaming sessions
-// over a pipe in its memory: no socket, no system call, no second process. It shows what is left of a cycle's cost without
-// them. Client and server share the process's CPUs, heap and collector, so their usage cannot be separated.
+// Package embedded drives a server inside the generator's process, through the client's streaming
+// sessions over an in-memory pipe: no socket, no system call, no second process. The difference to
+// other drivers is the cost of these. Client and server share the process's CPUs, heap and garbage
+// collector, so their usage cannot be separated.
 package embedded
 
 import (
@@ -11,10 +12,11 @@ import (
 	"github.com/pronybench/prony/harness/driver/stream"
 )
 
-// Dial opens a connection to a target of this process, which says how it is reached. lease is what claims ask for.
+// Dial opens a connection to a target in this process through target.Dialer. Claims request the
+// given lease.
 func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	if target.Dialer == nil {
-		return nil, errors.New(`the driver "embedded" reaches a server in its own process only; write topology "embedded"`)
+		return nil, errors.New(`the driver "embedded" needs a server in the same process: use topology "embedded"`)
 	}
 	return stream.Dial(target, lease)
 }

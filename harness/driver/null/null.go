@@ -1,8 +1,10 @@
-// Package null is a target inside this process that answers at once. It passes enqueued tasks to workers through a bounded memory
-// and does nothing else. So the rate of a load on it is the rate of the generator, its recorders and its ledger alone, which
-// must be far above the rate of a real target.
+// Package null is a target inside this process that answers immediately. It passes enqueued tasks
+// to workers through bounded memory and does nothing else. The rate of a load on it is therefore
+// the rate of the generator, its recorders and its ledger. It must be far above the rate of a real
+// target.
 //
-// Workers get the tasks of a queue in the order of their enqueueing. There are no leases: a task is claimed once.
+// Workers get the tasks of a queue in the order of their enqueues. There are no leases: each task
+// is claimed once.
 package null
 
 import (
@@ -14,16 +16,16 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// An enqueue waits while its tenant has batchesMax batches under way, which are enqueued and not yet all completed, or has
-// any and the payloads of all tenants take bytesMax: memory is bounded however slow the workers are.
+// An enqueue waits while its tenant has batchesMax uncompleted batches, or has at least one and the
+// payloads of all tenants take bytesMax. This bounds the memory for any speed of the workers.
 const (
 	batchesMax = 4096
 	bytesMax   = 256 << 20
 )
 
-// Target is the queues of all tenants. Its methods may be called from any goroutine.
+// Target holds the queues of all tenants. It is safe for concurrent use.
 type Target struct {
-	bytes atomic.Int64 // that all batches' payloads have room for
+	bytes atomic.Int64 // total capacity for payloads
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
@@ -32,10 +34,9 @@ type Target struct {
 // New returns a target without tasks.
 func New() *Target { return &Target{tenants: map[string]*tenant{}} }
 
-// Dial returns a connection to the target. All of them lead to the same tasks.
+// Dial returns a connection to the target. All connections share the same tasks.
 func (t *Target) Dial() driver.Conn { return conn{t} }
 
-// tenant returns the tenant of that name.
 func (t *Target) tenant(name string) *tenant {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,13 +56,13 @@ func (c conn) Worker(_ context.Context, tenant string, queues []string, _ int) (
 	return c.target.tenant(tenant).worker(queues), nil
 }
 
-// Close frees nothing: the tasks are the target's.
+// Close does nothing: the target owns the tasks.
 func (conn) Close() error { return nil }
 
 type producer struct{ tenant *tenant }
 
-// Enqueue copies the payloads and returns at once, or when there is room for them. A task of a tenant other than the
-// session's is refused.
+// Enqueue copies the payloads. It waits only if there is no room for them. It refuses a task of
+// another tenant than the session's.
 func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	for from := 0; from < len(tasks); {
 		if tasks[from].Tenant != p.tenant.name {
@@ -69,7 +70,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 			from++
 			continue
 		}
-		n := 1 // tasks of one queue go together
+		n := 1 // tasks of one queue share a batch
 		for from+n < len(tasks) && tasks[from+n].Queue == tasks[from].Queue && tasks[from+n].Tenant == p.tenant.name {
 			n++
 		}
@@ -86,17 +87,16 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 }
 
 var (
-	errOtherTenant = errors.New("null: the task is of another tenant than the session")
+	errOtherTenant = errors.New("null: the task's tenant differs from the session's")
 	errNotClaimed  = errors.New("null: the delivery was not claimed from this target")
 )
 
-// worker claims from some queues of a tenant.
 type worker struct {
 	tenant *tenant
 	queues []*queue
 }
 
-// Claim waits for a task of the queues and takes what is there, of one batch after the other.
+// Claim waits for a task of the queues and claims the available tasks, batch by batch.
 func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	if len(into) == 0 {
 		return 0, nil
@@ -117,7 +117,7 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	}
 }
 
-// Complete gives the memory of batches back whose tasks are all completed.
+// Complete returns the memory of batches whose tasks are all completed.
 func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	for from := 0; from < len(deliveries); {
 		b, ok := deliveries[from].Handle.(*batch)
@@ -129,7 +129,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 			n++
 		}
 		if b.left.Add(-int64(n)) == 0 {
-			w.tenant.free <- b // which has room for all there are
+			w.tenant.free <- b // has capacity for all batches
 		}
 		from += n
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// session opens both ways to a tenant.
+// session opens a producer and a worker of a tenant.
 func session(t require.TestingT, target *Target, tenant string, queues ...string) (driver.Producer, driver.Worker) {
 	p, err := target.Dial().Producer(context.Background(), tenant)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func enqueue(t require.TestingT, p driver.Producer, tenant, queue string, payloa
 		require.NoError(t, outcome)
 	}
 	for i := range tasks {
-		clear(tasks[i].Payload) // the caller may use them again
+		clear(tasks[i].Payload) // the caller may reuse the payloads
 	}
 }
 
@@ -47,7 +47,7 @@ func TestTasksComeOutAsTheyWentIn(t *testing.T) {
 	other, _ := session(t, target, "t1", "a")
 	enqueue(t, p, "t0", "a", "1", "22", "")
 	enqueue(t, other, "t1", "a", "of another tenant")
-	enqueue(t, p, "t0", "c", "of a queue that is not asked for")
+	enqueue(t, p, "t0", "c", "of a queue without a worker")
 	enqueue(t, p, "t0", "b", "3")
 	enqueue(t, p, "t0", "a", "4", "5")
 
@@ -82,7 +82,8 @@ func TestATaskOfAnotherTenantIsRefused(t *testing.T) {
 	assert.ErrorIs(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q"}}, make([]error, 1)), errNotClaimed)
 }
 
-// What is under way is bounded: an enqueue waits for a completion, and gives up with its context.
+// Uncompleted batches are bounded: an enqueue waits for a completion, and gives up with its
+// context.
 func TestAnEnqueueWaitsForRoom(t *testing.T) {
 	for name, fill := range map[string]func(*Target){
 		"batches": func(target *Target) { target.tenant("t0").made.Store(batchesMax - 1) },
@@ -115,7 +116,7 @@ func TestAnEnqueueWaitsForRoom(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, 1, n)
 				synctest.Wait()
-				require.False(t, done, "a claimed task is under way")
+				require.False(t, done, "a claimed task is not completed")
 				require.NoError(t, w.Complete(t.Context(), into[:n], make([]error, n)))
 				synctest.Wait()
 				require.True(t, done)
@@ -148,7 +149,7 @@ func TestWorkersWait(t *testing.T) {
 		synctest.Wait()
 		enqueue(t, p, "t0", "b", "1")
 		synctest.Wait()
-		enqueue(t, p, "t0", "a", "2", "3") // one call, for both who wait
+		enqueue(t, p, "t0", "a", "2", "3") // one call, for both waiting workers
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
@@ -158,7 +159,7 @@ func TestWorkersWait(t *testing.T) {
 	})
 }
 
-// A worker that gives up just when it is woken leaves the task to the next.
+// A worker that gives up at the moment when it is woken leaves the task to the next one.
 func TestAWakingIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, w := session(t, New(), "t0", "q")
@@ -167,7 +168,7 @@ func TestAWakingIsNotLost(t *testing.T) {
 		got := 0
 		go func() { got, _ = w.Claim(t.Context(), make([]driver.Delivery, 1)) }()
 		synctest.Wait()
-		enqueue(t, p, "t0", "q", "1") // wakes the one that is gone
+		enqueue(t, p, "t0", "q", "1") // wakes the worker that has given up
 		synctest.Wait()
 		require.Zero(t, got)
 		own.tenant.leave(gone)
@@ -176,7 +177,8 @@ func TestAWakingIsNotLost(t *testing.T) {
 	})
 }
 
-// Whatever the sizes of calls, each task comes out once, those of a producer and queue in order.
+// For any sizes of calls, each task is delivered once, and the tasks of a producer and queue in
+// order.
 func TestEachTaskComesOutOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		target := New()
@@ -211,7 +213,7 @@ func TestEachTaskComesOutOnce(t *testing.T) {
 			claimed += n
 		}
 		all.Wait()
-		require.Len(rt, target.tenant("t0").free, int(target.tenant("t0").made.Load()), "all memory was given back")
+		require.Len(rt, target.tenant("t0").free, int(target.tenant("t0").made.Load()), "all batches were returned")
 	})
 }
 

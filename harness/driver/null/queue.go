@@ -9,17 +9,18 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// batch is the tasks of one queue that one call enqueued. It belongs to the producer until it is put into the queue, then
-// to the queue, and, as it is handed out, to the workers; the one that completes the last of its tasks gives it back.
+// batch holds the tasks of one queue that one call enqueued. It belongs to the producer until it is
+// put into the queue, then to the queue, and when it is claimed, to the workers. The worker that
+// completes the last of its tasks returns it for reuse.
 type batch struct {
 	queue    string
-	payloads []byte       // one behind the other
-	ends     []int        // where each payload ends
-	next     int          // the first that was not claimed; guarded by the tenant
-	left     atomic.Int64 // tasks not completed
+	payloads []byte       // concatenated
+	ends     []int        // end offset of each payload
+	next     int          // first unclaimed task; guarded by the tenant's mu
+	left     atomic.Int64 // uncompleted tasks
 }
 
-// fill copies the tasks, and returns by how many bytes the room for payloads has grown.
+// fill copies the tasks, and returns the growth of the capacity for payloads in bytes.
 func (b *batch) fill(tasks []driver.Task) (grown int64) {
 	before := cap(b.payloads)
 	b.queue, b.payloads, b.ends, b.next = tasks[0].Queue, b.payloads[:0], b.ends[:0], 0
@@ -31,47 +32,47 @@ func (b *batch) fill(tasks []driver.Task) (grown int64) {
 	return int64(cap(b.payloads) - before)
 }
 
-// queue is the batches that are not all claimed, oldest first.
+// queue holds the batches with unclaimed tasks, oldest first.
 type queue struct {
 	name    string
 	batches []*batch
-	first   int // in batches; those before it are handed out
+	first   int // index of the first batch; earlier ones are claimed
 }
 
 func (q *queue) empty() bool { return q.first == len(q.batches) }
 
 func (q *queue) push(b *batch) {
-	if q.first > 0 && len(q.batches) == cap(q.batches) { // move up instead of growing
+	if q.first > 0 && len(q.batches) == cap(q.batches) { // compact instead of growing
 		q.batches = slices.Delete(q.batches, 0, q.first)
 		q.first = 0
 	}
 	q.batches = append(q.batches, b)
 }
 
-// tenant is the queues of a tenant, and who waits for their tasks.
+// tenant holds the queues of a tenant, and the workers that wait for their tasks.
 type tenant struct {
 	target *Target
 	name   string
-	free   chan *batch  // given back, to be used again; has room for all batches that were ever made
+	free   chan *batch  // batches for reuse; has capacity for all batches ever made
 	made   atomic.Int64 // at most batchesMax
 
 	mu      sync.Mutex
 	queues  map[string]*queue
-	waiting []*waiter // in the order in which they came
-	idle    []*waiter // to be used again, as many as ever waited at once
+	waiting []*waiter // in order of arrival
+	idle    []*waiter // for reuse; at most the largest number of concurrent waiters
 }
 
 func newTenant(target *Target, name string) *tenant {
 	return &tenant{target: target, name: name, free: make(chan *batch, batchesMax), queues: map[string]*queue{}}
 }
 
-// waiter is a worker that found nothing. Its channel gets one element when something has come for it.
+// waiter is a worker that found no task. Its channel gets one element when a task may be available.
 type waiter struct {
 	worker *worker
 	ready  chan struct{}
 }
 
-// take returns a batch to fill, when there is one free or another may be made.
+// take returns a batch to fill. It waits until one is free or another may be allocated.
 func (t *tenant) take(ctx context.Context) (*batch, error) {
 	select {
 	case b := <-t.free:
@@ -90,7 +91,7 @@ func (t *tenant) take(ctx context.Context) (*batch, error) {
 	}
 }
 
-// at returns the queue of that name. mu is held.
+// at returns the queue with the given name. The caller holds mu.
 func (t *tenant) at(name string) *queue {
 	if t.queues[name] == nil {
 		t.queues[name] = &queue{name: name}
@@ -108,7 +109,6 @@ func (t *tenant) worker(queues []string) *worker {
 	return w
 }
 
-// put makes a batch's tasks claimable.
 func (t *tenant) put(b *batch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (t *tenant) put(b *batch) {
 	t.wake(q)
 }
 
-// wake tells the first who waits for tasks of a queue that there are some. mu is held.
+// wake wakes the first worker that waits for tasks of a queue. The caller holds mu.
 func (t *tenant) wake(q *queue) {
 	at := slices.IndexFunc(t.waiting, func(w *waiter) bool { return slices.Contains(w.worker.queues, q) })
 	if at < 0 {
@@ -128,7 +128,8 @@ func (t *tenant) wake(q *queue) {
 	w.ready <- struct{}{}
 }
 
-// claim hands out what there is, or else says what to wait for. woken is what the worker was woken by, if it was.
+// claim claims the available tasks, or else returns the waiter to wait on. woken is the waiter that
+// woke the worker; nil at the first try.
 func (t *tenant) claim(w *worker, into []driver.Delivery, woken *waiter) (n int, wait *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +156,8 @@ func (t *tenant) claim(w *worker, into []driver.Delivery, woken *waiter) (n int,
 	return 0, wait
 }
 
-// pass wakes another worker for what one has left: its own waking was for all of it. mu is held.
+// pass wakes another worker for the remaining tasks of the worker's queues. A worker is woken only
+// once for all tasks of a batch, so it must pass the rest on. The caller holds mu.
 func (t *tenant) pass(w *worker) {
 	if len(t.waiting) == 0 {
 		return
@@ -168,7 +170,8 @@ func (t *tenant) pass(w *worker) {
 	}
 }
 
-// leave takes back that somebody waits. If it was woken meanwhile, another is in its place.
+// leave removes a waiter that gave up. If it was woken in the meantime, leave wakes another worker
+// instead.
 func (t *tenant) leave(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,7 +184,7 @@ func (t *tenant) leave(w *waiter) {
 	t.idle = append(t.idle, w)
 }
 
-// claim hands out the oldest tasks. The tenant's mu is held.
+// claim claims the oldest tasks. The caller holds the tenant's mu.
 func (q *queue) claim(tenant string, into []driver.Delivery) (n int) {
 	for n < len(into) && !q.empty() {
 		b := q.batches[q.first]

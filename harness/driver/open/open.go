@@ -1,5 +1,5 @@
-// Package open opens connections to a target by the name of their driver. It knows the drivers that reach a server in another
-// process.
+// Package open opens connections to a target by the name of a driver. It supports the drivers that
+// connect to a server in another process.
 package open
 
 import (
@@ -16,8 +16,8 @@ import (
 // Dialer opens one connection.
 type Dialer func() (driver.Conn, error)
 
-// By returns the dialer of a driver's name for a target; nil of any other driver than stream, unary and rest. lease is what claims
-// ask for.
+// By returns the dialer of the named driver for a target; nil unless the driver is stream, unary or
+// rest. Claims request the given lease.
 func By(name string, target driver.Target, lease time.Duration) Dialer {
 	return map[string]Dialer{
 		"stream": func() (driver.Conn, error) { return stream.Dial(target, lease) },
@@ -26,8 +26,8 @@ func By(name string, target driver.Target, lease time.Duration) Dialer {
 	}[name]
 }
 
-// Reader returns a reader of tasks that reaches a target as a driver does: by REST of "rest", and by unary gRPC calls of "stream" and
-// "unary". Any other driver is an error.
+// Reader returns a reader of tasks over the transport of a driver: REST for "rest", and unary gRPC
+// calls for "stream" and "unary". Any other driver is an error.
 func Reader(name string, target driver.Target) (driver.Reader, error) {
 	switch name {
 	case "stream", "unary":
@@ -35,10 +35,11 @@ func Reader(name string, target driver.Target) (driver.Reader, error) {
 	case "rest":
 		return rest.DialReader(target)
 	}
-	return nil, fmt.Errorf("the driver %q reads no tasks; stream, unary and rest do", name)
+	return nil, fmt.Errorf("the driver %q reads no tasks: use stream, unary or rest", name)
 }
 
-// QueueReader returns a reader of queues that reaches the admin listener of a server of the target, at "host:port", as Reader does.
+// QueueReader returns a reader of queues over the transport of a driver, as Reader does. It calls
+// the admin listener of a server of the target, at "host:port".
 func QueueReader(name string, target driver.Target, admin string) (driver.QueueReader, error) {
 	switch name {
 	case "stream", "unary":
@@ -46,10 +47,10 @@ func QueueReader(name string, target driver.Target, admin string) (driver.QueueR
 	case "rest":
 		return rest.DialQueueReader(target, admin)
 	}
-	return nil, fmt.Errorf("the driver %q reads no queues; stream, unary and rest do", name)
+	return nil, fmt.Errorf("the driver %q reads no queues: use stream, unary or rest", name)
 }
 
-// Conns opens n connections, or none.
+// Conns opens n connections, or none if one fails.
 func Conns(n int, dial Dialer) (conns []driver.Conn, err error) {
 	for range n {
 		c, err := dial()

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// conn counts how often it is closed.
+// conn counts its closes.
 type conn struct {
 	driver.Conn
 	closed int
@@ -28,7 +28,7 @@ func TestDriversByName(t *testing.T) {
 	for _, name := range []string{"stream", "unary", "rest"} {
 		dial := By(name, target, time.Second)
 		require.NotNil(t, dial, name)
-		conns, err := Conns(2, dial) // which connect when they are used
+		conns, err := Conns(2, dial) // they connect at the first use
 		require.NoError(t, err, name)
 		assert.Len(t, conns, 2)
 		assert.NoError(t, Close(conns), name)
@@ -58,7 +58,7 @@ func TestConnsAreOpenedAllOrNone(t *testing.T) {
 func TestReadersByName(t *testing.T) {
 	target := driver.Target{Address: "127.0.0.1:1", HTTP: "127.0.0.1:1"}
 	for _, name := range []string{"stream", "unary", "rest"} {
-		reader, err := Reader(name, target) // which connects when it is used
+		reader, err := Reader(name, target) // it connects at the first use
 		require.NoError(t, err, name)
 		assert.NoError(t, reader.Close(), name)
 		queues, err := QueueReader(name, target, "127.0.0.1:1")

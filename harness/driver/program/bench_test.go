@@ -16,8 +16,9 @@ import (
 	"github.com/pronybench/prony/harness/observe"
 )
 
-// BenchmarkHop measures cycles on the target null: in this process, and behind a program, by one goroutine and by 32 for each CPU. The difference is
-// the price of the hop: three calls for each batch. cpu-ns/task is the CPU time of both processes.
+// BenchmarkHop measures cycles on the null target in this process and through a program, with one
+// goroutine and with 32 for each CPU. The difference is the price of the hop: three calls for each
+// batch. cpu-ns/task is the CPU time of both processes.
 func BenchmarkHop(b *testing.B) {
 	for _, goroutines := range []int{1, 32} {
 		for _, batch := range []int{1, 64} {
@@ -49,10 +50,9 @@ func BenchmarkHop(b *testing.B) {
 	}
 }
 
-// queues counts the queues that goroutines have.
+// queues numbers the queues of the goroutines.
 var queues atomic.Int64
 
-// hop cycles batches through a queue of its own.
 func hop(b *testing.B, conn driver.Conn, batch int, next func() bool) {
 	queue := fmt.Sprint(queues.Add(1))
 	p, w := sessions(b, conn, queue)
@@ -73,7 +73,7 @@ func hop(b *testing.B, conn driver.Conn, batch int, next func() bool) {
 	}
 }
 
-// used returns the CPU time of this process and of another one, if there is another.
+// used returns the CPU time of this process, plus that of another one if there is one.
 func used(b *testing.B, pid int) (total time.Duration) {
 	b.Helper()
 	for _, pid := range []int{os.Getpid(), pid} {

@@ -7,13 +7,15 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// claimed holds the tasks that a connection has claimed and not settled, by their handles. Its methods may be called from any goroutine.
+// claimed holds the unsettled tasks of a connection, by their handles. It is safe for concurrent
+// use.
 //
-// The lower half of a handle is a place, and the upper half how often the place was used, so that a handle is never used again.
+// The lower half of a handle is the index of a place, and the upper half counts the uses of the
+// place, so that each handle is unique.
 type claimed struct {
 	mu     sync.Mutex
 	places []place
-	free   []uint32 // places that hold no task
+	free   []uint32 // places without a task
 }
 
 type place struct {
@@ -22,12 +24,12 @@ type place struct {
 	delivery driver.Delivery
 }
 
-// put takes tasks and appends their handles.
+// put stores tasks and appends their handles.
 func (c *claimed) put(deliveries []driver.Delivery, handles []uint64) ([]uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.places)-len(c.free)+len(deliveries) > claimedMax {
-		return handles, fmt.Errorf("more than %d tasks are claimed and not settled", claimedMax)
+		return handles, fmt.Errorf("more than %d claimed tasks are not settled", claimedMax)
 	}
 	for i := range deliveries {
 		var at uint32
@@ -45,14 +47,15 @@ func (c *claimed) put(deliveries []driver.Delivery, handles []uint64) ([]uint64,
 	return handles, nil
 }
 
-// take gives the tasks of handles back, each once. After an error those before it are taken.
+// take removes the tasks of handles. After an error the tasks of the preceding handles have been
+// removed.
 func (c *claimed) take(handles []uint64, into []driver.Delivery) ([]driver.Delivery, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, handle := range handles {
 		at := uint32(handle)
 		if int(at) >= len(c.places) || !c.places[at].held || c.places[at].uses != uint32(handle>>32) {
-			return into, fmt.Errorf("handle %d is not that of a task that is claimed and not settled", handle)
+			return into, fmt.Errorf("handle %d does not belong to a claimed, unsettled task", handle)
 		}
 		p := &c.places[at]
 		into = append(into, p.delivery)

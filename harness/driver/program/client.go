@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// open opens a session and returns its number.
+// open opens a session and returns its number, and whether it can fail tasks.
 func (c *conn) open(ctx context.Context, k kind, o opening) (session uint32, canFail bool, err error) {
 	for _, name := range append([]string{o.tenant}, o.queues...) {
 		if len(name) > nameBytesMax {
@@ -24,7 +24,7 @@ func (c *conn) open(ctx context.Context, k kind, o opening) (session uint32, can
 	}
 	c.mu.Unlock()
 	if full {
-		return 0, false, fmt.Errorf("a connection to a driver program has at most %d producers and workers: raise connections", sessionsMax)
+		return 0, false, fmt.Errorf("a connection to a driver program has at most %d producers and workers: raise workload.connections", sessionsMax)
 	}
 	of := newCall()
 	id, err := c.begin(ctx, k, of)
@@ -68,13 +68,14 @@ type producer struct {
 	tenant  string
 }
 
-// Enqueue implements driver.Producer. A task that asks for more than the protocol has is an error, and nothing is sent.
+// Enqueue implements driver.Producer. It fails without sending anything if a task uses a feature
+// that the protocol lacks.
 func (p *producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	if len(tasks) == 0 {
 		return nil
 	}
 	if len(tasks) > tasksMax {
-		return fmt.Errorf("%d tasks in a call; a driver program takes at most %d", len(tasks), tasksMax)
+		return fmt.Errorf("%d tasks in a call; a driver program accepts at most %d", len(tasks), tasksMax)
 	}
 	for i := range tasks {
 		if err := p.check(&tasks[i]); err != nil {
@@ -93,18 +94,20 @@ func (p *producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []
 func (p *producer) check(t *driver.Task) error {
 	switch {
 	case t.Tenant != p.tenant:
-		return fmt.Errorf("a task of tenant %q over a session of tenant %q", t.Tenant, p.tenant)
+		return fmt.Errorf("a task of tenant %q on a session of tenant %q", t.Tenant, p.tenant)
 	case len(t.Queue) > nameBytesMax:
 		return fmt.Errorf("a queue's name of %d bytes; a name has at most %d", len(t.Queue), nameBytesMax)
 	case t.Priority != 0 || t.MaxAttempts != 0 || t.Backoff != 0 || t.Key != "" || t.ResultRetention != 0 || t.Delay != 0:
-		return errors.New("a task with a priority, attempts, a key, a result or a delay, which driver programs do not take")
+		return errors.New("a task with a priority, attempts, a key, a result or a delay, which driver programs do not support")
 	}
 	return nil
 }
 
-// settle makes a call that is answered by outcomes. They are the caller's alone once settle has returned.
+// settle makes a call whose answer has outcomes. Nothing writes to outcomes after settle has
+// returned.
 func (c *conn) settle(ctx context.Context, id uint64, of *call, outcomes []error) error {
-	// An answer that comes too late must not be read into the caller's memory, which is why an abandoned call is not used again.
+	// A late answer must not be written to the caller's memory. Therefore an abandoned call is not
+	// returned to the pool.
 	of.outcomes = outcomes
 	if err := c.do(ctx, id, of); err != nil {
 		return err
@@ -113,7 +116,7 @@ func (c *conn) settle(ctx context.Context, id uint64, of *call, outcomes []error
 	return nil
 }
 
-// worker is a session that claims. The reading goroutine alone uses names.
+// worker is a session that claims. Only the reading goroutine uses names.
 type worker struct {
 	conn    *conn
 	session uint32
@@ -146,7 +149,7 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 func (w *worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	for i := range deliveries {
 		if deliveries[i].Result != nil {
-			return errors.New("a completion with a result, which driver programs do not take")
+			return errors.New("a completion with a result, which driver programs do not support")
 		}
 	}
 	return w.settle(ctx, kindComplete, deliveries, outcomes)
@@ -157,7 +160,7 @@ func (w *worker) settle(ctx context.Context, k kind, deliveries []driver.Deliver
 		return nil
 	}
 	if len(deliveries) > tasksMax {
-		return fmt.Errorf("%d tasks in a call; a driver program takes at most %d", len(deliveries), tasksMax)
+		return fmt.Errorf("%d tasks in a call; a driver program accepts at most %d", len(deliveries), tasksMax)
 	}
 	of := newCall()
 	id, err := w.conn.begin(ctx, k, of)
@@ -172,7 +175,6 @@ func (w *worker) settle(ctx context.Context, k kind, deliveries []driver.Deliver
 	return w.conn.settle(ctx, id, of, outcomes[:len(deliveries)])
 }
 
-// failer is a worker of a target that can fail tasks.
 type failer struct{ *worker }
 
 var _ driver.Failer = failer{}

@@ -14,39 +14,42 @@ import (
 )
 
 const (
-	// cancelMax bounds the wait for the answer to a claim that was cancelled.
+	// cancelMax bounds the wait for the answer to a cancelled claim.
 	cancelMax = 5 * time.Second
-	// closeMax bounds the end of a connection: what waits is written, and the program ends its sessions.
+	// closeMax bounds the end of a connection: the flush of pending frames, and the end of the
+	// program's sessions.
 	closeMax = 10 * time.Second
-	// readBufferBytes is how much one read of a connection takes at most.
+	// readBufferBytes bounds the size of one read.
 	readBufferBytes = 64 << 10
 )
 
-// conn is a connection to a program, as driver.Conn says. Calls of all sessions are pipelined on it.
+// conn implements driver.Conn with a connection to a program. The calls of all sessions are
+// pipelined on it.
 type conn struct {
 	socket net.Conn
 	out    *writer
-	status func() string // how the program's process is
-	free   chan struct{} // has an element for each call that is not answered
-	over   chan struct{} // closed at the end of the reading goroutine
+	status func() string // status of the program's process
+	free   chan struct{} // has an element for each unanswered call
+	over   chan struct{} // closed when the reading goroutine ends
 
 	closing sync.Once
-	closed  error // of the first Close
+	closed  error // result of the first Close
 
 	mu       sync.Mutex
-	calls    map[uint64]*call // calls without an answer, by id; nil for a call that was abandoned
+	calls    map[uint64]*call // unanswered calls by id; nil for an abandoned call
 	last     uint64
 	sessions uint32
 	closes   bool  // Close was called
-	ended    error // why the connection has ended; nil before
+	ended    error // why the connection has ended; nil while it is open
 }
 
-// call is a call that waits for its answer. The goroutine that made the call owns it but between register and the element of ready.
+// call is a call that waits for its answer. The goroutine that made the call owns it, except
+// between its registration in conn.calls and the element in ready.
 type call struct {
-	ready chan struct{} // gets one element when the answer is here
+	ready chan struct{} // gets one element when the answer has arrived
 	frame []byte
 
-	// What the answer is read into:
+	// Destination of the answer:
 	outcomes []error
 	into     []driver.Delivery
 	worker   *worker // of a claim
@@ -59,7 +62,7 @@ var calls = sync.Pool{New: func() any { return &call{ready: make(chan struct{}, 
 
 func newCall() *call { return calls.Get().(*call) }
 
-// put gives a call back that was answered.
+// put returns an answered call to the pool.
 func (c *call) put() {
 	*c = call{ready: c.ready, frame: c.frame}
 	calls.Put(c)
@@ -74,7 +77,8 @@ func newConn(socket net.Conn, status func() string) *conn {
 	return c
 }
 
-// begin registers a call and begins its frame, when fewer than callsMax are under way.
+// begin allocates the id of a call and starts its frame. It waits while callsMax calls are
+// unanswered.
 func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err error) {
 	select {
 	case c.free <- struct{}{}:
@@ -97,8 +101,9 @@ func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err erro
 	return c.last, nil
 }
 
-// do sends the frame of a call that was begun, and waits for the answer. A call that was not answered before ctx is done goes on in the program,
-// and its answer is dropped; a claim is cancelled first, and what the program had claimed by then is taken.
+// do sends the frame of a call and waits for the answer. If ctx is done first, the call continues
+// in the program, and its answer is dropped. A claim is cancelled first, and do then returns the
+// tasks that the program had already claimed.
 func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 	var err error
 	if of.frame, err = endFrame(of.frame); err != nil {
@@ -118,7 +123,7 @@ func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 			<-c.free
 			return c.because(err)
 		}
-		<-of.ready // the connection has ended meanwhile
+		<-of.ready // the connection has ended
 		return of.err
 	}
 	select {
@@ -146,7 +151,8 @@ func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 	return of.err
 }
 
-// forget removes a call whose frame was not sent. It returns false if the call has been answered or removed already.
+// forget removes a call whose frame was not sent. It returns false if the call has been answered or
+// removed.
 func (c *conn) forget(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +161,8 @@ func (c *conn) forget(id uint64) bool {
 	return is
 }
 
-// abandon marks a call so that its answer is dropped. It returns false if the call has been answered or removed already.
+// abandon marks a call so that its answer is dropped. It returns false if the call has been
+// answered or removed.
 func (c *conn) abandon(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,22 +173,22 @@ func (c *conn) abandon(id uint64) bool {
 	return true
 }
 
-// cancel asks the program to end a claim.
 func (c *conn) cancel(id uint64) {
 	ctx, stop := context.WithTimeout(context.Background(), cancelMax)
 	defer stop()
 	frame, err := endFrame(beginFrame(nil, kindCancel, id))
 	if err == nil {
-		_ = c.out.write(ctx, frame) // a connection that has ended needs no cancel
+		_ = c.out.write(ctx, frame) // an ended connection needs no cancel
 	}
 }
 
-// because returns why a write failed: the end of the connection, where that was said.
+// because returns the reason for a failed write: the reason for the end of the connection if the
+// program sent one.
 func (c *conn) because(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	select { // the program may have said why
+	select { // the program may have sent the reason
 	case <-c.over:
 		return c.end()
 	case <-time.After(cancelMax):
@@ -189,18 +196,17 @@ func (c *conn) because(err error) error {
 	}
 }
 
-// end returns why the connection has ended.
 func (c *conn) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended
 }
 
-// read reads answers until the connection ends, and fails the calls that have none then.
+// read reads answers until the connection ends, and then fails the unanswered calls.
 func (c *conn) read() {
 	defer close(c.over)
 	err := c.answers()
-	_ = c.socket.Close() // the writing goroutine ends then
+	_ = c.socket.Close() // ends the writing goroutine
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = err
@@ -213,10 +219,10 @@ func (c *conn) read() {
 	}
 }
 
-// errEnd is how a connection ends that was closed in order.
+// errEnd is the reason for the regular end of a connection.
 var errEnd = errors.New("the connection to the program is closed")
 
-// answers reads answers, and returns why there are no more.
+// answers reads answers, and returns the reason for the end of the connection.
 func (c *conn) answers() error {
 	in := bufio.NewReaderSize(c.socket, readBufferBytes)
 	var buffer []byte
@@ -224,14 +230,14 @@ func (c *conn) answers() error {
 		f, err := readFrame(in, &buffer)
 		switch {
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("the program closed the connection and did not say why: its process is %s", c.status())
+			return fmt.Errorf("the program closed the connection without a reason; its process is %s", c.status())
 		case err != nil:
 			return fmt.Errorf("read from the program, whose process is %s: %w", c.status(), err)
 		case f.kind == kindClosed:
 			return c.closedBecause(&f)
 		}
 		if f.kind == kindTasks {
-			buffer = nil // the tasks have it
+			buffer = nil // the deliveries refer to it
 		}
 		if err := c.answer(&f); err != nil {
 			return fmt.Errorf("the program broke the protocol: %w", err)
@@ -242,7 +248,7 @@ func (c *conn) answers() error {
 func (c *conn) closedBecause(f *frame) error {
 	reason := string(f.body.text("a reason"))
 	if err := f.body.end(); err != nil {
-		return fmt.Errorf("the program broke the protocol: the frame that says why it closed the connection: %w", err)
+		return fmt.Errorf("the program broke the protocol: the frame with the reason for the close: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,19 +256,19 @@ func (c *conn) closedBecause(f *frame) error {
 		return errEnd
 	}
 	if reason == "" {
-		reason = "it did not say why"
+		reason = "no reason given"
 	}
 	return fmt.Errorf("the program closed the connection: %s", reason)
 }
 
-// answer reads the answer to a call, and returns an error if it is not one.
+// answer handles the answer to a call. It returns an error if the frame is invalid.
 func (c *conn) answer(f *frame) error {
 	c.mu.Lock()
 	of, is := c.calls[f.call]
 	delete(c.calls, f.call)
 	c.mu.Unlock()
 	if !is {
-		return fmt.Errorf("an answer of kind 0x%x to call %d, which was not made or was answered before", uint8(f.kind), f.call)
+		return fmt.Errorf("an answer of kind 0x%x to call %d, which is unknown or was answered before", uint8(f.kind), f.call)
 	}
 	<-c.free
 	if of == nil {
@@ -280,10 +286,10 @@ func (c *conn) answer(f *frame) error {
 	case f.kind == kindTasks && of.worker != nil:
 		of.n, err = readDeliveries(&f.body, of.worker.tenant, of.worker.names, of.into)
 	case f.kind == kindOpened && of.outcomes == nil && of.worker == nil:
-		of.canFail = f.body.uint8("what the session can do") != 0
+		of.canFail = f.body.uint8("the session's abilities") != 0
 		err = f.body.end()
 	default:
-		err = errors.New("its kind is not one that answers such a call")
+		err = errors.New("the kind does not match the call")
 	}
 	if err != nil {
 		err = fmt.Errorf("the answer of kind 0x%x to call %d: %w", uint8(f.kind), f.call, err)
@@ -293,7 +299,7 @@ func (c *conn) answer(f *frame) error {
 	return err
 }
 
-// Close ends all sessions in the program. Calls under way fail.
+// Close ends all sessions in the program. Unanswered calls fail.
 func (c *conn) Close() error {
 	c.closing.Do(func() { c.closed = c.close() })
 	return c.closed
@@ -303,10 +309,10 @@ func (c *conn) close() error {
 	c.mu.Lock()
 	c.closes = true
 	c.mu.Unlock()
-	_ = c.socket.SetDeadline(time.Now().Add(closeMax)) // a socket that is closed needs none
+	_ = c.socket.SetDeadline(time.Now().Add(closeMax)) // fails only on a closed socket
 	c.out.close()
 	if half, ok := c.socket.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // likewise
+		_ = half.CloseWrite() // fails only on a closed socket
 	}
 	<-c.over
 	if err := c.end(); !errors.Is(err, errEnd) {

@@ -39,7 +39,7 @@ func sockets(t testing.TB) (ours, theirs net.Conn) {
 
 func running() string { return "running" }
 
-// through returns a connection that passes calls on to another one by the protocol.
+// through returns a connection that forwards calls to another one over the protocol.
 func through(t testing.TB, to driver.Conn) driver.Conn {
 	t.Helper()
 	ours, theirs := sockets(t)
@@ -54,7 +54,7 @@ func through(t testing.TB, to driver.Conn) driver.Conn {
 	return conn
 }
 
-// scripted is a driver whose calls do what a test says.
+// scripted is a driver whose calls do what a test defines.
 type scripted struct {
 	fails    bool
 	open     func(tenant string, queues []string, slots int) error
@@ -121,12 +121,12 @@ func tasks(queue string, payloads ...string) (all []driver.Task) {
 
 func TestTasksComeOutAsTheyWentIn(t *testing.T) {
 	p, w := sessions(t, through(t, null.New().Dial()), "a", "b")
-	for _, call := range [][]driver.Task{tasks("a", "1", "22", ""), tasks("c", "of a queue that is not asked for"), tasks("b", "3"), tasks("a", "4", "5")} {
+	for _, call := range [][]driver.Task{tasks("a", "1", "22", ""), tasks("c", "of a queue without a worker"), tasks("b", "3"), tasks("a", "4", "5")} {
 		outcomes := []error{errors.New("left from before"), nil, nil}[:len(call)]
 		require.NoError(t, p.Enqueue(t.Context(), call, outcomes))
 		for i := range call {
 			require.NoError(t, outcomes[i])
-			clear(call[i].Payload) // the caller may use them again
+			clear(call[i].Payload) // the caller may reuse the payloads
 		}
 	}
 	var got []string
@@ -143,7 +143,7 @@ func TestTasksComeOutAsTheyWentIn(t *testing.T) {
 	assert.Equal(t, []string{"a:1", "a:22", "a:", "a:4", "a:5", "b:3"}, got)
 }
 
-// What a driver is asked and what it answers is the same on both sides.
+// Arguments and outcomes of a driver are the same on both sides.
 func TestOutcomesAndArguments(t *testing.T) {
 	long := strings.Repeat("é", reasonBytesMax)
 	all := []error{nil, errors.New("full"), fmt.Errorf("%w: reset", driver.ErrUnknown), fmt.Errorf("%w: expired", driver.ErrLeaseOver), errors.New(long)}
@@ -206,7 +206,7 @@ func TestOutcomesAndArguments(t *testing.T) {
 		}
 		require.NoError(t, do(t.Context(), into[:n], outcomes))
 		check(outcomes)
-		require.ErrorContains(t, do(t.Context(), into[:1], outcomes[:1]), "is not that of a task that is claimed and not settled", "a handle is good for one call")
+		require.ErrorContains(t, do(t.Context(), into[:1], outcomes[:1]), "does not belong to a claimed, unsettled task", "a handle is good for one call")
 	}
 	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: "x"}}, outcomes[:1]), `a delivery of queue "q0" was not claimed by this driver`)
 }
@@ -239,22 +239,23 @@ func TestCallsThatFail(t *testing.T) {
 	_, err = conn.Producer(t.Context(), "t9")
 	require.EqualError(t, err, "the program: no such tenant")
 
-	// What the protocol does not have.
+	// Features that the protocol lacks.
 	for says, task := range map[string]driver.Task{
-		`a task of tenant "t1" over a session of tenant "t0"`: {Tenant: "t1"},
-		"a task with a priority":                              {Tenant: "t0", Priority: 1},
-		"a key, a result or a delay, which driver programs":   {Tenant: "t0", Delay: 1},
-		"a queue's name of 65536 bytes":                       {Tenant: "t0", Queue: strings.Repeat("q", nameBytesMax+1)},
+		`a task of tenant "t1" on a session of tenant "t0"`: {Tenant: "t1"},
+		"a task with a priority":                            {Tenant: "t0", Priority: 1},
+		"a key, a result or a delay, which driver programs": {Tenant: "t0", Delay: 1},
+		"a queue's name of 65536 bytes":                     {Tenant: "t0", Queue: strings.Repeat("q", nameBytesMax+1)},
 	} {
 		require.ErrorContains(t, p.Enqueue(t.Context(), []driver.Task{task}, make([]error, 1)), says)
 	}
-	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, tasksMax+1), make([]error, tasksMax+1)), "4097 tasks in a call; a driver program takes at most 4096")
+	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, tasksMax+1), make([]error, tasksMax+1)), "4097 tasks in a call; a driver program accepts at most 4096")
 	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Result: []byte{}}}, make([]error, 1)), "a completion with a result")
 	_, err = conn.Worker(t.Context(), "t0", []string{strings.Repeat("q", nameBytesMax+1)}, 1)
 	require.ErrorContains(t, err, "a name of 65536 bytes")
 }
 
-// A claim that is cancelled ends in the program too, and tasks that were claimed just then are not lost.
+// A cancelled claim ends in the program too, and tasks that were claimed at that moment are not
+// lost.
 func TestAClaimIsCancelled(t *testing.T) {
 	began, ended := make(chan bool), make(chan error, 1)
 	s := &scripted{claim: func(ctx context.Context, _ []driver.Delivery) (int, error) {
@@ -291,7 +292,7 @@ func TestAClaimIsCancelled(t *testing.T) {
 	assert.Equal(t, "just then", string(into[0].Payload))
 }
 
-// An enqueue ends with its context, and the answer that comes later does not reach the caller's memory.
+// An enqueue ends with its context. A late answer does not reach the caller's memory.
 func TestACallIsAbandoned(t *testing.T) {
 	began, answer := make(chan bool), make(chan bool)
 	s := &scripted{enqueue: func(_ context.Context, _ []driver.Task, outcomes []error) error {
@@ -314,7 +315,7 @@ func TestACallIsAbandoned(t *testing.T) {
 	assert.NoError(t, outcomes[0])
 }
 
-// No more calls are under way than the protocol allows: the next one waits, or ends with its context.
+// The protocol bounds the calls in progress: the next call waits, or ends with its context.
 func TestCallsUnderWayAreBounded(t *testing.T) {
 	release := make(chan bool)
 	var mu sync.Mutex
@@ -345,14 +346,15 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 	assert.Equal(t, callsMax+1, under)
 }
 
-// raw is the program's side in the hand of a test.
+// raw is the program's side, controlled by a test.
 type raw struct {
 	t      *testing.T
 	socket net.Conn
 	in     *bufio.Reader
 }
 
-// rawConn returns a connection with an open producer and an enqueue under way, call 2, to a program that is the test.
+// rawConn returns a connection with an open producer and an enqueue in progress, call 2. The test
+// is the program.
 func rawConn(t *testing.T) (*raw, *conn, chan error) {
 	ours, theirs := sockets(t)
 	c := newConn(ours, running)
@@ -388,31 +390,32 @@ func (r *raw) write(frame []byte) {
 	require.NoError(r.t, err)
 }
 
-// A program that breaks the protocol fails the calls under way and the connection, with what was wrong.
+// A program that breaks the protocol fails the calls in progress and the connection. The error
+// names the violation.
 func TestAnswersThatBreakTheProtocol(t *testing.T) {
 	outcome := func(call uint64, outcomes ...error) []byte {
 		return appendOutcomes(beginFrame(nil, kindOutcomes, call), outcomes)
 	}
 	for says, write := range map[string]func(r *raw){
-		"call 7, which was not made or was answered before":        func(r *raw) { r.write(outcome(7, nil)) },
-		"the answer of kind 0x82 to call 2: 2 outcomes of 1 tasks": func(r *raw) { r.write(outcome(2, nil, nil)) },
-		"the answer of kind 0x83 to call 2: its kind is not one that answers such a call": func(r *raw) {
+		"call 7, which is unknown or was answered before":           func(r *raw) { r.write(outcome(7, nil)) },
+		"the answer of kind 0x82 to call 2: 2 outcomes for 1 tasks": func(r *raw) { r.write(outcome(2, nil, nil)) },
+		"the answer of kind 0x83 to call 2: the kind does not match the call": func(r *raw) {
 			r.write(appendDeliveries(beginFrame(nil, kindTasks, 2), nil, nil))
 		},
-		"the answer of kind 0x82 to call 2: the frame has 1 bytes more than it should": func(r *raw) { r.write(append(outcome(2, nil), 0)) },
+		"the answer of kind 0x82 to call 2: the frame has 1 excess bytes": func(r *raw) { r.write(append(outcome(2, nil), 0)) },
 		"the answer of kind 0x82 to call 2: the frame has the outcome 9; it must be 0 to 3": func(r *raw) {
 			r.write(append(beginFrame(nil, kindOutcomes, 2), 0, 0, 0, 1, 9, 0, 0))
 		},
 		"the answer of kind 0x84 to call 2: the frame ends within a reason": func(r *raw) { r.write(append(beginFrame(nil, kindFailed, 2), 0)) },
-		"a frame says that it has 4294967295 bytes; it must have 9 to 8388608": func(r *raw) {
+		"a frame with a length of 4294967295 bytes; it must be 9 to 8388608": func(r *raw) {
 			_, err := r.socket.Write([]byte{255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 			require.NoError(t, err)
 		},
 		"the program closed the connection: out of luck": func(r *raw) {
 			r.write(appendText(beginFrame(nil, kindClosed, 0), "out of luck"))
 		},
-		"the program closed the connection: it did not say why": func(r *raw) { r.write(appendText(beginFrame(nil, kindClosed, 0), "")) },
-		"the program closed the connection and did not say why: its process is running": func(r *raw) {
+		"the program closed the connection: no reason given": func(r *raw) { r.write(appendText(beginFrame(nil, kindClosed, 0), "")) },
+		"the program closed the connection without a reason; its process is running": func(r *raw) {
 			require.NoError(t, r.socket.Close())
 		},
 		"unexpected EOF": func(r *raw) {
@@ -426,7 +429,7 @@ func TestAnswersThatBreakTheProtocol(t *testing.T) {
 			write(r)
 			assert.ErrorContains(t, <-enqueued, says)
 			_, err := c.Producer(t.Context(), "t0")
-			require.ErrorContains(t, err, says, "no other call is made")
+			require.ErrorContains(t, err, says, "no further call is made")
 			require.ErrorContains(t, c.Close(), says)
 		})
 	}
@@ -435,7 +438,7 @@ func TestAnswersThatBreakTheProtocol(t *testing.T) {
 		r.write(outcome(2, nil))
 		require.NoError(t, <-enqueued)
 		r.write(outcome(2, nil))
-		require.ErrorContains(t, c.Close(), "an answer of kind 0x82 to call 2, which was not made or was answered before")
+		require.ErrorContains(t, c.Close(), "an answer of kind 0x82 to call 2, which is unknown or was answered before")
 	})
 	t.Run("the program's close fails", func(t *testing.T) {
 		ours, theirs := sockets(t)
@@ -448,17 +451,17 @@ func TestAnswersThatBreakTheProtocol(t *testing.T) {
 	})
 }
 
-// Likewise the other way round: the program says what was wrong, and ends the connection.
+// If Prony breaks the protocol, the program sends the violation and closes the connection.
 func TestCallsThatBreakTheProtocol(t *testing.T) {
 	open := opening{session: 1, tenant: "t0"}.append(beginFrame(nil, kindOpenProducer, 1), kindOpenProducer)
 	for says, frame := range map[string][]byte{
-		"a frame of kind 0x9, call 3: there is no such kind of call":                           beginFrame(nil, 9, 3),
-		"a frame of kind 0x3, call 3: session 5 is not open":                                   appendTasks(beginFrame(nil, kindEnqueue, 3), 5, nil),
-		"a frame of kind 0x4, call 3: session 1 is of the other sort":                          append(beginFrame(nil, kindClaim, 3), 0, 0, 0, 1, 0, 0, 0, 1),
-		"a frame of kind 0x3, call 3: the frame says that it has 9999 tasks; it may have 4096": append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0x27, 0x0f),
-		"a frame of kind 0x3, call 3: the frame ends within a queue":                           append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0, 1, 0),
-		"a frame of kind 0x1, call 3: the frame ends within the session":                       beginFrame(nil, kindOpenProducer, 3),
-		"a cancel of call 3: the frame has 1 bytes more than it should":                        append(beginFrame(nil, kindCancel, 3), 1),
+		"a frame of kind 0x9, call 3: unknown kind of call":                                     beginFrame(nil, 9, 3),
+		"a frame of kind 0x3, call 3: session 5 is not open":                                    appendTasks(beginFrame(nil, kindEnqueue, 3), 5, nil),
+		"a frame of kind 0x4, call 3: session 1 has the wrong type":                             append(beginFrame(nil, kindClaim, 3), 0, 0, 0, 1, 0, 0, 0, 1),
+		"a frame of kind 0x3, call 3: the frame has a count of 9999 tasks; the maximum is 4096": append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0x27, 0x0f),
+		"a frame of kind 0x3, call 3: the frame ends within a queue":                            append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0, 1, 0),
+		"a frame of kind 0x1, call 3: the frame ends within the session":                        beginFrame(nil, kindOpenProducer, 3),
+		"a cancel of call 3: the frame has 1 excess bytes":                                      append(beginFrame(nil, kindCancel, 3), 1),
 	} {
 		t.Run(says, func(t *testing.T) {
 			ours, theirs := sockets(t)
@@ -477,7 +480,7 @@ func TestCallsThatBreakTheProtocol(t *testing.T) {
 	}
 }
 
-// A launch that is stopped ends its connections.
+// A stopped launch ends its connections.
 func TestAConnectionEndsWithItsContext(t *testing.T) {
 	ours, theirs := sockets(t)
 	served := make(chan error, 1)
@@ -496,7 +499,8 @@ func TestAConnectionEndsWithItsContext(t *testing.T) {
 	require.Error(t, c.Close())
 }
 
-// Whatever the sizes of calls and whatever goes on at once, each task comes out once, those of a producer in order.
+// For any sizes of calls and any concurrency, each task is delivered once, and the tasks of a
+// producer in order.
 func TestEachTaskComesOutOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const producers, each = 3, 60

@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// connection is the program's side of a conn: it passes the calls that it reads on to a driver. A goroutine makes one call at a time. It stays
-// for further calls, since a new goroutine would first have to grow its stack.
+// connection is the program's side of a conn: it forwards calls to a driver. Each goroutine makes
+// one call at a time and is reused for further calls, because a new goroutine would first have to
+// grow its stack.
 type connection struct {
 	socket net.Conn
 	driver driver.Conn
@@ -23,25 +24,24 @@ type connection struct {
 
 	ctx     context.Context // of all calls
 	end     context.CancelFunc
-	next    chan *request  // to a goroutine that has no call; closed when no more calls are read
-	calls   sync.WaitGroup // the goroutines
-	open    atomic.Int64   // calls that are not answered
+	next    chan *request  // to an idle goroutine; closed when no more calls are read
+	calls   sync.WaitGroup // counts the goroutines
+	open    atomic.Int64   // unanswered calls
 	claimed claimed
 
 	mu       sync.Mutex
 	sessions map[uint32]*session
-	claims   map[uint64]context.CancelFunc // under way
+	claims   map[uint64]context.CancelFunc // claims in progress
 }
 
-// session is a producer or a worker of a connection.
 type session struct {
 	tenant   string
-	producer driver.Producer // nil of a worker
-	worker   driver.Worker   // nil of a producer
-	names    names           // the reading goroutine alone uses them
+	producer driver.Producer // nil for a worker
+	worker   driver.Worker   // nil for a producer
+	names    names           // used only by the reading goroutine
 }
 
-// request is a call that is under way. Its memory is used again after the answer.
+// request is a call in progress. Its memory is reused after the answer.
 type request struct {
 	kind kind
 	call uint64
@@ -49,8 +49,8 @@ type request struct {
 
 	session    *session
 	opening    opening
-	claim      context.Context // of a claim, which a cancel ends
-	frame      []byte          // what was read
+	claim      context.Context // of a claim; a cancel ends it
+	frame      []byte          // the received frame
 	answer     []byte
 	tasks      []driver.Task
 	deliveries []driver.Delivery
@@ -68,15 +68,16 @@ func (r *request) put() {
 	requests.Put(r)
 }
 
-// serveConnection passes calls on until the other side closes the connection, breaks the protocol, or ctx is done. It closes the driver's
-// connection and the socket, and returns when no call is under way.
+// serveConnection forwards calls until the other side closes the connection or breaks the protocol,
+// or ctx is done. It closes the driver's connection and the socket, and returns when no call is in
+// progress.
 func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{
 		socket: socket, driver: to, out: newWriter(socket), ctx: ctx, end: cancel, next: make(chan *request), sessions: map[uint32]*session{},
 		claims: map[uint64]context.CancelFunc{},
 	}
-	stop := context.AfterFunc(ctx, func() { _ = socket.Close() }) // ends the reading
+	stop := context.AfterFunc(ctx, func() { _ = socket.Close() }) // ends the reading goroutine
 	failed := c.read()
 	stopped := stop()
 	cancel()
@@ -91,12 +92,13 @@ func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error
 			frame = appendReason(frame, failed)
 		}
 		if frame, err := endFrame(frame); err == nil {
-			_ = c.out.write(context.Background(), frame) // the other side may be gone
+			// The other side may have closed the connection.
+			_ = c.out.write(context.Background(), frame)
 		}
 	}
-	_ = socket.SetWriteDeadline(time.Now().Add(closeMax)) // a socket that is closed needs none
+	_ = socket.SetWriteDeadline(time.Now().Add(closeMax)) // fails only on a closed socket
 	c.out.close()
-	_ = socket.Close() // likewise
+	_ = socket.Close() // fails only on a closed socket
 	return failed
 }
 
@@ -122,7 +124,7 @@ func (c *connection) read() error {
 			continue
 		}
 		if n := c.open.Add(1); n > callsMax {
-			return fmt.Errorf("%d calls are not answered; there may be %d", n, callsMax)
+			return fmt.Errorf("%d calls are not answered; the maximum is %d", n, callsMax)
 		}
 		if err := c.start(r); err != nil {
 			return fmt.Errorf("a frame of kind 0x%x, call %d: %w", uint8(r.kind), r.call, err)
@@ -130,7 +132,8 @@ func (c *connection) read() error {
 	}
 }
 
-// start reads the body of a call and starts it. The error is for what breaks the protocol.
+// start decodes the body of a call and starts the call. It returns an error if the call breaks the
+// protocol.
 func (c *connection) start(r *request) (err error) {
 	switch r.kind {
 	case kindOpenProducer, kindOpenWorker:
@@ -142,7 +145,7 @@ func (c *connection) start(r *request) (err error) {
 			return err
 		}
 	default:
-		return errors.New("there is no such kind of call")
+		return errors.New("unknown kind of call")
 	}
 	select {
 	case c.next <- r:
@@ -152,7 +155,7 @@ func (c *connection) start(r *request) (err error) {
 	return nil
 }
 
-// serve makes a call, and then others, until no more calls are read.
+// serve makes a call and then further ones, until no more calls are read.
 func (c *connection) serve(r *request) {
 	for ok := true; ok; r, ok = <-c.next {
 		c.do(r)
@@ -160,7 +163,7 @@ func (c *connection) serve(r *request) {
 	}
 }
 
-// prepare finds the session of a call and reads the rest of its body.
+// prepare finds the session of a call and decodes the rest of its body.
 func (c *connection) prepare(r *request) (err error) {
 	number := r.body.uint32("the session")
 	c.mu.Lock()
@@ -170,7 +173,7 @@ func (c *connection) prepare(r *request) (err error) {
 		return fmt.Errorf("session %d is not open", number)
 	}
 	if (r.kind == kindEnqueue) != (r.session.producer != nil) {
-		return fmt.Errorf("session %d is of the other sort: producers enqueue, and workers do the rest", number)
+		return fmt.Errorf("session %d has the wrong type: producers enqueue, workers claim, complete and fail", number)
 	}
 	switch r.kind {
 	case kindEnqueue:
@@ -181,13 +184,13 @@ func (c *connection) prepare(r *request) (err error) {
 			return err
 		}
 		if room == 0 {
-			return errors.New("a claim of no task")
+			return errors.New("a claim of 0 tasks")
 		}
 		r.deliveries = sized(r.deliveries, room)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.claims[r.call] != nil {
-			return errors.New("the call was made already")
+			return errors.New("the call was already made")
 		}
 		r.claim, c.claims[r.call] = context.WithCancel(c.ctx)
 	default:
@@ -196,7 +199,8 @@ func (c *connection) prepare(r *request) (err error) {
 	return err
 }
 
-// sized returns a slice of a length, of zero values, which takes the memory of another one if that is large enough.
+// sized returns a zeroed slice of length n. It reuses the memory of the given slice if that is
+// large enough.
 func sized[E any](of []E, n int) []E {
 	if cap(of) < n {
 		return make([]E, n)
@@ -206,7 +210,6 @@ func sized[E any](of []E, n int) []E {
 	return of
 }
 
-// cancel ends a claim, if it is under way.
 func (c *connection) cancel(call uint64) {
 	c.mu.Lock()
 	end := c.claims[call]
@@ -216,7 +219,6 @@ func (c *connection) cancel(call uint64) {
 	}
 }
 
-// opened opens a session and makes the answer.
 func (c *connection) opened(r *request) {
 	s, canFail, err := c.session(r)
 	if err != nil {
@@ -252,12 +254,10 @@ func (c *connection) session(r *request) (s *session, canFail bool, err error) {
 	return s, canFail, err
 }
 
-// failed makes the answer to a call that failed.
 func (r *request) failed(err error) {
 	r.answer = appendReason(beginFrame(r.answer, kindFailed, r.call), err)
 }
 
-// do passes a call on and makes the answer.
 func (c *connection) do(r *request) {
 	switch r.kind {
 	case kindOpenProducer, kindOpenWorker:
@@ -287,7 +287,6 @@ func (c *connection) do(r *request) {
 	}
 }
 
-// settled makes the answer to a call with outcomes.
 func (r *request) settled(err error) {
 	if err != nil {
 		r.failed(err)
@@ -296,7 +295,6 @@ func (r *request) settled(err error) {
 	r.answer = appendOutcomes(beginFrame(r.answer, kindOutcomes, r.call), r.outcomes)
 }
 
-// claim waits for tasks and makes the answer.
 func (c *connection) claim(r *request) {
 	n, err := r.session.worker.Claim(r.claim, r.deliveries)
 	c.mu.Lock()
@@ -315,7 +313,7 @@ func (c *connection) claim(r *request) {
 	r.answer = appendDeliveries(beginFrame(r.answer, kindTasks, r.call), r.handles, r.deliveries)
 }
 
-// send sends the answer to a call. An answer that is too large becomes one that says so.
+// send sends the answer to a call. It replaces an answer that is too large by an error.
 func (c *connection) send(r *request) {
 	frame, err := endFrame(r.answer)
 	if err != nil {
@@ -324,7 +322,7 @@ func (c *connection) send(r *request) {
 	}
 	c.open.Add(-1)
 	if err := c.out.write(c.ctx, frame); err != nil {
-		c.end() // Prony has closed its end, so that no answer can be sent
+		c.end() // Prony has closed its end, so no answer can be sent
 	}
 	r.put()
 }

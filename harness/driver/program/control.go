@@ -1,6 +1,6 @@
 package program
 
-// The commands of the control, by name; each has its arguments and what it answers.
+// Names of the control commands, with their arguments and answers.
 const (
 	commandHello    = "hello"    // version → version
 	commandDescribe = "describe" // none → descriptions
@@ -12,29 +12,29 @@ const (
 	commandFinish   = "finish"   // none → none; the program ends
 )
 
-// version are the arguments of the command hello, and what it answers.
+// version holds the arguments and the answer of the command hello.
 type version struct {
 	Version int `json:"version"`
 }
 
-// descriptions is what the command describe answers.
+// descriptions is the answer to the command describe.
 type descriptions struct {
 	Targets []Description `json:"targets"`
 }
 
-// launched is what the commands launch and restart answer.
+// launched is the answer to the commands launch and restart.
 type launched struct {
-	Server int   `json:"server"`         // what other commands call the servers, from 1 on
-	PIDs   []int `json:"pids,omitempty"` // of the servers' processes; none where they run elsewhere
+	Server int   `json:"server"`         // identifies the servers in other commands, from 1
+	PIDs   []int `json:"pids,omitempty"` // of the servers' processes; empty if they run elsewhere
 }
 
-// reference says which servers a command is for.
+// reference identifies the servers of a command.
 type reference struct {
 	Server int `json:"server"`
 }
 
-// dialing are the arguments of the command dial.
+// dialing holds the arguments of the command dial.
 type dialing struct {
 	Server int    `json:"server"`
-	Socket string `json:"socket"` // the path of a Unix socket that the program connects to
+	Socket string `json:"socket"` // path of a Unix socket that the program must connect to
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// kind is what a frame says.
+// kind is the type of a frame.
 type kind uint8
 
-// The kinds of frames. Answers have the highest bit set.
+// Kinds of frames. Answers have the highest bit set.
 const (
 	kindOpenProducer kind = 1
 	kindOpenWorker   kind = 2
@@ -28,43 +28,44 @@ const (
 	kindClosed   kind = 0x85
 )
 
-// A frame is
+// A frame consists of
 //
-//	length  uint32  of all that follows
+//	length  uint32  of the rest of the frame
 //	kind    uint8
 //	call    uint64
 //	body
 //
-// with integers in big-endian order.
+// Integers are big-endian.
 const (
 	lengthBytes = 4
 	headBytes   = 1 + 8 // of kind and call
 )
 
-// frame is a frame that was read. Its body is the reader's until the next one is read into the same buffer.
+// frame is a received frame. Its body is valid until the next frame is read into the same buffer.
 type frame struct {
 	kind kind
 	call uint64
 	body body
 }
 
-// beginFrame begins a frame in b, which endFrame ends.
+// beginFrame starts a frame in b. endFrame completes it.
 func beginFrame(b []byte, k kind, call uint64) []byte {
 	b = append(b[:0], 0, 0, 0, 0, byte(k))
 	return binary.BigEndian.AppendUint64(b, call)
 }
 
-// endFrame enters the length of a frame that was begun in b.
+// endFrame sets the length of a frame that was started in b.
 func endFrame(b []byte) ([]byte, error) {
 	n := len(b) - lengthBytes
 	if n > frameBytesMax {
-		return b, fmt.Errorf("a call or an answer of %d bytes; a frame has at most %d: lower the batch or the payload", n, frameBytesMax)
+		return b, fmt.Errorf("a call or an answer of %d bytes; a frame has at most %d bytes: lower the batch or the payload", n, frameBytesMax)
 	}
 	binary.BigEndian.PutUint32(b, uint32(n))
 	return b, nil
 }
 
-// readFrame reads a frame, whose body is in the buffer then. It returns io.EOF if the input ends before the frame begins.
+// readFrame reads a frame; its body is in the buffer. It returns io.EOF if the input ends before
+// the frame begins.
 func readFrame(in *bufio.Reader, buffer *[]byte) (f frame, err error) {
 	var head [lengthBytes + headBytes]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -72,7 +73,7 @@ func readFrame(in *bufio.Reader, buffer *[]byte) (f frame, err error) {
 	}
 	n := int(binary.BigEndian.Uint32(head[:]))
 	if n < headBytes || n > frameBytesMax {
-		return f, fmt.Errorf("a frame says that it has %d bytes; it must have %d to %d", n, headBytes, frameBytesMax)
+		return f, fmt.Errorf("a frame with a length of %d bytes; it must be %d to %d", n, headBytes, frameBytesMax)
 	}
 	n -= headBytes
 	if cap(*buffer) < n {
@@ -88,14 +89,14 @@ func readFrame(in *bufio.Reader, buffer *[]byte) (f frame, err error) {
 	return frame{kind: kind(head[lengthBytes]), call: binary.BigEndian.Uint64(head[lengthBytes+1:]), body: body{left: *buffer}}, nil
 }
 
-// body reads the values of a frame's body, one after the other. After the first one that is not there all others are zero, and end returns
-// why.
+// body decodes the values of a frame's body in order. After the first missing value all further
+// values are zero, and end returns the error.
 type body struct {
 	left   []byte
 	failed error
 }
 
-// take returns the next n bytes; nil if there are not as many.
+// take returns the next n bytes; nil if the body has fewer.
 func (b *body) take(n int, what string) []byte {
 	if b.failed != nil {
 		return nil
@@ -130,7 +131,7 @@ func (b *body) uint64(what string) uint64 {
 	return 0
 }
 
-// text reads a uint16 and as many bytes.
+// text reads a uint16 length and that number of bytes.
 func (b *body) text(what string) []byte {
 	if data := b.take(2, what); data != nil {
 		return b.take(int(binary.BigEndian.Uint16(data)), what)
@@ -138,7 +139,7 @@ func (b *body) text(what string) []byte {
 	return nil
 }
 
-// bytes reads a uint32 and as many bytes.
+// bytes reads a uint32 length and that number of bytes.
 func (b *body) bytes(what string) []byte {
 	if data := b.take(4, what); data != nil {
 		return b.take(int(binary.BigEndian.Uint32(data)), what)
@@ -146,11 +147,11 @@ func (b *body) bytes(what string) []byte {
 	return nil
 }
 
-// count reads the number of things that follow, which is at most most.
+// count reads the number of following items, which must be at most most.
 func (b *body) count(most int, what string) int {
 	n := b.uint32("the number of " + what)
 	if b.failed == nil && n > uint32(most) {
-		b.failed = fmt.Errorf("the frame says that it has %d %s; it may have %d", n, what, most)
+		b.failed = fmt.Errorf("the frame has a count of %d %s; the maximum is %d", n, what, most)
 	}
 	if b.failed != nil {
 		return 0
@@ -158,25 +159,25 @@ func (b *body) count(most int, what string) int {
 	return int(n)
 }
 
-// end returns why the body could not be read; nil if it was read to its end.
+// end returns the first error of the decoding. Unread bytes are an error.
 func (b *body) end() error {
 	if b.failed == nil && len(b.left) > 0 {
-		b.failed = fmt.Errorf("the frame has %d bytes more than it should", len(b.left))
+		b.failed = fmt.Errorf("the frame has %d excess bytes", len(b.left))
 	}
 	return b.failed
 }
 
-// appendText writes what body.text reads. The text must not be longer than nameBytesMax.
+// appendText encodes a value for body.text. The text must have at most nameBytesMax bytes.
 func appendText(b []byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(text))), text...)
 }
 
-// appendBytes writes what body.bytes reads.
+// appendBytes encodes a value for body.bytes.
 func appendBytes(b, data []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(data))), data...)
 }
 
-// appendReason writes an error as body.text reads it, cut if it is long.
+// appendReason encodes an error for body.text, and truncates a long one.
 func appendReason(b []byte, reason error) []byte {
 	text := strings.ToValidUTF8(reason.Error(), "�")
 	if len(text) > reasonBytesMax {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// written writes a frame and reads it again.
+// written encodes a frame and decodes it again.
 func written(t *rapid.T, b []byte) frame {
 	b, err := endFrame(b)
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func written(t *rapid.T, b []byte) frame {
 	return f
 }
 
-// What is written is read.
+// Decoding returns the encoded values.
 func TestFramesAreReadAsTheyWereWritten(t *testing.T) {
 	text := rapid.StringN(0, 40, 300)
 	payload := rapid.SliceOfN(rapid.Byte(), 0, 300)
@@ -94,7 +94,7 @@ func TestFramesAreReadAsTheyWereWritten(t *testing.T) {
 	})
 }
 
-// No bytes make a reader panic, or keep more than they are.
+// Arbitrary bytes do not make a decoder panic or allocate more than their size.
 func TestAnyBytesAreRead(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		data := rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(rt, "bytes")
@@ -124,7 +124,7 @@ func TestAnyBytesAreRead(t *testing.T) {
 	})
 }
 
-// A writer that can't write takes a bounded number of bytes, and waits no longer than its caller does.
+// A blocked writer accepts a bounded number of bytes, and waits at most as long as its caller.
 func TestAWriterIsBounded(t *testing.T) {
 	ours, theirs := sockets(t)
 	w := newWriter(ours)
@@ -144,7 +144,7 @@ func TestAWriterIsBounded(t *testing.T) {
 				return
 			}
 			if taken == 12 {
-				cancel() // from now on it ends as soon as there is no room
+				cancel() // from now on write ends as soon as there is no room
 			}
 		}
 	}()

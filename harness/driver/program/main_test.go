@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/driver/null"
 )
 
-// actEnv makes the test binary act as a driver program: an orderly one, or one that breaks the rules as its value says.
+// actEnv makes the test binary act as a driver program. Its value selects a regular program or a
+// fault.
 const actEnv = "DRIVER_PROGRAM_TEST"
 
 func TestMain(m *testing.M) {
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// memory is a target in the program's memory.
+// memory is an in-memory target.
 type memory struct{ act string }
 
 func (m memory) Describe(context.Context) Description {
@@ -92,7 +93,7 @@ func (s *memoryServer) note(what string) error {
 	return os.WriteFile(filepath.Join(s.folder, what), nil, 0o600)
 }
 
-// dying are connections whose enqueues end the program.
+// dying is a connection whose enqueue ends the program.
 type dying struct{ driver.Conn }
 
 func (d dying) Producer(context.Context, string) (driver.Producer, error) { return d, nil }
@@ -102,7 +103,7 @@ func (dying) Enqueue(context.Context, []driver.Task, []error) error {
 	return nil
 }
 
-// program starts this binary as a program.
+// program starts this binary as a driver program.
 func program(t testing.TB, act string) (*Process, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -122,7 +123,7 @@ func spec(t testing.TB) LaunchSpec {
 	}
 }
 
-// launch starts a program and has it launch its target.
+// launch starts a program and makes it launch its target.
 func launch(t testing.TB, act string) (*Process, *Launched, LaunchSpec) {
 	t.Helper()
 	p, err := program(t, act)

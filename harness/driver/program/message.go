@@ -7,10 +7,10 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// names gives the text of names that are known already, so that a name that comes with each task takes no memory each time.
+// names interns names, so that a name that is part of each task needs no allocation.
 type names map[string]string
 
-// namesMax bounds how many names are kept.
+// namesMax bounds the number of interned names.
 const namesMax = 1 << 12
 
 func (n names) of(text []byte) string {
@@ -26,7 +26,8 @@ func (n names) of(text []byte) string {
 
 // opening is the body of kindOpenProducer, which has no slots and no queues, and of kindOpenWorker:
 //
-//	session uint32, tenant text, and of a worker: slots uint32, count uint32, and each queue as a text
+//	session uint32, tenant text, and for a worker:
+//	slots uint32, count uint32, and each queue as a text
 type opening struct {
 	session uint32
 	tenant  string
@@ -61,7 +62,7 @@ func readOpening(b *body, k kind) (o opening, err error) {
 	return o, b.end()
 }
 
-// appendTasks writes the body of kindEnqueue:
+// appendTasks encodes the body of kindEnqueue:
 //
 //	session uint32, count uint32, and for each task: queue text, payload bytes
 func appendTasks(b []byte, session uint32, tasks []driver.Task) []byte {
@@ -74,7 +75,7 @@ func appendTasks(b []byte, session uint32, tasks []driver.Task) []byte {
 	return b
 }
 
-// readTasks reads the tasks of kindEnqueue behind the session. Payloads are parts of the frame.
+// readTasks decodes the tasks of kindEnqueue after the session. Payloads refer to the frame.
 func readTasks(b *body, tenant string, known names, into []driver.Task) ([]driver.Task, error) {
 	into = into[:0]
 	for range b.count(tasksMax, "tasks") {
@@ -84,7 +85,7 @@ func readTasks(b *body, tenant string, known names, into []driver.Task) ([]drive
 	return into, b.end()
 }
 
-// appendDeliveries writes the body of kindTasks:
+// appendDeliveries encodes the body of kindTasks:
 //
 //	count uint32, and for each task: handle uint64, attempt uint32, queue text, payload bytes
 func appendDeliveries(b []byte, handles []uint64, deliveries []driver.Delivery) []byte {
@@ -99,11 +100,11 @@ func appendDeliveries(b []byte, handles []uint64, deliveries []driver.Delivery) 
 	return b
 }
 
-// readDeliveries reads claimed tasks of a tenant, at most as many as there is room for. Payloads are parts of the frame.
+// readDeliveries decodes claimed tasks of a tenant, at most len(into). Payloads refer to the frame.
 func readDeliveries(b *body, tenant string, known names, into []driver.Delivery) (int, error) {
 	n := b.count(tasksMax, "tasks")
 	if n > len(into) {
-		return 0, fmt.Errorf("%d tasks where %d were asked for", n, len(into))
+		return 0, fmt.Errorf("%d tasks for a claim of at most %d", n, len(into))
 	}
 	for i := range n {
 		d := driver.Delivery{Tenant: tenant, Handle: b.uint64("a handle"), Attempt: b.uint32("an attempt")}
@@ -115,12 +116,12 @@ func readDeliveries(b *body, tenant string, known names, into []driver.Delivery)
 		return 0, err
 	}
 	if n == 0 {
-		return 0, fmt.Errorf("no task; a claim waits for at least one")
+		return 0, fmt.Errorf("no task; a claim must wait for at least one")
 	}
 	return n, nil
 }
 
-// appendHandles writes the body of kindComplete and kindFail:
+// appendHandles encodes the body of kindComplete and kindFail:
 //
 //	session uint32, count uint32, and for each task: handle uint64
 func appendHandles(b []byte, session uint32, deliveries []driver.Delivery) ([]byte, error) {
@@ -136,7 +137,7 @@ func appendHandles(b []byte, session uint32, deliveries []driver.Delivery) ([]by
 	return b, nil
 }
 
-// readHandles reads the handles of kindComplete and kindFail behind the session.
+// readHandles decodes the handles of kindComplete and kindFail after the session.
 func readHandles(b *body, into []uint64) ([]uint64, error) {
 	into = into[:0]
 	for range b.count(tasksMax, "handles") {

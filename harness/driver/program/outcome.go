@@ -8,10 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// outcome is what became of a task in a call.
 type outcome uint8
 
-// The outcomes.
 const (
 	acknowledged outcome = 0
 	refused      outcome = 1
@@ -19,7 +17,7 @@ const (
 	leaseOver    outcome = 3
 )
 
-// outcomeOf returns the outcome that an error of a driver stands for.
+// outcomeOf returns the outcome that corresponds to a driver's error.
 func outcomeOf(err error) outcome {
 	switch {
 	case err == nil:
@@ -32,9 +30,9 @@ func outcomeOf(err error) outcome {
 	return refused
 }
 
-// appendOutcomes writes the body of kindOutcomes:
+// appendOutcomes encodes the body of kindOutcomes:
 //
-//	count uint32, and for each task: outcome uint8, and with any but 0 the reason as a text
+//	count uint32, and for each task: outcome uint8, and unless it is 0 the reason as a text
 func appendOutcomes(b []byte, outcomes []error) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(outcomes)))
 	for _, err := range outcomes {
@@ -46,11 +44,11 @@ func appendOutcomes(b []byte, outcomes []error) []byte {
 	return b
 }
 
-// readOutcomes reads the outcomes of as many tasks as there is room for.
+// readOutcomes decodes exactly len(into) outcomes.
 func readOutcomes(b *body, into []error) error {
 	n := b.count(tasksMax, "outcomes")
 	if b.failed == nil && n != len(into) {
-		return fmt.Errorf("%d outcomes of %d tasks", n, len(into))
+		return fmt.Errorf("%d outcomes for %d tasks", n, len(into))
 	}
 	for i := range n {
 		into[i] = readOutcome(b)

@@ -16,30 +16,31 @@ import (
 	"github.com/pronybench/prony/harness/proc/dialogue"
 )
 
-// How long commands take at most.
+// Time limits of the commands.
 const (
 	helloMax    = 10 * time.Second
 	describeMax = 30 * time.Second
-	launchMax   = 2 * time.Minute // restart too
+	launchMax   = 2 * time.Minute // also of restart
 	dialMax     = 30 * time.Second
 	killMax     = 30 * time.Second
 	stopMax     = 30 * time.Second
-	acceptMax   = 5 * time.Second // for a connection that the program has said to have made
+	acceptMax   = 5 * time.Second // for a connection that the program has reported
 )
 
-// Process is a driver program that runs. Its methods may be called from any goroutine.
+// Process is a running driver program. It is safe for concurrent use.
 type Process struct {
-	sockets string // a folder for sockets
+	sockets string // folder for sockets
 
 	mu       sync.Mutex // one command at a time
 	commands *dialogue.Process
 	dials    int
 }
 
-// Start starts a program, whose standard error goes to a log, and returns when it has said that it speaks the same version of the protocol.
-// The caller must call Close.
+// Start starts a program with its standard error in a log file. It returns when the program has
+// confirmed that it has the same protocol version. The caller must call Close.
 func Start(ctx context.Context, logPath, path string, args ...string) (*Process, error) {
-	sockets, err := os.MkdirTemp("", "prony-") // the run folder's path may be longer than a socket's may be
+	// The path of the run folder may be too long for a socket.
+	sockets, err := os.MkdirTemp("", "prony-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the driver program's sockets: %w", err)
 	}
@@ -51,7 +52,7 @@ func Start(ctx context.Context, logPath, path string, args ...string) (*Process,
 	var said version
 	err = p.commands.Call(ctx, helloMax, commandHello, version{Version}, &said)
 	if err == nil && said.Version != Version {
-		err = fmt.Errorf("driver program %s: it speaks version %d of the driver protocol, and Prony version %d: use programs of the same version", path, said.Version, Version)
+		err = fmt.Errorf("driver program %s has version %d of the driver protocol, Prony has version %d: use programs of the same version", path, said.Version, Version)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Kill())
@@ -59,24 +60,23 @@ func Start(ctx context.Context, logPath, path string, args ...string) (*Process,
 	return p, nil
 }
 
-// call sends a command.
 func (p *Process) call(ctx context.Context, within time.Duration, do string, arguments, done any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.commands.Call(ctx, within, do, arguments, done)
 }
 
-// PID is the program's process.
+// PID returns the program's process id.
 func (p *Process) PID() int { return p.commands.PID() }
 
-// Targets returns what the program can measure.
+// Targets returns the targets that the program can measure.
 func (p *Process) Targets(ctx context.Context) ([]Description, error) {
 	var d descriptions
 	err := p.call(ctx, describeMax, commandDescribe, nil, &d)
 	return d.Targets, err
 }
 
-// Launch has the program launch a target's servers.
+// Launch makes the program launch the servers of a target.
 func (p *Process) Launch(ctx context.Context, spec LaunchSpec) (*Launched, error) {
 	var l launched
 	if err := p.call(ctx, launchMax, commandLaunch, spec, &l); err != nil {
@@ -85,18 +85,19 @@ func (p *Process) Launch(ctx context.Context, spec LaunchSpec) (*Launched, error
 	return &Launched{process: p, number: l.Server, pids: l.PIDs}, nil
 }
 
-// Close has the program stop all servers, and ends it.
+// Close makes the program stop all servers, and ends it.
 func (p *Process) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(p.commands.End(ctx, stopMax, commandFinish, nil), os.RemoveAll(p.sockets))
 }
 
-// Kill ends the program at once. What it started ends with it, if the program sees to that as Prony does.
+// Kill ends the program immediately. Its child processes end too if the program ties them to its
+// own life, as Prony does.
 func (p *Process) Kill() error { return errors.Join(p.commands.Kill(), os.RemoveAll(p.sockets)) }
 
-// Launched are servers that a program has launched. Its methods may be called from any goroutine. Dial, Kill, Restart and Stop are as those of a
-// Server.
+// Launched are servers that a program has launched. It is safe for concurrent use. Dial, Kill,
+// Restart and Stop behave like the methods of Server.
 type Launched struct {
 	process *Process
 	number  int
@@ -105,7 +106,7 @@ type Launched struct {
 	pids []int
 }
 
-// PIDs returns the servers' processes: those of the last start. It returns nil for servers that run elsewhere.
+// PIDs returns the server processes of the last start; nil if the servers run elsewhere.
 func (l *Launched) PIDs() []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,17 +141,17 @@ func (l *Launched) dial(ctx context.Context) (driver.Conn, error) {
 	}
 	socket, err := listener.Accept()
 	if err != nil {
-		return nil, fmt.Errorf("the driver program said that it has connected to %s, and has not: %w", path, err)
+		return nil, fmt.Errorf("the driver program reported a connection to %s, but none arrived: %w", path, err)
 	}
 	return newConn(socket, p.commands.Status), nil
 }
 
-// Kill ends the servers by SIGKILL.
+// Kill ends the servers with SIGKILL.
 func (l *Launched) Kill(ctx context.Context) error {
 	return l.process.call(ctx, killMax, commandKill, reference{l.number}, nil)
 }
 
-// Restart starts servers that were killed on the same data.
+// Restart restarts killed servers on the same data.
 func (l *Launched) Restart(ctx context.Context) error {
 	var again launched
 	if err := l.process.call(ctx, launchMax, commandRestart, reference{l.number}, &again); err != nil {
@@ -162,7 +163,7 @@ func (l *Launched) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the servers. Connections should be closed before.
+// Stop ends the servers. Connections should be closed first.
 func (l *Launched) Stop(ctx context.Context) error {
 	return l.process.call(ctx, stopMax, commandStop, reference{l.number}, nil)
 }

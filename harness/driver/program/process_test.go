@@ -47,7 +47,7 @@ func TestALaunchFromBeginToEnd(t *testing.T) {
 	assert.NoDirExists(t, p.sockets)
 }
 
-// A load on a target behind a program has the same account as one on the target itself.
+// A load on a target through a program has the same account as one on the target directly.
 func TestALoadThroughAProgram(t *testing.T) {
 	_, l, _ := launch(t, "")
 	workload := scenario.Workload{
@@ -80,9 +80,9 @@ func TestWhatCannotBeLaunched(t *testing.T) {
 	p, err := program(t, "")
 	require.NoError(t, err)
 	for says, change := range map[string]func(*LaunchSpec){
-		`launch: target "redis"; the program has memory`:                          func(s *LaunchSpec) { s.Target = "redis" },
+		`launch: unknown target "redis"; the program has memory`:                  func(s *LaunchSpec) { s.Target = "redis" },
 		`launch: memory has no guarantee "fsync"; it has memory, os`:              func(s *LaunchSpec) { s.Guarantee = Fsync },
-		`launch: memory can't be started with nodes = 3; it can with 1`:           func(s *LaunchSpec) { s.Nodes = 3 },
+		`launch: memory can't be started with nodes = 3; it supports 1`:           func(s *LaunchSpec) { s.Nodes = 3 },
 		`launch: open ` + filepath.Join("nowhere", "launched") + `: no such file`: func(s *LaunchSpec) { s.Folder = "nowhere" },
 	} {
 		s := spec(t)
@@ -127,11 +127,11 @@ func TestAProgramThatBreaksTheRules(t *testing.T) {
 	p, err := conn.Producer(t.Context(), "t0")
 	require.NoError(t, err)
 	err = p.Enqueue(t.Context(), []driver.Task{{Tenant: "t0", Queue: "q0"}}, make([]error, 1))
-	require.ErrorContains(t, err, "the program closed the connection and did not say why: its process is ")
-	require.ErrorContains(t, conn.Close(), "did not say why")
+	require.ErrorContains(t, err, "the program closed the connection without a reason; its process is ")
+	require.ErrorContains(t, conn.Close(), "without a reason")
 }
 
-// A program stops the servers that it launched when the Prony that started it has ended.
+// A program stops its servers when the Prony process that started it has ended.
 func TestServersEndWithTheInput(t *testing.T) {
 	in, commands := io.Pipe()
 	answers, out := io.Pipe()
@@ -153,7 +153,7 @@ func TestServersEndWithTheInput(t *testing.T) {
 func TestTheVersionMustBeTheSame(t *testing.T) {
 	s := serving{}
 	_, err := s.hello(t.Context(), version{Version + 1})
-	require.EqualError(t, err, "prony speaks version 2 of the driver protocol, and this program version 1: build both from the same commit")
+	require.EqualError(t, err, "prony has version 2 of the driver protocol, this program has version 1: build both from the same commit")
 	v, err := s.hello(t.Context(), version{Version})
 	require.NoError(t, err)
 	assert.Equal(t, Version, v.Version)

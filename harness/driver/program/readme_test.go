@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page that programs in other languages are written from says what the code says.
+// The README, from which programs in other languages are written, matches the code.
 func TestTheReadmeIsTrue(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestTheReadmeIsTrue(t *testing.T) {
 	assert.Contains(t, page, fmt.Sprintf("The version of both is %d.", Version))
 }
 
-// The smallest program of the page is one.
+// The smallest program of the README compiles and works.
 func TestTheSmallestProgram(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -13,12 +13,13 @@ import (
 	"github.com/pronybench/prony/harness/proc/dialogue"
 )
 
-// serversMax is how many launches a program has that were not stopped.
+// serversMax bounds the launches of a program that are not stopped.
 const serversMax = 64
 
-// Serve executes the commands of Prony, which it reads from in, and writes the answers to out. It returns after the last command, when in ends,
-// or when ctx is done, and stops all servers before. The program must write nothing else to out; what it writes to its standard error is
-// in the log that errors of Prony show.
+// Serve reads Prony's commands from in, executes them, and writes the answers to out. It returns
+// after the last command, when in ends, or when ctx is done, and then stops all servers. The
+// program must not write anything else to out. Its standard error goes to the log that Prony's
+// errors quote.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) (err error) {
 	s := &serving{targets: targets, servers: map[int]*serverOf{}}
 	defer func() { err = errors.Join(err, s.stopAll()) }()
@@ -27,7 +28,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) 
 	})
 }
 
-// serving is the state of a program. The goroutine that executes commands alone uses it.
+// serving is the state of a program. Only the goroutine that executes commands uses it.
 type serving struct {
 	ctx     context.Context // of the connections
 	targets []Target
@@ -35,7 +36,6 @@ type serving struct {
 	last    int
 }
 
-// serverOf are the servers of one launch.
 type serverOf struct {
 	server      Server
 	end         context.CancelFunc // of the connections
@@ -43,7 +43,7 @@ type serverOf struct {
 	connections sync.WaitGroup
 }
 
-// commands returns what a program can do. Its connections end with ctx.
+// commands returns the commands of a program. Its connections end with ctx.
 func (s *serving) commands(ctx context.Context) dialogue.Commands {
 	s.ctx = ctx
 	return dialogue.Commands{
@@ -60,7 +60,7 @@ func (s *serving) commands(ctx context.Context) dialogue.Commands {
 
 func (s *serving) hello(_ context.Context, v version) (version, error) {
 	if v.Version != Version {
-		return version{}, fmt.Errorf("prony speaks version %d of the driver protocol, and this program version %d: build both from the same commit", v.Version, Version)
+		return version{}, fmt.Errorf("prony has version %d of the driver protocol, this program has version %d: build both from the same commit", v.Version, Version)
 	}
 	return v, nil
 }
@@ -72,7 +72,6 @@ func (s *serving) describe(ctx context.Context, _ dialogue.None) (d descriptions
 	return d, nil
 }
 
-// find returns the target that a launch is for, and its description.
 func (s *serving) find(ctx context.Context, name string) (Target, Description, error) {
 	var known []string
 	for _, t := range s.targets {
@@ -82,7 +81,7 @@ func (s *serving) find(ctx context.Context, name string) (Target, Description, e
 		}
 		known = append(known, d.Name)
 	}
-	return nil, Description{}, fmt.Errorf("target %q; the program has %s", name, list(known))
+	return nil, Description{}, fmt.Errorf("unknown target %q; the program has %s", name, list(known))
 }
 
 func (s *serving) launch(ctx context.Context, spec LaunchSpec) (launched, error) {
@@ -94,7 +93,7 @@ func (s *serving) launch(ctx context.Context, spec LaunchSpec) (launched, error)
 		return launched{}, err
 	}
 	if len(s.servers) == serversMax {
-		return launched{}, fmt.Errorf("%d launches are not stopped; there may be %d", len(s.servers), serversMax)
+		return launched{}, fmt.Errorf("%d launches are not stopped; the maximum is %d", len(s.servers), serversMax)
 	}
 	server, err := t.Launch(ctx, spec)
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *serving) launch(ctx context.Context, spec LaunchSpec) (launched, error)
 	return launched{Server: s.last, PIDs: server.PIDs()}, nil
 }
 
-// Check returns an error if a target can't be launched as a spec says.
+// Check returns an error if the target cannot be launched with the given spec.
 func (d Description) Check(spec LaunchSpec) error {
 	attached := len(spec.Addresses) > 0
 	switch {
@@ -116,12 +115,11 @@ func (d Description) Check(spec LaunchSpec) error {
 	case !slices.Contains(d.Guarantees, spec.Guarantee):
 		return fmt.Errorf("%s has no guarantee %q; it has %s", d.Name, spec.Guarantee, list(d.Guarantees))
 	case !attached && !slices.Contains(d.Nodes, spec.Nodes):
-		return fmt.Errorf("%s can't be started with nodes = %d; it can with %s", d.Name, spec.Nodes, list(d.Nodes))
+		return fmt.Errorf("%s can't be started with nodes = %d; it supports %s", d.Name, spec.Nodes, list(d.Nodes))
 	}
 	return nil
 }
 
-// list writes values with commas between them.
 func list[V any](all []V) string {
 	texts := make([]string, len(all))
 	for i, v := range all {
@@ -130,7 +128,6 @@ func list[V any](all []V) string {
 	return strings.Join(texts, ", ")
 }
 
-// of returns the servers that a command is for.
 func (s *serving) of(number int) (*serverOf, error) {
 	of := s.servers[number]
 	if of == nil {
@@ -152,7 +149,8 @@ func (s *serving) dial(ctx context.Context, d dialing) (none dialogue.None, err 
 	if err != nil {
 		return none, errors.Join(fmt.Errorf("connect to Prony: %w", err), to.Close())
 	}
-	of.connections.Go(func() { _ = serveConnection(of.ctx, socket, to) }) // the other side is told what failed
+	// The other side gets the error.
+	of.connections.Go(func() { _ = serveConnection(of.ctx, socket, to) })
 	return none, nil
 }
 
@@ -184,7 +182,6 @@ func (s *serving) stop(ctx context.Context, r reference) (none dialogue.None, er
 	return none, of.stop(ctx)
 }
 
-// stop ends the connections that are left, and then the servers.
 func (of *serverOf) stop(ctx context.Context) error {
 	of.end()
 	of.connections.Wait()
@@ -195,7 +192,8 @@ func (s *serving) finish(context.Context, dialogue.None) (none dialogue.None, er
 	return none, s.stopAll()
 }
 
-// stopAll stops what was launched and not stopped, whatever else has ended.
+// stopAll stops all launched servers. It does not use the context of the commands, which may have
+// ended.
 func (s *serving) stopAll() error {
 	var errs []error
 	for number, of := range s.servers {

@@ -8,24 +8,25 @@ import (
 	"sync"
 )
 
-// waitingBytesMax is from how many waiting bytes on a writer takes no more.
+// waitingBytesMax is the number of pending bytes above which write blocks.
 const waitingBytesMax = 1 << 20
 
 var errWriterClosed = errors.New("the connection is closed")
 
-// writer writes frames in the order in which they come, those that wait in one write. Its methods may be called from any goroutine.
+// writer writes frames in order, and combines pending frames in one write. It is safe for
+// concurrent use.
 type writer struct {
 	to   io.Writer
 	wake chan struct{} // has an element while the writing goroutine has work
-	over chan struct{} // closed at the end of the writing goroutine
+	over chan struct{} // closed when the writing goroutine ends
 
 	mu      sync.Mutex
-	room    sync.Cond // signalled when waiting shrinks, and after failed was set
+	room    sync.Cond // signalled when waiting shrinks and when failed is set
 	waiting []byte
-	failed  error // why no frame is taken any more
+	failed  error // why further frames are rejected
 }
 
-// newWriter starts a writer, which ends after close or the first write that fails.
+// newWriter starts a writer. Its goroutine ends after close or the first failed write.
 func newWriter(to io.Writer) *writer {
 	w := &writer{to: to, wake: make(chan struct{}, 1), over: make(chan struct{})}
 	w.room.L = &w.mu
@@ -33,7 +34,7 @@ func newWriter(to io.Writer) *writer {
 	return w
 }
 
-// write takes a frame, as soon as there is room for it. It copies the frame.
+// write queues a copy of a frame, once there is room for it.
 func (w *writer) write(ctx context.Context, frame []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,12 +56,13 @@ func (w *writer) write(ctx context.Context, frame []byte) error {
 		return w.failed
 	}
 	if w.waiting = append(w.waiting, frame...); len(w.waiting) == len(frame) {
-		w.wake <- struct{}{} // nothing waited, so that the channel is empty
+		w.wake <- struct{}{} // no frame was pending, so the channel is empty
 	}
 	return nil
 }
 
-// close takes no more frames, and returns when those that wait are written, or a write has failed.
+// close rejects further frames. It returns when all pending frames are written, or when a write has
+// failed.
 func (w *writer) close() {
 	w.mu.Lock()
 	if w.failed == nil {
@@ -80,7 +82,7 @@ func (w *writer) run() {
 	var taken []byte
 	for {
 		<-w.wake
-		runtime.Gosched() // frames of others that are about to come go with the first one
+		runtime.Gosched() // lets other goroutines add frames to this write
 		w.mu.Lock()
 		taken, w.waiting = w.waiting, taken[:0]
 		last := w.failed != nil

@@ -8,19 +8,19 @@ import (
 	"net/http"
 )
 
-// answerBytesMax is more than any answer to a call of this driver has: 1,000 tasks of a MiB would not fit a call.
+// answerBytesMax exceeds the size of any answer that this driver gets: 1,000 tasks of a MiB do not
+// fit into one call.
 const answerBytesMax = 64 << 20
 
-// leaderHeader is the header of an answer that names the node to which the next requests should go.
+// leaderHeader is the header of an answer that names the node for further requests.
 const leaderHeader = "Prony-Leader"
 
-// caller makes requests.
 type caller struct {
 	pool    *pool
-	headers string // of all requests
+	headers string // of every request
 }
 
-// headersOf returns the headers of requests with an access token, or without one if it is empty.
+// headersOf returns the headers of requests. An empty token adds no authorization.
 func headersOf(token string) string {
 	headers := "Content-Type: application/json\r\n"
 	if token != "" {
@@ -29,17 +29,17 @@ func headersOf(token string) string {
 	return headers
 }
 
-// fullError says that the server did nothing, since it is full.
+// fullError reports that the server is full and did nothing.
 type fullError struct{ error }
 
-// ask sends a request and returns the answer, whatever its code.
+// ask sends a request and returns the answer with any status code.
 func (c caller) ask(ctx context.Context, method, path string, body []byte) (answer, error) {
 	client := c.pool.take()
 	defer c.pool.giveBack(client)
 	a, err := client.do(ctx, c.pool.base(client), request{method, path, c.headers, body})
 	if err != nil {
 		if ctx.Err() == nil {
-			c.pool.failed(client) // another node may be there; whether this one did anything is not known
+			c.pool.failed(client) // another node may answer; the outcome at this one is unknown
 		}
 		return a, err
 	}
@@ -49,7 +49,7 @@ func (c caller) ask(ctx context.Context, method, path string, body []byte) (answ
 	return a, nil
 }
 
-// post sends a body and reads the answer into a value. The error is a fullError where the server says so.
+// post sends a body and decodes the answer. The error is a fullError if the server is full.
 func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
 	a, err := c.ask(ctx, http.MethodPost, path, body)
 	switch {
@@ -65,23 +65,21 @@ func (c caller) post(ctx context.Context, path string, body []byte, into any) er
 	return a.decode(http.MethodPost, path, into)
 }
 
-// refusal returns the error for an HTTP status that the caller did not ask for.
 func (a answer) refusal(method, path string) error {
 	return fmt.Errorf("%s %s: %s: %s", method, path, a.status, says(a.body))
 }
 
-// decode reads the body into a value.
 func (a answer) decode(method, path string, into any) error {
 	if len(a.body) > answerBytesMax {
 		return fmt.Errorf("%s %s: the answer is larger than %d bytes", method, path, answerBytesMax)
 	}
 	if err := json.Unmarshal(a.body, into); err != nil {
-		return fmt.Errorf("%s %s: the answer is not what was expected: %w: %.200q", method, path, err, a.body)
+		return fmt.Errorf("%s %s: decode the answer: %w: %.200q", method, path, err, a.body)
 	}
 	return nil
 }
 
-// says is the message in an error's answer, or the answer as it is.
+// says returns the message of an error answer, or the answer as it is.
 func says(answer []byte) string {
 	var e struct{ Message string }
 	if json.Unmarshal(answer, &e) == nil && e.Message != "" {
@@ -90,7 +88,8 @@ func says(answer []byte) string {
 	return fmt.Sprintf("%.200s", answer)
 }
 
-// refusedItem returns why the only item of a call was refused, or nil if that is not why the call was.
+// refusedItem returns the reason why the only item of a call was refused; nil if the call failed
+// for another reason.
 func (a answer) refusedItem() *itemError {
 	var refusal struct {
 		Details []struct {
@@ -98,7 +97,7 @@ func (a answer) refusedItem() *itemError {
 			itemError
 		}
 	}
-	_ = json.Unmarshal(a.body, &refusal) // an answer of a proxy in between may be no JSON, and has no details
+	_ = json.Unmarshal(a.body, &refusal) // the answer of a proxy may not be JSON; it has no details
 	for _, d := range refusal.Details {
 		if d.Type == itemErrorType {
 			return &d.itemError
@@ -107,10 +106,12 @@ func (a answer) refusedItem() *itemError {
 	return nil
 }
 
-// itemErrorType is the type of the detail of a refusal that says why the only item of the call was refused.
+// itemErrorType is the type of the error detail that contains the reason why the only item of a
+// call was refused.
 const itemErrorType = "type.googleapis.com/prony.queue.v1.ItemError"
 
-// refusedAll tells a server that refused the only item, or that is full and did nothing, from a call whose outcome is unknown.
+// refusedAll sets the outcomes if the server refused the only item, or if it is full and did
+// nothing. It returns other errors: the outcome of their call is unknown.
 func refusedAll(err error, outcomes []error) error {
 	var item *itemError
 	var full fullError

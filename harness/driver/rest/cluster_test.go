@@ -15,13 +15,14 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// The connections are spread over the nodes of a cluster, and leave one that does not answer.
+// The connections are spread over the nodes of a cluster, and leave a node that does not answer.
 func TestNodesShareTheConnections(t *testing.T) {
 	const nodes, perNode = 3, 4
 	var asked [nodes]atomic.Int64
 	var servers []*httptest.Server
 	var addresses []string
-	// A request of the first part is answered when as many as there are connections have arrived, so that each takes one of its own.
+	// The first requests are answered only when all connections have one in flight, so that each
+	// request uses a separate connection.
 	var arrived sync.WaitGroup
 	arrived.Add(nodes * perNode)
 	var late atomic.Bool
@@ -43,7 +44,7 @@ func TestNodesShareTheConnections(t *testing.T) {
 	defer func() { require.NoError(t, conn.Close()) }()
 	p, err := conn.Producer(t.Context(), "t")
 	require.NoError(t, err)
-	enqueue := func() error { // by the producer of the moment
+	enqueue := func() error { // through the current producer
 		return p.Enqueue(t.Context(), []driver.Task{{Queue: "q"}}, make([]error, 1))
 	}
 	var all sync.WaitGroup
@@ -55,7 +56,8 @@ func TestNodesShareTheConnections(t *testing.T) {
 		assert.EqualValues(t, perNode, asked[i].Load(), "node %d", i+1)
 	}
 
-	// What was asked of a node that is gone is not known, and the connection leaves it.
+	// The outcome of a request to a node that has ended is unknown, and the connection leaves the
+	// node.
 	late.Store(true)
 	servers[0].Close()
 	gone, err := Dial(driver.Target{HTTP: addresses[0] + "," + addresses[1]}, time.Minute)
@@ -70,7 +72,8 @@ func TestNodesShareTheConnections(t *testing.T) {
 	assert.Equal(t, before+2, asked[1].Load())
 }
 
-// The connections go to the node that an answer names, and elsewhere when that node does not answer any more.
+// The connections move to the node that an answer names, and elsewhere when that node no longer
+// answers.
 func TestConnectionsFollowTheLeader(t *testing.T) {
 	const connections = 4
 	var asked [3]atomic.Int64
@@ -106,7 +109,7 @@ func TestConnectionsFollowTheLeader(t *testing.T) {
 	for range 10 {
 		all()
 	}
-	assert.LessOrEqual(t, asked[0].Load()+asked[1].Load(), int64(connections), "each connection is told once at most")
+	assert.LessOrEqual(t, asked[0].Load()+asked[1].Load(), int64(connections), "each connection is redirected at most once")
 	assert.EqualValues(t, 10*connections, asked[0].Load()+asked[1].Load()+asked[2].Load())
 
 	leads.Store(1)
@@ -117,6 +120,6 @@ func TestConnectionsFollowTheLeader(t *testing.T) {
 			failed++
 		}
 	}
-	assert.LessOrEqual(t, failed, 1, "the connection that is used leaves the node")
+	assert.LessOrEqual(t, failed, 1, "a connection leaves the node at its first failure")
 	assert.GreaterOrEqual(t, asked[1].Load(), int64(10*connections-2))
 }

@@ -14,20 +14,23 @@ import (
 	"time"
 )
 
-// idleMax is for how long an unused connection is trusted to be open. A server closes an idle connection after minutes.
+// idleMax is how long an idle connection is assumed to be open. Servers close idle connections
+// after minutes.
 const idleMax = 10 * time.Second
 
-// connection is a kept HTTP/1.1 connection for one request at a time, and dials when it needs to. It belongs to one goroutine at a time.
+// connection is a persistent HTTP/1.1 connection for one request at a time. It dials when
+// necessary. It is not safe for concurrent use.
 //
-// net/http's Transport passes each request through two goroutines of its own, since it shares connections and reads ahead. A caller that waits
-// for its answer needs neither, and the generator shares the host's CPUs with the server.
+// The Transport of net/http passes each request through two additional goroutines, because it
+// shares connections and reads ahead. A caller that waits for its answer needs neither, and the
+// generator shares the host's CPUs with the server.
 type connection struct {
 	encrypted *tls.Config // nil without TLS
 
-	base string // of the node that conn leads to: "http://host:port", or with TLS "https://host:port"
+	base string // URL of conn's node: "http://host:port", or with TLS "https://host:port"
 	conn net.Conn
-	left io.LimitedReader // what may still be read of the answer, with its headers and the marks of its chunks
-	in   *bufio.Reader    // of left
+	left io.LimitedReader // bounds the rest of the answer, with headers and chunk marks
+	in   *bufio.Reader    // reads from left
 	out  []byte           // for reuse
 	used time.Time
 
@@ -35,24 +38,23 @@ type connection struct {
 	unwatch func() bool
 }
 
-// answer is an answer to a request, with its body.
 type answer struct {
 	code   int
-	status string // the code with its name
-	leader string // where the next requests should go, or ""
-	body   []byte // at most one byte more than answerBytesMax
-	last   bool   // the connection takes no further request
+	status string // the code and its name
+	leader string // the node for further requests, or ""
+	body   []byte // at most answerBytesMax+1 bytes
+	last   bool   // the connection accepts no further request
 }
 
-// request is what is asked of a node.
 type request struct {
 	method  string // "GET" or "POST"
 	path    string
-	headers string // each with its line's end
+	headers string // each with its line end
 	body    []byte
 }
 
-// do sends a request and reads its answer. After an error the outcome of the request is not known, unless the error is of the dial.
+// do sends a request and reads its answer. After an error the outcome of the request is unknown,
+// unless the dial failed.
 func (c *connection) do(ctx context.Context, base string, r request) (answer, error) {
 	a, err := c.exchange(ctx, base, r)
 	c.used = time.Now()
@@ -85,7 +87,6 @@ func (c *connection) exchange(ctx context.Context, base string, r request) (answ
 	return c.read()
 }
 
-// read reads the answer to a request.
 func (c *connection) read() (answer, error) {
 	c.left.N = 2 * answerBytesMax
 	r, err := http.ReadResponse(c.in, nil)
@@ -94,10 +95,10 @@ func (c *connection) read() (answer, error) {
 	}
 	a := answer{code: r.StatusCode, status: r.Status, leader: r.Header.Get(leaderHeader), last: r.Close}
 	var body bytes.Buffer
-	body.Grow(int(min(max(r.ContentLength, 0), answerBytesMax)) + bytes.MinRead) // so that it need not grow
+	body.Grow(int(min(max(r.ContentLength, 0), answerBytesMax)) + bytes.MinRead) // avoids growing
 	_, err = body.ReadFrom(io.LimitReader(r.Body, answerBytesMax+1))
 	if a.body = body.Bytes(); len(a.body) > answerBytesMax {
-		a.last = true // the rest stays unread
+		a.last = true // the rest remains unread
 		return a, err
 	}
 	return a, errors.Join(err, r.Body.Close())
@@ -108,7 +109,7 @@ func (c *connection) dial(ctx context.Context, base string) error {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
 	if c.encrypted != nil {
-		dialer = &tls.Dialer{Config: c.encrypted} // the handshake is a part of its dial
+		dialer = &tls.Dialer{Config: c.encrypted} // it includes the handshake in the dial
 	}
 	conn, err := dialer.DialContext(ctx, "tcp", hostOf(base))
 	if err != nil {
@@ -122,7 +123,8 @@ func (c *connection) dial(ctx context.Context, base string) error {
 	return nil
 }
 
-// watch lets the end of ctx end the requests. Most requests of a connection have the same context.
+// watch closes the connection when ctx ends, which ends the current request. Most requests of a
+// connection share a context, so the registration is reused.
 func (c *connection) watch(ctx context.Context) {
 	if c.watched == ctx {
 		return
@@ -134,12 +136,12 @@ func (c *connection) watch(ctx context.Context) {
 	c.watched, c.unwatch = ctx, context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
 
-// close closes the connection; it may be called again.
+// close closes the connection. It may be called repeatedly.
 func (c *connection) close() {
 	if c.conn == nil {
 		return
 	}
 	c.unwatch()
-	_ = c.conn.Close() // which may be closed already
+	_ = c.conn.Close() // may be closed already
 	c.conn, c.watched, c.unwatch = nil, nil, nil
 }

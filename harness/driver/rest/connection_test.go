@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listen serves requests. It returns the base of the URLs and a count of the connections.
+// listen starts a server. It returns its base URL and the number of its connections.
 func listen(t *testing.T, h http.HandlerFunc) (base string, connections *atomic.Int64) {
 	t.Helper()
 	connections = new(atomic.Int64)
@@ -37,7 +37,7 @@ func TestAConnectionIsKept(t *testing.T) {
 		assert.Equal(t, "a b", r.Header.Get("Other"))
 		body, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
-		if len(body) > 5 { // of unknown length: in chunks
+		if len(body) > 5 { // of unknown length: chunked
 			_ = http.NewResponseController(w).Flush()
 		}
 		_, _ = w.Write(body)
@@ -73,14 +73,14 @@ func TestAConnectionIsMadeAgain(t *testing.T) {
 	assert.EqualValues(t, 2, connections.Load(), "the server closed the first")
 	c.used = c.used.Add(-2 * idleMax)
 	do(first, "/")
-	assert.EqualValues(t, 3, connections.Load(), "the second was idle for long")
+	assert.EqualValues(t, 3, connections.Load(), "the second was idle for too long")
 	do(second, "/")
-	assert.EqualValues(t, 1, others.Load(), "the node is another one")
+	assert.EqualValues(t, 1, others.Load(), "the other node has a new connection")
 	do(first, "/")
 	assert.EqualValues(t, 4, connections.Load())
 }
 
-// The end of a call's context ends its wait, and the next call has a connection of its own.
+// The end of a call's context ends its wait, and the next call uses a new connection.
 func TestAContextEndsARequest(t *testing.T) {
 	arrived := make(chan struct{}, 1)
 	base, connections := listen(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func TestAContextEndsARequest(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A connection forgets the context of an earlier request.
+// A connection outlives the context of an earlier request.
 func TestAConnectionOutlivesTheContextOfARequest(t *testing.T) {
 	base, connections := listen(t, func(http.ResponseWriter, *http.Request) {})
 	var c connection
@@ -126,7 +126,7 @@ func TestAConnectionOutlivesTheContextOfARequest(t *testing.T) {
 	assert.EqualValues(t, 1, connections.Load())
 }
 
-// An answer without an end is cut off.
+// An endless answer is cut off.
 func TestAnswersAreBounded(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

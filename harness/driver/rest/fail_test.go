@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// A task says how it is retried, a delivery which attempt it is, and a failure why it failed.
+// A task sends its retry settings, a failure its reason, and a delivery has its attempt.
 func TestTasksThatAreFailed(t *testing.T) {
 	s := &server{answers: map[string]func(string) (int, string){
 		"/v1/tasks:enqueue": always(`{"results":[{"id":"a"}]}`),

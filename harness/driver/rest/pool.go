@@ -12,28 +12,30 @@ const (
 	schemeTLS   = "https://"
 )
 
-// pool holds clients of one connection each. A request takes one for itself, so that there are never more connections
-// than requests under way at once. The clients begin at equally many of the
-// server's nodes, and go to the node that leads once an answer has named it.
+// pool holds clients with one connection each. Each request uses one client exclusively, so the
+// number of connections is the largest number of concurrent requests. The clients start evenly
+// spread over the server's nodes, and move to the leading node once an answer has named it.
 type pool struct {
 	encrypted *tls.Config // of all connections; nil without TLS
 	nodes     []string    // "http://host:port", or with TLS "https://host:port"
 
-	mu     sync.Mutex
-	free   []*client
-	made   int    // clients
-	leader string // as the last answer that named one did; "" before, and after the leader did not answer
+	mu   sync.Mutex
+	free []*client
+	made int // clients
+	// leader is the node that the last answer with a leader named; "" before, and after it failed
+	// to answer.
+	leader string
 }
 
-// client is a client of one node, until that does not answer or names another one.
+// client is a client of one node, until that node fails to answer or an answer names another one.
 type client struct {
 	connection
 
-	node   int    // the number of its node, if leader is ""
-	leader string // where it was sent, or ""
+	node   int    // index of its node, used if leader is ""
+	leader string // node that an answer named, or ""
 }
 
-// url returns where the node at an address, "host:port", is.
+// url returns the URL of the node at an address, "host:port".
 func (p *pool) url(address string) string {
 	if p.encrypted != nil {
 		return schemeTLS + address
@@ -41,13 +43,11 @@ func (p *pool) url(address string) string {
 	return scheme + address
 }
 
-// hostOf returns the "host:port" of a node's URL.
 func hostOf(base string) string {
 	_, host, _ := strings.Cut(base, "://")
 	return host
 }
 
-// base is where a client's node is.
 func (p *pool) base(c *client) string {
 	if c.leader != "" {
 		return c.leader
@@ -55,7 +55,7 @@ func (p *pool) base(c *client) string {
 	return p.nodes[c.node%len(p.nodes)]
 }
 
-// leads sends a client, and each client that is made later, to the node at an address, which an answer named.
+// leads moves a client, and all clients that are created later, to the node at an address.
 func (p *pool) leads(c *client, address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *pool) leads(c *client, address string) {
 	p.leader = c.leader
 }
 
-// failed sends a client to another node. The one that it asked did not answer.
+// failed moves a client to another node, because its node did not answer.
 func (p *pool) failed(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *pool) failed(c *client) {
 	c.node++
 }
 
-// take returns a client for the sole use of the caller until the client is given back.
+// take returns a client for exclusive use. The caller must give it back.
 func (p *pool) take() *client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *pool) giveBack(c *client) {
 	p.free = append(p.free, c)
 }
 
-// close closes all connections that no request uses.
+// close closes the connections of all idle clients.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

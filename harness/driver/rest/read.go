@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialReader returns a way to read the tasks of a target, over connections that are made as they are needed.
+// DialReader returns a reader of a target's tasks. It opens connections on demand.
 func DialReader(target driver.Target) (driver.Reader, error) {
 	c, err := callerOf(target)
 	if err != nil {
@@ -21,12 +21,12 @@ func DialReader(target driver.Target) (driver.Reader, error) {
 
 type reader struct{ caller caller }
 
-// readMarks are the marks of the answers to a read, by their codes.
+// readMarks maps status codes to the errors that mark them.
 var readMarks = map[int]error{
 	http.StatusNotFound: driver.ErrNotFound, http.StatusForbidden: driver.ErrDenied, http.StatusTooManyRequests: driver.ErrFull,
 }
 
-// get sends a GET and reads the answer into a value. The error has the mark of its code.
+// get sends a GET and decodes the answer. The error wraps the mark of the status code.
 func (c caller) get(ctx context.Context, path string, query url.Values, into any) error {
 	path += "?" + query.Encode()
 	a, err := c.ask(ctx, http.MethodGet, path, nil)
@@ -43,7 +43,6 @@ func (c caller) get(ctx context.Context, path string, query url.Values, into any
 	return a.decode(http.MethodGet, path, into)
 }
 
-// taskMessage is a task as the server writes it.
 type taskMessage struct {
 	ID, Tenant, Queue string
 	Payload           []byte
@@ -53,7 +52,7 @@ func (t taskMessage) found() driver.Found {
 	return driver.Found{ID: t.ID, Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload}
 }
 
-// Read implements driver.Reader by a GET of the task's path.
+// Read implements driver.Reader with a GET of the task.
 func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, error) {
 	var answer struct{ Task taskMessage }
 	if err := r.caller.get(ctx, "/v1/tasks/"+url.PathEscape(id), url.Values{"tenant": {tenant}}, &answer); err != nil {
@@ -62,13 +61,13 @@ func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, erro
 	return answer.Task.found(), nil
 }
 
-// Await implements driver.Reader by a GET of the task's result.
+// Await implements driver.Reader with a GET of the task's result.
 func (r reader) Await(ctx context.Context, tenant, id string, most time.Duration) (driver.Awaited, error) {
 	answer, err := r.caller.result(ctx, tenant, id, most)
 	return driver.Awaited{State: stateOf[answer.State], Result: answer.Result}, err
 }
 
-// The states of tasks that the driver asks for or is answered with.
+// States of tasks that the driver requests or receives.
 const (
 	stateReady  = "TASK_STATE_READY"
 	stateLeased = "TASK_STATE_LEASED"
@@ -78,7 +77,7 @@ var stateOf = map[string]driver.TaskState{
 	stateReady: driver.Open, "TASK_STATE_DELAYED": driver.Open, stateLeased: driver.Open, "TASK_STATE_DONE": driver.Done, "TASK_STATE_DEAD": driver.Dead,
 }
 
-// Close closes all connections that no request uses.
+// Close closes all idle connections.
 func (r reader) Close() error {
 	r.caller.pool.close()
 	return nil

@@ -45,6 +45,6 @@ func TestARead(t *testing.T) {
 	}
 	code, answer = 200, "what"
 	_, err = r.Read(t.Context(), "t1", "abc")
-	require.ErrorContains(t, err, "GET /v1/tasks/abc?tenant=t1: the answer is not what was expected")
+	require.ErrorContains(t, err, "GET /v1/tasks/abc?tenant=t1: decode the answer")
 	require.NoError(t, r.Close())
 }

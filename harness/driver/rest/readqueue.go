@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialQueueReader returns a way to read the queues of a target at the admin listener of one of its servers, "host:port", over connections
-// that are made as they are needed.
+// DialQueueReader returns a reader of queues that calls the admin listener of a server of the
+// target, at "host:port". It opens connections on demand.
 func DialQueueReader(target driver.Target, admin string) (driver.QueueReader, error) {
 	target.HTTP = admin
 	c, err := callerOf(target)
@@ -21,7 +21,7 @@ func DialQueueReader(target driver.Target, admin string) (driver.QueueReader, er
 
 type queueReader struct{ caller caller }
 
-// List implements driver.QueueReader by a GET of the tasks.
+// List implements driver.QueueReader with a GET of the tasks.
 func (r queueReader) List(ctx context.Context, tenant, queue string, leased bool) ([]driver.Found, error) {
 	query := url.Values{"tenant": {tenant}, "queue": {queue}, "state": {stateReady}, "page_size": {strconv.Itoa(driver.ListMax)}}
 	if leased {
@@ -38,7 +38,7 @@ func (r queueReader) List(ctx context.Context, tenant, queue string, leased bool
 	return listed, nil
 }
 
-// Stats implements driver.QueueReader by a GET of the queue.
+// Stats implements driver.QueueReader with a GET of the queue.
 func (r queueReader) Stats(ctx context.Context, tenant, queue string) (driver.QueueStats, error) {
 	var answer struct {
 		Queue struct {
@@ -53,7 +53,7 @@ func (r queueReader) Stats(ctx context.Context, tenant, queue string) (driver.Qu
 	return driver.QueueStats{Tenant: q.Tenant, Queue: q.Queue, Enqueued: q.Enqueued}, nil
 }
 
-// Close closes all connections that no request uses.
+// Close closes all idle connections.
 func (r queueReader) Close() error {
 	r.caller.pool.close()
 	return nil

@@ -1,6 +1,7 @@
-// Package rest drives the engine through REST with JSON: each batch is one request, and each goroutine has one request
-// in flight, on a connection that is kept alive. Any node of a cluster takes any request: the connections begin at all of them, and move to
-// the node that leads, as answers name it.
+// Package rest drives the engine through REST with JSON. Each batch is one request, and each
+// goroutine has one request in flight, on a persistent connection. Any node of a cluster accepts
+// any request. The connections start spread over all nodes, and move to the leading node when an
+// answer names it.
 package rest
 
 import (
@@ -16,10 +17,11 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// waitMax is how long a claim that finds nothing waits at the server before it is made again.
+// waitMax is how long a claim waits at the server for a task before the driver repeats it.
 const waitMax = 10 * time.Second
 
-// Dial returns a way to a target, whose connections are made as they are needed. lease is what claims ask for.
+// Dial returns a connection to a target. It opens network connections on demand. Claims request the
+// given lease.
 func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	c, err := callerOf(target)
 	if err != nil {
@@ -28,10 +30,10 @@ func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	return &conn{c, lease}, nil
 }
 
-// callerOf returns a caller of a target with connections of its own.
+// callerOf returns a caller with its own connection pool.
 func callerOf(target driver.Target) (caller, error) {
 	if target.HTTP == "" {
-		return caller{}, errors.New("the server has no REST listener; use another driver, or a server that has one")
+		return caller{}, errors.New("the server has no REST listener: use another driver, or enable REST")
 	}
 	encrypted, err := target.CA.Config()
 	if err != nil {
@@ -67,25 +69,24 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// quote writes a name as JSON does.
 func quote(name string) string {
 	text, err := json.Marshal(name)
-	if err != nil { // a string can always be written
+	if err != nil { // a string can always be encoded
 		panic(err)
 	}
 	return string(text)
 }
 
-// itemError is why one item of a batch was refused.
+// itemError is the reason why one item of a batch was refused.
 type itemError struct {
-	Code    any // a name; a number from a server of another mind
+	Code    any // a name; a number if the server has another version
 	Message string
 }
 
 func (e *itemError) Error() string { return fmt.Sprintf("%v: %s", e.Code, e.Message) }
 
-// Is says of an item whose outcome the server does not know that it is driver.ErrUnknown, and of one whose lease is over or whose task
-// is gone that it is driver.ErrLeaseOver.
+// Is matches driver.ErrUnknown if the server does not know the item's outcome, and
+// driver.ErrLeaseOver if the lease has expired or the task no longer exists.
 func (e *itemError) Is(target error) bool {
 	switch e.Code {
 	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME.String():
@@ -96,7 +97,6 @@ func (e *itemError) Is(target error) bool {
 	return false
 }
 
-// results answer the items of a call, in order.
 type results struct {
 	Results []struct {
 		ID    string
@@ -104,7 +104,6 @@ type results struct {
 	}
 }
 
-// outcome tells the outcome of each item of a call.
 func (r *results) outcome(outcomes []error) error {
 	if len(r.Results) != len(outcomes) {
 		return fmt.Errorf("the server answered %d of %d items", len(r.Results), len(outcomes))

@@ -23,12 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// call is what the server was asked.
+// call is a request that the server received.
 type call struct {
 	path, token, contentType, body string
 }
 
-// server answers each path with what a test wants.
+// server answers each path as a test defines.
 type server struct {
 	answers map[string]func(body string) (status int, answer string)
 
@@ -78,7 +78,7 @@ func TestACycle(t *testing.T) {
 		"/v1/tasks:enqueue": always(`{"results":[{"id":"a","duplicate":false},{"id":"b","duplicate":false}]}`),
 		"/v1/tasks:claim": func(string) (int, string) {
 			if claims++; claims == 1 {
-				return 200, `{"tasks":[]}` // the wait was over
+				return 200, `{"tasks":[]}` // the wait has ended
 			}
 			return 200, `{"tasks":[
 				{"id":"a","tenant":"t1","queue":"q0","priority":0,"payload":"AAEC","token":"18446744073709551615","lease_expires_at_ms":"9"},
@@ -99,7 +99,7 @@ func TestACycle(t *testing.T) {
 	n, err := w.Claim(t.Context(), into)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	assert.Equal(t, 2, claims, "a claim that found nothing is made again")
+	assert.Equal(t, 2, claims, "an empty claim is repeated")
 	assert.Equal(t, []byte{0, 1, 2}, into[0].Payload)
 	assert.Equal(t, "t1", into[1].Tenant)
 	assert.Equal(t, "q1", into[1].Queue)
@@ -126,7 +126,7 @@ func TestACycle(t *testing.T) {
 	assert.Equal(t, 1, s.connections, "one call at a time needs one connection")
 }
 
-// Connections are kept: there are no more of them than goroutines, however many calls each makes.
+// Connections are reused: there are at most as many connections as goroutines.
 func TestConnectionsAreKept(t *testing.T) {
 	const goroutines, each = 8, 25
 	s := &server{answers: map[string]func(string) (int, string){"/v1/tasks:enqueue": always(`{"results":[{"id":"a"}]}`)}}
@@ -146,7 +146,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	defer s.mu.Unlock()
 	assert.LessOrEqual(t, s.connections, goroutines)
 	assert.Len(t, s.calls, goroutines*each)
-	assert.Empty(t, s.calls[0].token, "a server that wants no token is shown none")
+	assert.Empty(t, s.calls[0].token, "without a token no header is sent")
 }
 
 func TestRefusals(t *testing.T) {
@@ -168,7 +168,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status, answer = 429, `{"code":8,"message":"the queue is full","details":[]}`
 			require.NoError(t, settle())
-			require.ErrorContains(t, outcomes[0], "429 Too Many Requests: the queue is full", "it has done nothing")
+			require.ErrorContains(t, outcomes[0], "429 Too Many Requests: the queue is full", "a full server has done nothing")
 			for _, c := range []struct {
 				status int
 				answer string
@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 				{401, `{"code":16,"message":"no token"}`, "401 Unauthorized: no token"},
 				{500, `<html>`, "500 Internal Server Error: <html>"},
 				{200, `{"results":[]}`, "answered 0 of 1 items"},
-				{200, `no JSON`, "the answer is not what was expected"},
+				{200, `no JSON`, "decode the answer"},
 			} {
 				status, answer = c.status, c.answer
 				require.ErrorContains(t, settle(), c.says)
@@ -189,14 +189,15 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "429 Too Many Requests: full")
 	status, answer = 200, `{"tasks":[{"token":"1"},{"token":"2"}]}`
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.ErrorContains(t, err, "handed out 2 tasks where 1 were asked for")
+	require.ErrorContains(t, err, "returned 2 tasks for a claim of at most 1")
 	status, answer = 200, `{"tasks":[{"token":"many"}]}`
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.ErrorContains(t, err, "not what was expected")
+	require.ErrorContains(t, err, "decode the answer")
 	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: 3}}, outcomes), "not claimed by this driver")
 }
 
-// A call with one item is refused as its item is: the outcome is the item's, and the server's word on it is known.
+// If the server refuses a call because of its only item, the outcome of the item is known: it is
+// that refusal.
 func TestRefusalsOfTheOnlyItem(t *testing.T) {
 	status, code := 0, ""
 	say := func(string) (int, string) {
@@ -312,7 +313,7 @@ func TestACombinedCycle(t *testing.T) {
 	require.Zero(t, n)
 	require.NoError(t, outcomes[1])
 	_, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
-	require.ErrorContains(t, err, "answered 0 of 2 items", "a server that knows no completions")
+	require.ErrorContains(t, err, "answered 0 of 2 items", "a server without combined calls")
 	_, err = combiner.CompleteAndClaim(t.Context(), []driver.Delivery{{Handle: 3}}, outcomes[:1], into)
 	require.ErrorContains(t, err, "not claimed by this driver")
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// resultMessage is the state of a task, and its result once it is done.
+// resultMessage is the state of a task, with the result of a done task.
 type resultMessage struct {
 	State  string
 	Result []byte
 }
 
-// result waits for the end of a task by a GET of the path of its result, at most for a time.
+// result waits for the end of a task, at most for the given time, with a GET of its result.
 func (c caller) result(ctx context.Context, tenant, id string, most time.Duration) (answer resultMessage, err error) {
 	query := url.Values{"tenant": {tenant}, "wait_ms": {strconv.FormatInt(most.Milliseconds(), 10)}}
 	return answer, c.get(ctx, "/v1/tasks/"+url.PathEscape(id)+"/result", query, &answer)

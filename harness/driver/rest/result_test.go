@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// A task says for how long its result is kept, a completion has it, and it is read back once the task is done.
+// A task sends its result retention, a completion its result, and the result is read back once the
+// task is done.
 func TestResults(t *testing.T) {
 	status, answer := http.StatusOK, `{"state":"TASK_STATE_DONE","result":"AAEC"}`
 	s := &server{answers: map[string]func(string) (int, string){

@@ -16,7 +16,7 @@ type producer struct {
 	tenant string // as JSON
 }
 
-// taskBytes is about what a task takes beside its payload.
+// taskBytes is the approximate size of a task without its payload.
 const taskBytes = 64
 
 func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
@@ -52,7 +52,8 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return answer.outcome(outcomes)
 }
 
-// appendLife appends what a task says of its further life.
+// appendLife appends the fields that control a task after its enqueue: its key, result retention,
+// delay and retries.
 func appendLife(body []byte, t *driver.Task) []byte {
 	if t.Key != "" {
 		body = append(append(body, `,"idempotency_key":`...), quote(t.Key)...)
@@ -82,10 +83,9 @@ var (
 type worker struct {
 	caller
 	tenant string // as JSON
-	claim  []byte // a request up to the wait
+	claim  []byte // a claim request up to the value of wait_ms
 }
 
-// lease identifies a claimed task.
 type lease struct {
 	id    string
 	token string
@@ -104,7 +104,8 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 	}
 }
 
-// claimOf returns the beginning of a claim's request, with room for more bytes: the object is not closed.
+// claimOf returns the begin of a claim request, with capacity for more bytes. The JSON object is
+// not closed.
 func (w worker) claimOf(tasks int, wait time.Duration, more int) []byte {
 	body := append(make([]byte, 0, len(w.claim)+taskBytes+more), w.claim...)
 	body = strconv.AppendInt(body, wait.Milliseconds(), 10)
@@ -112,29 +113,29 @@ func (w worker) claimOf(tasks int, wait time.Duration, more int) []byte {
 	return strconv.AppendInt(body, int64(tasks), 10)
 }
 
-// claimAnswer is the answer to a claim.
 type claimAnswer struct {
 	Tasks []struct {
 		ID, Tenant, Queue string
 		Payload           []byte
 		Priority, Attempt uint32
-		// 64-bit numbers, which JSON writes as strings
+		// JSON encodes 64-bit numbers as strings.
 		Token            json.Number
 		LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
 	}
 	results
 }
 
-// deliver converts the claimed tasks, and returns how many.
+// deliver converts the claimed tasks and returns their number.
 func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
 	if len(a.Tasks) > len(into) {
-		return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(a.Tasks), len(into))
+		return 0, fmt.Errorf("the server returned %d tasks for a claim of at most %d", len(a.Tasks), len(into))
 	}
 	leases := make([]lease, len(a.Tasks))
 	for i, t := range a.Tasks {
 		leases[i] = lease{t.ID, t.Token.String()}
 		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority, Attempt: t.Attempt}
-		// A token that is not a number is 0 here. The completion fails then, because the server refuses such a token.
+		// A token that is not a number becomes 0. The server refuses the completion with such a
+		// token.
 		into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
 		into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
 	}
@@ -175,7 +176,7 @@ func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease 
 	})
 }
 
-// settle makes a call with one item for each delivery, which add appends to the request.
+// settle makes a call with one item for each delivery; add appends the items to the request.
 func (w worker) settle(ctx context.Context, path string, deliveries []driver.Delivery, outcomes []error, add func([]byte, []driver.Delivery) ([]byte, error)) error {
 	body := append(make([]byte, 0, taskBytes*(len(deliveries)+1)), `{"tenant":`...)
 	body, err := add(append(append(body, w.tenant...), ','), deliveries)
@@ -189,12 +190,12 @@ func (w worker) settle(ctx context.Context, path string, deliveries []driver.Del
 	return answer.outcome(outcomes)
 }
 
-// appendCompletions appends the field completions to a request.
 func appendCompletions(body []byte, deliveries []driver.Delivery) ([]byte, error) {
 	return appendLeases(body, `"completions":[`, `}`, deliveries)
 }
 
-// appendLeases appends a field with the lease of each delivery. begin begins the field, and end what follows the lease in each.
+// appendLeases appends a list of leases to a request. begin is the begin of the field, and end
+// follows each lease.
 func appendLeases(body []byte, begin, end string, deliveries []driver.Delivery) ([]byte, error) {
 	body = append(body, begin...)
 	for i := range deliveries {

@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// A completion of unknown outcome counts neither as a cycle nor as a refusal, alone and in a batch. A completion that came too
-// late counts as a refusal.
+// A completion of unknown outcome counts neither as a cycle nor as a refusal, alone and in a batch.
+// A late completion counts as a refusal.
 func TestUnknownOutcomesAreNoRefusals(t *testing.T) {
 	stale := &client.Error{Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "stale token"}
 	late := errors.Join(client.ErrLeaseExpired, stale)
@@ -34,7 +34,7 @@ func TestUnknownOutcomesAreNoRefusals(t *testing.T) {
 	assert.ErrorIs(t, outcomes[2], client.ErrStaleToken)
 }
 
-// Only the refusals that say that the lease is over, or the task gone, are marked as such.
+// Only refusals because of an expired lease or a missing task are marked as such.
 func TestLeasesThatAreOver(t *testing.T) {
 	refusal := func(code queuepb.ErrorCode) error { return &client.Error{Code: code, Message: "no"} }
 	outcomes := []error{

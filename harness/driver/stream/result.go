@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// completeWith completes deliveries of which some have results. The client sends the completions of a batch together, though each is a call of
-// its own: those of one call have one result.
+// completeWith completes deliveries, some with results. A client call carries one result, so each
+// completion is a separate call; the client sends the calls of a batch together.
 func (w worker) completeWith(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	results := make(map[*queuepb.Task][]byte, len(deliveries))
 	for i := range deliveries {

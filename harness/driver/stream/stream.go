@@ -15,10 +15,10 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// closeMax bounds how long a session may take to end in order.
+// closeMax bounds the regular end of all sessions of a connection.
 const closeMax = 5 * time.Second
 
-// Dial opens a connection to a target. lease is what claims ask for.
+// Dial opens a connection to a target. Claims request the given lease.
 func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	c, err := target.Dial()
 	if err != nil {
@@ -83,7 +83,6 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return batched(errs, err, outcomes)
 }
 
-// taskOf returns a task as the client enqueues it.
 func taskOf(t *driver.Task) client.Task {
 	return client.Task{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload,
@@ -91,13 +90,14 @@ func taskOf(t *driver.Task) client.Task {
 	}
 }
 
-// The client reads a batch and does not keep it, so one is good for many calls.
+// The client does not retain a batch, so the memory is reusable.
 var (
 	batches = sync.Pool{New: func() any { return new([]client.Task) }}
 	claims  = sync.Pool{New: func() any { return new([]*queuepb.Task) }}
 )
 
-// single sets outcomes[0] and returns nil if the server refused the item; it returns any other error, such as an unknown outcome.
+// single sets outcomes[0] and returns nil if the server refused the item. It returns any other
+// error, such as an unknown outcome.
 func single(err error, outcomes []error) error {
 	outcomes[0] = nil
 	var refused *client.Error
@@ -180,7 +180,7 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 	return leasesOver(batched(errs, err, outcomes), outcomes)
 }
 
-// leasesOver marks those outcomes that say that a lease is over or a task gone, and returns err.
+// leasesOver marks outcomes that report an expired lease or a missing task, and returns err.
 func leasesOver(err error, outcomes []error) error {
 	for i, e := range outcomes {
 		if e != nil && !errors.Is(e, driver.ErrUnknown) && (errors.Is(e, client.ErrStaleToken) || errors.Is(e, client.ErrNotFound)) {
@@ -190,12 +190,13 @@ func leasesOver(err error, outcomes []error) error {
 	return err
 }
 
-// notClaimed refuses a delivery that is not of this driver.
+// notClaimed returns the error for a delivery that this driver did not claim.
 func notClaimed(d *driver.Delivery) error {
 	return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
 }
 
-// Fail implements driver.Failer. The client sends the failures of a batch together, though each is a call of its own.
+// Fail implements driver.Failer. Each failure is a separate call; the client sends the calls of a
+// batch together.
 func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Fail(ctx, t, driver.FailedBecause, 0) })
 }
@@ -205,7 +206,7 @@ func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease 
 	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Extend(ctx, t, lease) })
 }
 
-// each settles each delivery in a goroutine of its own, with outcomes as of a batch.
+// each settles each delivery in a separate goroutine. The outcomes are those of a batch.
 func each(deliveries []driver.Delivery, outcomes []error, settle func(*queuepb.Task) error) error {
 	errs := make([]error, len(deliveries))
 	var calls sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// A task says how it is retried, a delivery which attempt it is, and a failure why it failed.
+// A task sends its retry settings, a failure its reason, and a delivery has its attempt.
 func TestTasksThatAreFailed(t *testing.T) {
 	var enqueued *queuepb.EnqueueRequest
 	var failed *queuepb.FailRequest

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialReader opens a connection to a target over which tasks are read.
+// DialReader opens a connection for reads of a target's tasks.
 func DialReader(target driver.Target) (driver.Reader, error) {
 	c, err := target.Dial()
 	if err != nil {
@@ -25,7 +25,7 @@ func DialReader(target driver.Target) (driver.Reader, error) {
 
 type reader struct{ client *client.Client }
 
-// Read implements driver.Reader by the call GetTask.
+// Read implements driver.Reader with the call GetTask.
 func (r reader) Read(ctx context.Context, tenant, id string) (driver.Found, error) {
 	response, err := r.client.API().GetTask(ctx, &queuepb.GetTaskRequest{Tenant: tenant, Id: id})
 	if err != nil {
@@ -38,7 +38,7 @@ func foundOf(t *queuepb.Task) driver.Found {
 	return driver.Found{ID: t.GetId(), Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload()}
 }
 
-// Await implements driver.Reader by the call AwaitResult.
+// Await implements driver.Reader with the call AwaitResult.
 func (r reader) Await(ctx context.Context, tenant, id string, most time.Duration) (driver.Awaited, error) {
 	response, err := r.client.API().AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: tenant, Id: id, WaitMs: uint64(most.Milliseconds())})
 	if err != nil {
@@ -52,7 +52,7 @@ var stateOf = map[queuepb.TaskState]driver.TaskState{
 	queuepb.TaskState_TASK_STATE_DONE: driver.Done, queuepb.TaskState_TASK_STATE_DEAD: driver.Dead,
 }
 
-// answered marks the error of a read that says what the server answered.
+// answered wraps the error of a read with the mark of the server's status code, if it has one.
 func answered(err error) error {
 	mark := map[codes.Code]error{
 		codes.NotFound: driver.ErrNotFound, codes.PermissionDenied: driver.ErrDenied, codes.ResourceExhausted: driver.ErrFull,

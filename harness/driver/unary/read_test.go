@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// reads answers GetTask as a test wants.
+// reads answers GetTask as a test defines.
 type reads struct {
 	queuepb.UnimplementedQueueServiceServer
 	answer func(*queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error)

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialQueueReader opens a connection to the admin listener of a server of the target, at "host:port", over which queues are read.
+// DialQueueReader opens a connection for reads of queues to the admin listener of a server of the
+// target, at "host:port".
 func DialQueueReader(target driver.Target, admin string) (driver.QueueReader, error) {
 	c, err := target.DialAdmin(admin)
 	if err != nil {
@@ -21,7 +22,7 @@ func DialQueueReader(target driver.Target, admin string) (driver.QueueReader, er
 
 type queueReader struct{ admin *client.Admin }
 
-// List implements driver.QueueReader by the call ListTasks.
+// List implements driver.QueueReader with the call ListTasks.
 func (r queueReader) List(ctx context.Context, tenant, queue string, leased bool) ([]driver.Found, error) {
 	in := &adminpb.ListTasksRequest{Tenant: tenant, Queue: queue, State: queuepb.TaskState_TASK_STATE_READY, PageSize: driver.ListMax}
 	if leased {
@@ -38,7 +39,7 @@ func (r queueReader) List(ctx context.Context, tenant, queue string, leased bool
 	return listed, nil
 }
 
-// Stats implements driver.QueueReader by the call GetQueue.
+// Stats implements driver.QueueReader with the call GetQueue.
 func (r queueReader) Stats(ctx context.Context, tenant, queue string) (driver.QueueStats, error) {
 	response, err := r.admin.GetQueue(ctx, &adminpb.GetQueueRequest{Tenant: tenant, Queue: queue})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// queues answers reads of queues, and waits for the end of a task, with what was asked for.
+// queues answers reads of queues, and waits for the end of a task, with the values of the request.
 type queues struct {
 	queuepb.UnimplementedQueueServiceServer
 	adminpb.UnimplementedAdminServiceServer

@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// Result implements driver.Returner by the call AwaitResult.
+// Result implements driver.Returner with the call AwaitResult.
 func (w worker) Result(ctx context.Context, completed *driver.Delivery) ([]byte, error) {
 	t, ok := completed.Handle.(*queuepb.Task)
 	if !ok {

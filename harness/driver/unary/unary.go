@@ -1,5 +1,5 @@
-// Package unary drives the engine through plain gRPC calls: each batch is one call, and each goroutine has one call
-// in flight.
+// Package unary drives the engine through plain gRPC calls. Each batch is one call, and each
+// goroutine has one call in flight.
 package unary
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// waitMax is how long a claim that finds nothing waits at the server before it is made again.
+// waitMax is how long a claim waits at the server for a task before the driver repeats it.
 const waitMax = 10 * time.Second
 
-// Dial opens a connection to a target. lease is what claims ask for.
+// Dial opens a connection to a target. Claims request the given lease.
 func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	c, err := target.Dial()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return settled(response.GetResults(), outcomes)
 }
 
-// backoffOf returns the backoff that is the same after each attempt; nil for 0, which is the server's.
+// backoffOf returns a constant backoff; nil for 0, which selects the server's default.
 func backoffOf(wait time.Duration) *queuepb.Backoff {
 	if wait == 0 {
 		return nil
@@ -78,7 +78,8 @@ func backoffOf(wait time.Duration) *queuepb.Backoff {
 	return &queuepb.Backoff{InitialMs: ms, MaxMs: ms}
 }
 
-// refusedAll tells a server that is full, and did nothing, from a call whose outcome is unknown.
+// refusedAll sets the outcomes if the server is full and did nothing. It returns other errors: the
+// outcome of their call is unknown.
 func refusedAll(err error, outcomes []error) error {
 	if status.Code(err) != codes.ResourceExhausted {
 		return err
@@ -89,7 +90,6 @@ func refusedAll(err error, outcomes []error) error {
 	return nil
 }
 
-// settled tells the outcome of each item of a call.
 func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes []error) error {
 	if len(results) != len(outcomes) {
 		return fmt.Errorf("the server answered %d of %d items", len(results), len(outcomes))
@@ -140,10 +140,10 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 	}
 }
 
-// deliver converts claimed tasks, and returns how many.
+// deliver converts claimed tasks and returns their number.
 func deliver(tasks []*queuepb.Task, into []driver.Delivery) (int, error) {
 	if len(tasks) > len(into) {
-		return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(tasks), len(into))
+		return 0, fmt.Errorf("the server returned %d tasks for a claim of at most %d", len(tasks), len(into))
 	}
 	for i, t := range tasks {
 		into[i] = driver.Delivery{
@@ -179,7 +179,7 @@ func (w worker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, ou
 		}
 	}
 	if err != nil && unknown == len(done) {
-		return 0, err // the call failed, not the claim alone
+		return 0, err // the whole call failed, not only the claim
 	}
 	return deliver(next, into)
 }
@@ -195,7 +195,7 @@ func marked(err error) error {
 	return err
 }
 
-// notClaimed refuses a delivery that is not of this driver.
+// notClaimed returns the error for a delivery that this driver did not claim.
 func notClaimed(d *driver.Delivery) error {
 	return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
 }

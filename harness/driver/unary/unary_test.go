@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server is a queue server that answers as each test wants.
+// server is a queue server that answers as each test defines.
 type server struct {
 	queuepb.UnimplementedQueueServiceServer
 
@@ -97,7 +97,7 @@ func TestACycle(t *testing.T) {
 		claim: func(_ context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 			claims = append(claims, in)
 			if len(claims) == 1 {
-				return &queuepb.ClaimResponse{}, nil // the wait was over
+				return &queuepb.ClaimResponse{}, nil // the wait has ended
 			}
 			out := &queuepb.ClaimResponse{}
 			for i, task := range enqueued.GetTasks() {
@@ -129,7 +129,7 @@ func TestACycle(t *testing.T) {
 	n, err := w.Claim(t.Context(), into)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	require.Len(t, claims, 2, "a claim that found nothing is made again")
+	require.Len(t, claims, 2, "an empty claim is repeated")
 	assert.Equal(t, []string{"q0", "q1"}, claims[1].GetQueues())
 	assert.EqualValues(t, 4, claims[1].GetMaxTasks())
 	assert.EqualValues(t, 45_000, claims[1].GetLeaseMs())
@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) {
 		require.NoError(t, call(), name)
 		require.ErrorContains(t, outcomes[0], "full", "a server that is full has done nothing")
 		answer = broken
-		require.ErrorContains(t, call(), "broken", "anything else may have taken effect")
+		require.ErrorContains(t, call(), "broken", "after any other error the call may have taken effect")
 	}
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
 	require.ErrorContains(t, err, "broken")
@@ -202,7 +202,7 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)), "answered 0 of 1 items")
 	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Handle: &queuepb.Task{}}}, make([]error, 1)), "answered 0 of 1 items")
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.ErrorContains(t, err, "handed out 2 tasks where 1 were asked for")
+	require.ErrorContains(t, err, "returned 2 tasks for a claim of at most 1")
 	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: 3}}, make([]error, 1)), "not claimed by this driver")
 }
 
@@ -236,7 +236,7 @@ func TestACombinedCycle(t *testing.T) {
 			Results:    []*queuepb.SettleResult{{Error: &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, Message: "lost"}}, {}},
 			ClaimError: &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, Message: "no claim"},
 		},
-		{Tasks: []*queuepb.Task{{Id: "d"}}}, // of a server that knows no completions
+		{Tasks: []*queuepb.Task{{Id: "d"}}}, // from a server without combined calls
 		nil,
 	}
 	s := &server{claim: func(_ context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {

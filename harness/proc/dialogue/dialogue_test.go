@@ -15,7 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// actEnv makes the test binary act as a process that executes commands: in order, or as its value says.
+// actEnv makes the test binary act as a process that executes commands. Its value selects a regular
+// process or a fault.
 const actEnv = "DIALOGUE_TEST"
 
 func TestMain(m *testing.M) {
@@ -87,12 +88,12 @@ func TestCommandsAreAnswered(t *testing.T) {
 	assert.Equal(t, 42, n)
 	require.EqualError(t, p.Call(t.Context(), time.Minute, "fail", nil, nil), "helper: fail: not today")
 	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", "x", nil), "helper: double: read the arguments: ")
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "sing", nil, nil), `helper: command "sing"; it must be one of double, end, fail, hang`)
+	require.EqualError(t, p.Call(t.Context(), time.Minute, "sing", nil, nil), `helper: unknown command "sing"; it must be one of double, end, fail, hang`)
 	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, new(string)), "helper: read the answer to double: ")
 	var said string
 	require.NoError(t, p.End(t.Context(), time.Minute, "end", &said))
 	assert.Equal(t, "bye", said)
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "helper: finished before")
+	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "helper: already ended")
 }
 
 func TestAProcessThatBreaksTheRules(t *testing.T) {
@@ -102,13 +103,13 @@ func TestAProcessThatBreaksTheRules(t *testing.T) {
 	require.ErrorContains(t, err, "out of memory")
 
 	p = start(t, "answers nonsense")
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), `helper: double: the answer is "nonsense", which is not an answer`)
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "nonsense", "nothing is left to command")
+	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), `helper: double: malformed answer "nonsense"`)
+	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "nonsense", "no further command is sent")
 
 	p = start(t, "answers twice")
 	var n int
 	require.NoError(t, p.Call(t.Context(), time.Minute, "double", 1, &n))
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 5, &n), "helper: double: an answer to call 1 came where that to call 2 was due")
+	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 5, &n), "helper: double: got the answer to call 1, expected call 2")
 
 	p = start(t, "hang")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// answerMargin is how much longer than a command takes at most its answer is waited for.
+	// answerMargin is added to the time limit of a command to get the timeout for its answer.
 	answerMargin = 10 * time.Second
 	// endMax bounds the wait for the process to end after its last answer.
 	endMax = 10 * time.Second
 )
 
-// Process is a process that executes commands. One goroutine at a time may use it, but PID, Kill and Status may be called from any. After
-// the process has not answered, only Kill may be called.
+// Process is a child process that executes commands. It is not safe for concurrent use, except PID,
+// Kill and Status. After a missing answer only Kill may be called.
 type Process struct {
 	name    string
 	child   *proc.Process
@@ -35,21 +35,21 @@ type Process struct {
 	reading sync.WaitGroup
 	closing sync.Once
 	calls   uint64 // commands sent
-	broken  error  // why no more command can be sent
+	broken  error  // why no further command can be sent
 }
 
-// Command says how a process is started.
+// Command defines how to start a process.
 type Command struct {
 	Binary  string
 	Args    []string
 	Env     []string // "NAME=value", added to this process's environment
-	CPUs    []int    // that the process may use; without any all that this process may
-	LogPath string   // where the process's errors go; appended to
-	// SmallPages has the kernel map the process by small pages only, see proc.Settings.
+	CPUs    []int    // CPUs that the process may use; empty means the CPUs of this process
+	LogPath string   // for the standard error of the process; appended to
+	// SmallPages makes the kernel map the process with small pages only, see proc.Settings.
 	SmallPages bool
 }
 
-// Start starts a process, which errors call by a name. The caller must call End or Kill.
+// Start starts a process. Errors contain the given name. The caller must call End or Kill.
 func Start(name string, c Command) (*Process, error) {
 	p, err := c.start()
 	if err != nil {
@@ -64,7 +64,7 @@ func (c Command) start() (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the child has its own
+	defer func() { _ = log.Close() }() // the child has a copy of the descriptor
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,6 @@ func (c Command) start() (*Process, error) {
 	return p, nil
 }
 
-// read reads answers until the output ends.
 func (p *Process) read() {
 	defer close(p.answers)
 	scanner := bufio.NewScanner(p.out)
@@ -102,18 +101,18 @@ func (p *Process) read() {
 	}
 }
 
-// PID is the process's id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.child.PID() }
 
-// Status says in words how the process ended, as proc.Process does.
+// Status describes the state of the process, like proc.Process.Status.
 func (p *Process) Status() string { return p.child.Status() }
 
-// End sends the last command, which the process ends after, and returns when the process has ended.
+// End sends the last command, after which the process must end, and returns when it has ended.
 func (p *Process) End(ctx context.Context, within time.Duration, do string, done any) error {
 	if err := p.Call(ctx, within, do, nil, done); err != nil {
 		return errors.Join(err, p.Kill())
 	}
-	p.broken = fmt.Errorf("%s: finished before", p.name)
+	p.broken = fmt.Errorf("%s: already ended", p.name)
 	ctx, cancel := context.WithTimeout(ctx, endMax)
 	defer cancel()
 	select {
@@ -128,14 +127,14 @@ func (p *Process) End(ctx context.Context, within time.Duration, do string, done
 	return nil
 }
 
-// Kill ends the process at once, unless it has ended.
+// Kill ends the process immediately, unless it has ended.
 func (p *Process) Kill() error {
 	err := p.child.Kill()
 	p.close()
 	return err
 }
 
-// close frees the pipes.
+// close closes the pipes and waits for the reading goroutine.
 func (p *Process) close() {
 	p.closing.Do(func() {
 		close(p.over)
@@ -144,8 +143,8 @@ func (p *Process) close() {
 	})
 }
 
-// Call sends a command with its arguments, which may be nil, waits for the answer, and reads it into done unless that is nil. The command
-// takes within at most.
+// Call sends a command with its arguments, which may be nil, waits for the answer, and decodes it
+// into done unless that is nil. within is the time limit of the command.
 func (p *Process) Call(ctx context.Context, within time.Duration, do string, arguments, done any) error {
 	if p.broken != nil {
 		return p.broken
@@ -167,7 +166,7 @@ func (p *Process) Call(ctx context.Context, within time.Duration, do string, arg
 	return nil
 }
 
-// exchange sends a command and returns the answer. After an error no other command can be sent.
+// exchange sends a command and returns the answer. After an error no further command can be sent.
 func (p *Process) exchange(ctx context.Context, within time.Duration, do string, arguments any) (a Answer, err error) {
 	p.calls++
 	r := Request{Call: p.calls, Do: do}
@@ -190,10 +189,10 @@ func (p *Process) exchange(ctx context.Context, within time.Duration, do string,
 			return a, p.failed()
 		}
 		if err := json.Unmarshal(line, &a); err != nil {
-			return a, fmt.Errorf("the answer is %.200q, which is not an answer: %w", line, err)
+			return a, fmt.Errorf("malformed answer %.200q: %w", line, err)
 		}
 		if a.Call != p.calls {
-			return a, fmt.Errorf("an answer to call %d came where that to call %d was due", a.Call, p.calls)
+			return a, fmt.Errorf("got the answer to call %d, expected call %d", a.Call, p.calls)
 		}
 		return a, nil
 	case <-ctx.Done():
@@ -203,7 +202,7 @@ func (p *Process) exchange(ctx context.Context, within time.Duration, do string,
 	}
 }
 
-// failed says how the process ended early.
+// failed returns an error with the status and the last log lines of a process that ended early.
 func (p *Process) failed() error {
 	select {
 	case <-p.child.Done():

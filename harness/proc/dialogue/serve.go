@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Commands are what a process can do, by name. Each is called with its arguments and returns what it answers.
+// Commands are the commands of a process, by name. Each gets its arguments and returns its result.
 type Commands map[string]func(context.Context, json.RawMessage) (any, error)
 
-// Do makes a command of a function whose arguments are of one type.
+// Do makes a command from a function with typed arguments.
 func Do[A, D any](do func(context.Context, A) (D, error)) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var arguments A
@@ -29,13 +29,15 @@ func Do[A, D any](do func(context.Context, A) (D, error)) func(context.Context, 
 	}
 }
 
-// None are the arguments of a command without any, and the answer of a command that answers nothing.
+// None is the type of missing arguments and of empty results.
 type None struct{}
 
-// Serve executes the commands that it reads from in and writes their answers to out. commands is called first, with a context that ends
-// when in does or when ctx is done, which also ends a command under way. A command that fails is answered with its error. After each command
-// over says whether it was the last, of which Serve returns the error that over returns; it also returns when the context of the commands
-// has ended. The reading of in may outlast Serve until in ends.
+// Serve reads commands from in, executes them, and writes their answers to out. It calls commands
+// first, with a context that ends when in ends or ctx is done; the end of the context also ends a
+// command in progress. A failed command is answered with its error. After each command Serve calls
+// over, which reports whether it was the last one; Serve then returns the error of over. Serve also
+// returns when the context of the commands has ended. The goroutine that reads in may outlive Serve
+// until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(context.Context) Commands, over func(do string, failed error) (bool, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -62,7 +64,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(conte
 	}
 }
 
-// errInputEnded is why a process whose input is closed ends.
+// errInputEnded is the cause when the input is closed.
 var errInputEnded = errors.New("the input has ended")
 
 // ended returns why Serve ended early; nil at the end of the input.
@@ -73,7 +75,7 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// read sends each line of in, and cancels when in ends.
+// read sends each line of in to lines, and cancels at the end of in.
 func read(ctx context.Context, in io.Reader, lines chan<- []byte, cancel context.CancelCauseFunc) {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, LineBytesMax)
@@ -91,14 +93,13 @@ func read(ctx context.Context, in io.Reader, lines chan<- []byte, cancel context
 	cancel(errInputEnded)
 }
 
-// execute executes the command of a line.
 func (c Commands) execute(ctx context.Context, line []byte) (r Request, done any, err error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, nil, fmt.Errorf("read a command: %w", err)
 	}
 	command := c[r.Do]
 	if command == nil {
-		return r, nil, fmt.Errorf("command %q; it must be one of %s", r.Do, strings.Join(slices.Sorted(maps.Keys(c)), ", "))
+		return r, nil, fmt.Errorf("unknown command %q; it must be one of %s", r.Do, strings.Join(slices.Sorted(maps.Keys(c)), ", "))
 	}
 	if done, err = command(ctx, r.With); err != nil {
 		return r, nil, fmt.Errorf("%s: %w", r.Do, err)
@@ -106,7 +107,6 @@ func (c Commands) execute(ctx context.Context, line []byte) (r Request, done any
 	return r, done, nil
 }
 
-// write writes an answer.
 func write(out io.Writer, call uint64, done any, failed error) error {
 	a := Answer{Call: call}
 	if failed != nil {

@@ -12,21 +12,22 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// BatchTasks is how many tasks a call has, unless it has one.
+// BatchTasks is the number of tasks in a call with a batch.
 const BatchTasks = result.BareBatch
 
 const (
-	startMax = 30 * time.Second // to open a store and to listen, or to connect
+	startMax = 30 * time.Second // to open a store and listen, or to connect
 	endMax   = 30 * time.Second // to close the store
 )
 
-// Config says what is measured.
+// Config defines a measurement.
 type Config struct {
-	Dir    string        // an existing folder; what is written there is removed
+	Dir    string        // existing folder; files written there are removed
 	Batch  int           // tasks of a call: 1 or BatchTasks
 	Sync   bool          // the server acknowledges after fsync
-	Warmup time.Duration // before what is counted; at least 0
-	For    time.Duration // how long cycles are counted, and longer until one has completed; above 0
+	Warmup time.Duration // before the measurement; at least 0
+	// For is the length of the measurement, above 0. It is extended until one cycle has completed.
+	For time.Duration
 }
 
 func (c Config) check() error {
@@ -34,14 +35,14 @@ func (c Config) check() error {
 	case c.Batch != 1 && c.Batch != BatchTasks:
 		return fmt.Errorf("a call of %d tasks: it must have 1 or %d", c.Batch, BatchTasks)
 	case c.Warmup < 0:
-		return fmt.Errorf("a warm-up of %v: it can't be negative", c.Warmup)
+		return fmt.Errorf("a warm-up of %v: it must not be negative", c.Warmup)
 	case c.For <= 0:
-		return fmt.Errorf("a measurement of %v: it must take some time", c.For)
+		return fmt.Errorf("a measurement of %v: it must be above 0", c.For)
 	}
 	return nil
 }
 
-// Measured is what both processes did in the same time.
+// Measured is the result of a measurement, for both processes in the same interval.
 type Measured struct {
 	Cycles    uint64        `json:"cycles"` // above 0
 	Wall      time.Duration `json:"wall"`
@@ -49,15 +50,16 @@ type Measured struct {
 	ClientCPU time.Duration `json:"client_cpu"`
 }
 
-// Measure starts a server and a client as child processes, measures once and ends both. The binary of this process must call Main if
-// IsChild reports true for its arguments. Measure ends early with ctx's error.
+// Measure starts a server and a client as child processes, measures once and ends both. The binary
+// of this process must call Main if IsChild reports true for its arguments. Measure ends early with
+// ctx's error.
 func Measure(ctx context.Context, c Config) (m Measured, err error) {
 	if err := c.check(); err != nil {
 		return m, err
 	}
 	dir, err := os.MkdirTemp(c.Dir, ".prony-bare-*")
 	if err != nil {
-		return m, fmt.Errorf("make a folder for a store: %w", err)
+		return m, fmt.Errorf("create a folder for a store: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	server, err := start(asServer, dir)
@@ -82,10 +84,12 @@ func Measure(ctx context.Context, c Config) (m Measured, err error) {
 	if err == nil {
 		err = client.End(ctx, endMax, commandFinish, nil)
 	}
-	return m, errors.Join(err, server.End(ctx, endMax, commandFinish, nil)) // a server that failed says why
+	// The error of a failed server has the reason.
+	return m, errors.Join(err, server.End(ctx, endMax, commandFinish, nil))
 }
 
-// start starts one of the two processes, whose log is in dir. What would change its garbage collector is set to its default.
+// start starts one of the two processes with its log in dir. Environment variables that affect the
+// garbage collector get their defaults.
 func start(as, dir string) (*dialogue.Process, error) {
 	binary, err := os.Executable()
 	if err != nil {

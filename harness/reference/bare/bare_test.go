@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireNothingLeft fails if a process that this one started is left, or a file in dir.
+// requireNothingLeft fails if a child process or a file in dir remains.
 func requireNothingLeft(t *testing.T, dir string) {
 	t.Helper()
 	left, err := os.ReadDir(dir)
@@ -22,7 +22,7 @@ func requireNothingLeft(t *testing.T, dir string) {
 	assert.Empty(t, children(t))
 }
 
-// children returns the processes that this one started and that are not reaped.
+// children returns the child processes that are not reaped.
 func children(t *testing.T) (all []int) {
 	t.Helper()
 	procs, err := procfs.AllProcs()
@@ -82,10 +82,10 @@ func fileBytes(path string) int64 {
 
 func TestMeasureRefusesAWrongConfiguration(t *testing.T) {
 	for says, change := range map[string]func(*Config){
-		"a call of 2 tasks: it must have 1 or 64": func(c *Config) { c.Batch = 2 },
-		"a warm-up of -1s: it can't be negative":  func(c *Config) { c.Warmup = -time.Second },
-		"a measurement of 0s: it must take some":  func(c *Config) { c.For = 0 },
-		"make a folder for a store":               func(c *Config) { c.Dir = filepath.Join(c.Dir, "none") },
+		"a call of 2 tasks: it must have 1 or 64":   func(c *Config) { c.Batch = 2 },
+		"a warm-up of -1s: it must not be negative": func(c *Config) { c.Warmup = -time.Second },
+		"a measurement of 0s: it must be above 0":   func(c *Config) { c.For = 0 },
+		"create a folder for a store":               func(c *Config) { c.Dir = filepath.Join(c.Dir, "none") },
 	} {
 		c := Config{Dir: t.TempDir(), Batch: 1, For: time.Millisecond}
 		dir := c.Dir
@@ -96,7 +96,7 @@ func TestMeasureRefusesAWrongConfiguration(t *testing.T) {
 	}
 }
 
-// The child's command is unknown without its environment variable.
+// Without its environment variable the child's command is unknown.
 func TestIsChild(t *testing.T) {
 	assert.False(t, IsChild([]string{"prony", command}))
 	t.Setenv(roleEnv, asServer)

@@ -12,7 +12,8 @@ import (
 const (
 	// command is the only argument of both processes.
 	command = "bare"
-	// roleEnv says which of the two a process is. It is set for them alone, so that the argument is no command of users.
+	// roleEnv selects the role of a process. It is set only for the two processes, so that the
+	// argument is not a command of users.
 	roleEnv  = "PRONY_BARE_ROLE"
 	asServer = "server"
 	asClient = "client"
@@ -20,7 +21,7 @@ const (
 	commandFinish = "finish"
 )
 
-// IsChild reports whether a command line is that of a child process of Measure.
+// IsChild reports whether a command line belongs to a child process of Measure.
 func IsChild(args []string) bool {
 	return len(args) == 2 && args[1] == command && os.Getenv(roleEnv) != ""
 }
@@ -56,7 +57,7 @@ func act(ctx context.Context, role string, in io.Reader, out io.Writer) (err err
 	return fmt.Errorf("%s is %q: it must be %s or %s", roleEnv, role, asServer, asClient)
 }
 
-// execute executes commands, the last of which stops what the others began.
+// execute executes commands. The last one stops the effects of the others.
 func execute(ctx context.Context, in io.Reader, out io.Writer, stop func() error, commands func(context.Context) dialogue.Commands) error {
 	stopped := false
 	err := dialogue.Serve(ctx, in, out, func(ctx context.Context) dialogue.Commands {
@@ -68,7 +69,7 @@ func execute(ctx context.Context, in io.Reader, out io.Writer, stop func() error
 		return all
 	}, func(do string, _ error) (bool, error) { return do == commandFinish, nil })
 	if !stopped {
-		_ = stop() // the parent has gone
+		_ = stop() // the parent has ended
 	}
 	return err
 }

@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	producers  = 32    // each has one call outstanding
-	workers    = 128   // each holds the tasks of one call
-	backlogMax = 20000 // producers wait while so many tasks are enqueued and not completed
+	producers  = 32    // each has one outstanding call
+	workers    = 128   // each has the tasks of one call
+	backlogMax = 20000 // producers wait while more tasks than this are enqueued and not completed
 
 	backlogTick = time.Millisecond
 	cycleTick   = time.Millisecond
 )
 
-// clientSide is the client's process: one stream of producers and one of workers, on a connection each.
+// clientSide is the client's process: one stream of producers and one of workers, each on a
+// separate connection.
 type clientSide struct {
 	batch    int // tasks of a call
 	conns    []*grpc.ClientConn
@@ -32,20 +33,18 @@ type clientSide struct {
 	cycles   atomic.Int64 // acknowledged completions
 }
 
-// connectArguments are those of the command connect.
 type connectArguments struct {
 	Address string `json:"address"`
 	Batch   int    `json:"batch"`
 }
 
-// measureArguments are those of the command measure.
 type measureArguments struct {
 	ServerPID int           `json:"server_pid"`
 	Warmup    time.Duration `json:"warmup"`
 	For       time.Duration `json:"for"`
 }
 
-// connect opens the streams and begins the load, which goes on until ctx ends or stop is called.
+// connect opens the streams and starts the load, which runs until ctx ends or stop is called.
 func (c *clientSide) connect(ctx context.Context, a connectArguments) error {
 	c.batch, c.group = a.Batch, newGroup(ctx)
 	producing, err := c.open(a.Address, produceMethod)
@@ -61,7 +60,6 @@ func (c *clientSide) connect(ctx context.Context, a connectArguments) error {
 	return nil
 }
 
-// open opens a stream on a connection of its own.
 func (c *clientSide) open(address, method string) (grpc.ClientStream, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})),
 		grpc.WithWriteBufferSize(socketBytes), grpc.WithReadBufferSize(socketBytes), grpc.WithInitialWindowSize(streamWindow),
@@ -77,8 +75,8 @@ func (c *clientSide) open(address, method string) (grpc.ClientStream, error) {
 	return stream, nil
 }
 
-// measure counts the cycles of a length of time, and reads the CPU time that both processes used meanwhile. Warm-up and measurement
-// both go on until a cycle has completed.
+// measure counts the cycles of the given time, and the CPU time that both processes use in it.
+// Warm-up and measurement both last at least until a cycle has completed.
 func (c *clientSide) measure(_ context.Context, a measureArguments) (m Measured, err error) {
 	if c.group == nil {
 		return m, errors.New("the client is not connected")
@@ -103,7 +101,7 @@ func (c *clientSide) measure(_ context.Context, a measureArguments) (m Measured,
 	}, nil
 }
 
-// cycle lets the load go on for a length of time, and until a cycle has completed.
+// cycle waits for the given time, and until a cycle has completed.
 func (c *clientSide) cycle(length time.Duration) error {
 	began := c.cycles.Load()
 	for wait := length; ; wait = cycleTick {
@@ -118,7 +116,7 @@ func (c *clientSide) cycle(length time.Duration) error {
 	}
 }
 
-// edge is one end of a measurement.
+// edge holds the counters at the begin or the end of a measurement.
 type edge struct {
 	at                   time.Time
 	cycles               int64
@@ -134,7 +132,6 @@ func (c *clientSide) read(serverPID int) (e edge, err error) {
 	return e, err
 }
 
-// stop ends the load and returns its first error.
 func (c *clientSide) stop() (err error) {
 	if c.group != nil {
 		err = c.group.stop()

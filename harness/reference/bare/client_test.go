@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A server that fails ends the client's measurement, and says why.
+// A failed server ends the client's measurement with its error.
 func TestAServerThatFailsEndsTheMeasurement(t *testing.T) {
 	s, c := &serverSide{}, &clientSide{}
 	at, err := s.serve(t.Context(), serveArguments{Folder: filepath.Join(t.TempDir(), storeFolder)})
@@ -26,12 +26,12 @@ func TestAServerThatFailsEndsTheMeasurement(t *testing.T) {
 
 const forever = 1 << 62
 
-// A client refuses acknowledgements and tasks that it did not ask for.
+// A client rejects unexpected acknowledgements and tasks.
 func TestAClientRefusesWrongReplies(t *testing.T) {
 	for says, reply := range map[string][]byte{
-		"1 tasks were enqueued and 2 acknowledged": append([]byte{kindEnqueued}, sequencesOf(1, 2)...),
-		"a frame of kind 'a' was expected":         {kindTasks, 1},
-		"another length":                           {kindEnqueued, 1},
+		"expected 1 acknowledgements, got 2": append([]byte{kindEnqueued}, sequencesOf(1, 2)...),
+		"expected a frame of kind 'a'":       {kindTasks, 1},
+		"length does not match its parts":    {kindEnqueued, 1},
 	} {
 		c := &clientSide{batch: 1, group: newGroup(t.Context())}
 		outstanding := make(chan []call, 1)
@@ -40,7 +40,7 @@ func TestAClientRefusesWrongReplies(t *testing.T) {
 		require.NoError(t, c.stop())
 	}
 	c := &clientSide{batch: 1, group: newGroup(t.Context())}
-	require.ErrorContains(t, c.receiveTasks(&oneReply{frame: []byte{kindEnqueued, 1}}, nil), "a frame of kind 't' was expected")
+	require.ErrorContains(t, c.receiveTasks(&oneReply{frame: []byte{kindEnqueued, 1}}, nil), "expected a frame of kind 't'")
 	require.NoError(t, c.stop())
 }
 

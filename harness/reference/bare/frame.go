@@ -9,26 +9,27 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// The frames of a stream of producers are payloads from the client, and a kindEnqueued from the server for each of them. Those of a
-// stream of workers are credits and completed tasks from the client, and kindTasks and kindCompleted from the server.
+// On a stream of producers the client sends payloads, and the server answers each frame with a
+// kindEnqueued. On a stream of workers the client sends credits and completed tasks, and the server
+// sends kindTasks and kindCompleted.
 const (
 	payloadBytes  = 64
-	sequenceBytes = 8 // of a task's sequence number, which names it
+	sequenceBytes = 8 // of a task's sequence number, which identifies it
 	taskBytes     = sequenceBytes + payloadBytes
 	creditBytes   = 4
 	countBytes    = 4
 
-	kindEnqueued  = 'a' // the sequence numbers of the tasks of one frame
-	kindTasks     = 't' // delivered tasks: each a sequence number and a payload
-	kindCompleted = 'c' // how many tasks were completed
+	kindEnqueued  = 'a' // sequence numbers of the tasks of one frame
+	kindTasks     = 't' // delivered tasks, each with a sequence number and a payload
+	kindCompleted = 'c' // number of completed tasks
 )
 
-var errFrame = errors.New("the frame has another length than its parts")
+var errFrame = errors.New("the frame's length does not match its parts")
 
-// frame is a message as gRPC sees it.
+// frame is a gRPC message.
 type frame struct{ bytes []byte }
 
-// rawCodec sends frames as they are.
+// rawCodec sends frames unchanged.
 type rawCodec struct{}
 
 var _ encoding.CodecV2 = rawCodec{}
@@ -36,7 +37,7 @@ var _ encoding.CodecV2 = rawCodec{}
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	f, is := v.(*frame)
 	if !is {
-		return nil, fmt.Errorf("%T is no frame", v)
+		return nil, fmt.Errorf("%T is not a frame", v)
 	}
 	return mem.BufferSlice{mem.SliceBuffer(f.bytes)}, nil
 }
@@ -44,7 +45,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	f, is := v.(*frame)
 	if !is {
-		return fmt.Errorf("%T is no frame", v)
+		return fmt.Errorf("%T is not a frame", v)
 	}
 	f.bytes = data.Materialize()
 	return nil
@@ -52,12 +53,12 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 
 func (rawCodec) Name() string { return "raw" }
 
-// workFrame is what a worker sends: how many more tasks it takes, and the sequence numbers of those that it has completed.
+// workFrame returns a worker's frame with its number of new credits, and capacity for the sequence
+// numbers of completed tasks.
 func workFrame(credits, completedMax int) []byte {
 	return binary.LittleEndian.AppendUint32(make([]byte, 0, creditBytes+completedMax*sequenceBytes), uint32(credits))
 }
 
-// readWork splits a frame of a worker.
 func readWork(f []byte) (credits int, completed []byte, err error) {
 	if len(f) < creditBytes || (len(f)-creditBytes)%sequenceBytes != 0 {
 		return 0, nil, errFrame
@@ -65,11 +66,11 @@ func readWork(f []byte) (credits int, completed []byte, err error) {
 	return int(binary.LittleEndian.Uint32(f)), f[creditBytes:], nil
 }
 
-// readReply splits a frame of the server that is to consist of parts of one length.
+// readReply splits a frame of the server with parts of equal length.
 func readReply(f []byte, kind byte, partBytes int) (parts []byte, err error) {
 	switch {
 	case len(f) == 0 || f[0] != kind:
-		return nil, fmt.Errorf("a frame of kind %q was expected and %.8q came", kind, f)
+		return nil, fmt.Errorf("expected a frame of kind %q, got %.8q", kind, f)
 	case len(f) == 1 || (len(f)-1)%partBytes != 0:
 		return nil, errFrame
 	}

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// errStopped is why the goroutines of a group end when nothing has failed.
+// errStopped is the cause when the goroutines of a group end without an error.
 var errStopped = errors.New("stopped")
 
-// group is goroutines that end together: with their context, when one fails, or on stop.
+// group is a set of goroutines that end together: with their context, when one fails, or on stop.
 type group struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -23,7 +23,7 @@ func newGroup(ctx context.Context) *group {
 	return g
 }
 
-// run runs a function in a goroutine. It must return when the context of the group ends.
+// run runs a function in a goroutine. The function must return when the context of the group ends.
 func (g *group) run(do func() error) {
 	g.all.Go(func() {
 		if err := do(); err != nil {
@@ -32,7 +32,7 @@ func (g *group) run(do func() error) {
 	})
 }
 
-// failed returns why the group ended; nil while it runs and after stop.
+// failed returns why the group ended; nil while it runs and after a stop without an error.
 func (g *group) failed() error {
 	if err := context.Cause(g.ctx); !errors.Is(err, errStopped) {
 		return err
@@ -47,7 +47,7 @@ func (g *group) stop() error {
 	return g.failed()
 }
 
-// send sends to a channel. It reports false if the context of the group ended first.
+// send sends to a channel. It returns false if the context of the group ends first.
 func send[T any](g *group, to chan<- T, v T) bool {
 	select {
 	case to <- v:
@@ -57,7 +57,7 @@ func send[T any](g *group, to chan<- T, v T) bool {
 	}
 }
 
-// receive receives from a channel. ok is false if the context of the group ended first.
+// receive receives from a channel. ok is false if the context of the group ends first.
 func receive[T any](g *group, from <-chan T) (v T, ok bool) {
 	select {
 	case v = <-from:
@@ -67,8 +67,9 @@ func receive[T any](g *group, from <-chan T) (v T, ok bool) {
 	}
 }
 
-// gather returns the next value that is in a channel already. If there is none it lets other goroutines run, once for each group of
-// values: on one CPU those that are about to send could not do so before.
+// gather returns the next value that is already in a channel. If the channel is empty, it yields to
+// other goroutines, once for each group of values: on one CPU, goroutines that are about to send
+// could not run before.
 func gather[T any](from <-chan T, yielded *bool) (v T, has bool) {
 	select {
 	case v = <-from:

@@ -11,16 +11,18 @@ import (
 )
 
 const (
-	callsPerFrameMax       = 512  // producers' calls that one frame carries
-	completionsPerFrameMax = 4096 // tasks completed by one frame
+	callsPerFrameMax       = 512  // calls of producers in one frame
+	completionsPerFrameMax = 4096 // completed tasks in one frame
 )
 
-// call is what a producer asks for: to enqueue the tasks of one call.
+// call is a producer's request to enqueue the tasks of one call.
 type call struct{ acknowledged chan<- struct{} }
 
-// produce begins the producers, and what sends their calls and receives the acknowledgements. A frame carries all calls that wait.
+// produce starts the producers, the sender of their calls, and the receiver of the
+// acknowledgements. A frame carries all pending calls.
 func (c *clientSide) produce(stream grpc.ClientStream) {
-	calls, outstanding := make(chan call, producers), make(chan []call, producers) // neither can be full
+	// Both channels have capacity for one call of each producer.
+	calls, outstanding := make(chan call, producers), make(chan []call, producers)
 	for range producers {
 		c.group.run(func() error { return c.producer(calls) })
 	}
@@ -28,7 +30,7 @@ func (c *clientSide) produce(stream grpc.ClientStream) {
 	c.group.run(func() error { return c.receiveEnqueued(stream, outstanding) })
 }
 
-// producer enqueues one call after the other, unless too many tasks are left.
+// producer enqueues one call after the other. It waits while the backlog is too large.
 func (c *clientSide) producer(calls chan<- call) error {
 	acknowledged := make(chan struct{}, 1)
 	for {
@@ -76,7 +78,7 @@ func (c *clientSide) receiveEnqueued(stream grpc.ClientStream, outstanding <-cha
 	for {
 		var f frame
 		if err := stream.RecvMsg(&f); err != nil {
-			return c.received("receive what was enqueued", err)
+			return c.received("receive acknowledgements", err)
 		}
 		sequences, err := readReply(f.bytes, kindEnqueued, sequenceBytes)
 		if err != nil {
@@ -87,19 +89,22 @@ func (c *clientSide) receiveEnqueued(stream grpc.ClientStream, outstanding <-cha
 			return nil
 		}
 		if got, want := len(sequences)/sequenceBytes, len(carried)*c.batch; got != want {
-			return fmt.Errorf("%d tasks were enqueued and %d acknowledged", want, got)
+			return fmt.Errorf("expected %d acknowledgements, got %d", want, got)
 		}
 		for _, one := range carried {
-			one.acknowledged <- struct{}{} // it has room: a producer has one call outstanding
+			// The send does not block, because a producer has one outstanding call.
+			one.acknowledged <- struct{}{}
 		}
 		c.enqueued.Add(int64(len(sequences) / sequenceBytes))
 	}
 }
 
-// work begins the workers, and what receives their tasks and sends what they have completed. A frame carries all completions that wait.
+// work starts the workers, the receiver of their tasks, and the sender of their completions. A
+// frame carries all pending completions.
 func (c *clientSide) work(stream grpc.ClientStream) {
 	credits := workers * c.batch
-	claimed, completed := make(chan []byte, credits), make(chan []byte, credits) // neither can be full: credits bounds both
+	// Neither channel can be full, because credits bounds both.
+	claimed, completed := make(chan []byte, credits), make(chan []byte, credits)
 	for range workers {
 		c.group.run(func() error { return c.worker(claimed, completed) })
 	}
@@ -112,7 +117,6 @@ func (c *clientSide) work(stream grpc.ClientStream) {
 	})
 }
 
-// worker completes the tasks of one call after the other.
 func (c *clientSide) worker(claimed <-chan []byte, completed chan<- []byte) error {
 	for {
 		tasks, ok := receive(c.group, claimed)
@@ -129,7 +133,7 @@ func (c *clientSide) worker(claimed <-chan []byte, completed chan<- []byte) erro
 	}
 }
 
-// receiveTasks hands tasks to the workers, and counts the completions that the server acknowledges.
+// receiveTasks passes tasks to the workers, and counts the acknowledged completions.
 func (c *clientSide) receiveTasks(stream grpc.ClientStream, claimed chan<- []byte) error {
 	for {
 		var f frame
@@ -167,7 +171,8 @@ func (c *clientSide) sendCompleted(stream grpc.ClientStream, completed <-chan []
 				sequences, has = gather(completed, &yielded)
 			}
 		}
-		binary.LittleEndian.PutUint32(f, uint32((len(f)-creditBytes)/sequenceBytes)) // each completed task makes room for another
+		// Each completed task gives one credit back.
+		binary.LittleEndian.PutUint32(f, uint32((len(f)-creditBytes)/sequenceBytes))
 		if err := stream.SendMsg(&frame{f}); err != nil {
 			return c.sent("complete tasks", err)
 		}
@@ -184,7 +189,8 @@ func (c *clientSide) received(doing string, err error) error {
 	}
 }
 
-// sent returns the error of a sender whose stream has ended; nil if the load was stopped, and if the stream's receiver knows why.
+// sent returns the error of a sender whose stream has ended; nil if the load was stopped, or if the
+// stream's receiver returns the reason.
 func (c *clientSide) sent(doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A flush costs the same for each cycle whatever the size of a memtable. At a quarter of the engine's size a measurement of a second
-// has several flushes, and not one or none.
+// A flush costs the same for each cycle, for any memtable size. With a quarter of the engine's
+// size, a measurement of a second has several flushes instead of one or none.
 const (
 	memTableBytes  = 16 << 20
 	memTablesStop  = 4
 	l0Compact      = 8
 	l0Stop         = 64
-	socketBytes    = 128 << 10 // of each buffer between gRPC and a connection
+	socketBytes    = 128 << 10 // each buffer between gRPC and a connection
 	streamWindow   = 4 << 20
 	connWindow     = 8 << 20
 	produceMethod  = "produce"
@@ -29,7 +29,6 @@ const (
 	loopbackListen = "127.0.0.1:0"
 )
 
-// serverSide is the server's process.
 type serverSide struct {
 	store *pebble.DB
 	grpc  *grpc.Server
@@ -37,9 +36,8 @@ type serverSide struct {
 	group *group
 }
 
-// serveArguments are those of the command serve.
 type serveArguments struct {
-	Folder string `json:"folder"` // an existing one, for the store
+	Folder string `json:"folder"` // existing folder for the store
 	Sync   bool   `json:"sync"`   // acknowledge after fsync
 }
 
@@ -48,7 +46,6 @@ type serving struct {
 	Address string `json:"address"`
 }
 
-// openStore opens a new store.
 func openStore(folder string, in vfs.FS) (*pebble.DB, error) {
 	store, err := pebble.Open(folder, &pebble.Options{
 		FS: in, FormatMajorVersion: pebble.FormatNewest, MemTableSize: memTableBytes, MemTableStopWritesThreshold: memTablesStop,
@@ -60,13 +57,14 @@ func openStore(folder string, in vfs.FS) (*pebble.DB, error) {
 	return store, nil
 }
 
-// silent drops what Pebble logs: its errors are returned.
+// silent discards Pebble's log, because errors are also returned.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
 func (silent) Errorf(string, ...any) {}
 func (silent) Fatalf(format string, args ...any) {
-	panic(fmt.Sprintf(format, args...)) // Pebble expects that this does not return; the parent shows the panic
+	// Pebble expects that Fatalf does not return; the parent shows the panic.
+	panic(fmt.Sprintf(format, args...))
 }
 
 // serve opens an empty store and serves until ctx ends or stop is called.
@@ -91,13 +89,13 @@ func (s *serverSide) serve(ctx context.Context, a serveArguments) (serving, erro
 	s.group.run(func() error { return s.grpc.Serve(listener) })
 	s.group.run(func() error {
 		<-s.group.ctx.Done()
-		s.grpc.Stop() // a client that waits for an answer is told that there will be none
+		s.grpc.Stop() // fails the calls of clients that wait for an answer
 		return nil
 	})
 	return serving{listener.Addr().String()}, nil
 }
 
-// handler serves a stream whose frames are all applied in one way.
+// handler serves a stream; apply handles each of its frames.
 func (s *serverSide) handler(apply func(*shard, request, *decision) (int, error)) grpc.StreamHandler {
 	return func(_ any, stream grpc.ServerStream) error {
 		of := &session{replies: make(chan []byte, repliesMax), done: make(chan struct{})}
@@ -106,7 +104,7 @@ func (s *serverSide) handler(apply func(*shard, request, *decision) (int, error)
 			defer close(sent)
 			of.reply(stream)
 		}()
-		defer func() { <-sent }() // nothing is sent after the handler's return
+		defer func() { <-sent }() // gRPC forbids sending after the handler's return
 		defer close(of.done)
 		for {
 			var f frame
@@ -122,13 +120,12 @@ func (s *serverSide) handler(apply func(*shard, request, *decision) (int, error)
 	}
 }
 
-// reply sends the replies of a session until its stream ends.
 func (s *session) reply(stream grpc.ServerStream) {
 	for {
 		select {
 		case f := <-s.replies:
 			if stream.SendMsg(&frame{f}) != nil {
-				return // the stream has ended, which the receiver says
+				return // the stream has ended; the receiver returns the reason
 			}
 		case <-s.done:
 			return
@@ -136,7 +133,6 @@ func (s *session) reply(stream grpc.ServerStream) {
 	}
 }
 
-// stop ends the server and returns its first error.
 func (s *serverSide) stop() error {
 	if s.store == nil {
 		return nil

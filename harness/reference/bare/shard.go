@@ -8,35 +8,37 @@ import (
 )
 
 const (
-	requestsMax        = 1024 // that wait for the deciding goroutine
-	commitsMax         = 4    // that wait for the store
-	repliesMax         = 1024 // that wait for the sender of a session
-	groupRequestsMax   = 512  // decided and committed as one group
-	groupOperationsMax = 8192 // tasks enqueued or completed after which a group takes no further request
-	leasesKept         = 4000 // lease records in the store; a delivery removes the oldest
-	readyCompact       = 1 << 16
-	queueRecordBytes   = 24
+	requestsMax      = 1024 // capacity of the deciding goroutine's queue
+	commitsMax       = 4    // capacity of the store's queue
+	repliesMax       = 1024 // capacity of a session's queue
+	groupRequestsMax = 512  // most requests of a group
+	// A group with more enqueued and completed tasks than groupOperationsMax accepts no further
+	// request.
+	groupOperationsMax = 8192
+	// leasesKept is the number of lease records in the store. Each further delivery removes the
+	// oldest.
+	leasesKept       = 4000
+	readyCompact     = 1 << 16
+	queueRecordBytes = 24
 )
 
-// session is the server's side of a stream.
 type session struct {
 	replies chan []byte
-	done    chan struct{} // closed when the stream has ended: replies are dropped then
+	done    chan struct{} // closed when the stream has ended; replies are then dropped
 
-	// Of workers alone, and of the deciding goroutine.
+	// These fields are for workers, and owned by the deciding goroutine.
 
-	credits int  // tasks that the worker takes
-	waiting bool // in shard.waiting
+	credits int  // tasks that the worker can accept
+	waiting bool // whether it is in shard.waiting
 }
 
-// request is a frame of a client.
 type request struct {
 	from  *session
 	apply func(*shard, request, *decision) (operations int, err error)
 	frame []byte
 }
 
-// reply is a frame to a client, which is sent when its group is committed.
+// reply is a frame to a client. It is sent when its group is committed.
 type reply struct {
 	to    *session
 	frame []byte
@@ -53,19 +55,19 @@ type task struct {
 	payload  []byte
 }
 
-// shard is the queue. Its deciding goroutine owns all fields but the channels.
+// shard is the queue. Its deciding goroutine owns all fields except the channels.
 type shard struct {
 	requests  chan request
 	decisions chan decision
 	store     *pebble.DB
 	how       *pebble.WriteOptions
 
-	ready    []task // from head on; the client bounds how many there are
+	ready    []task // valid from head on; the client bounds their number
 	head     int
 	leased   map[uint64]struct{}
-	waiting  []*session // workers with credits, the next one to be served first
+	waiting  []*session // workers with credits, next first
 	sequence uint64     // of the newest task
-	leases   uint64     // deliveries so far
+	leases   uint64     // number of deliveries
 
 	taskKey, leaseKey, queueKey, queueRecord []byte
 }
@@ -83,10 +85,11 @@ func newShard(store *pebble.DB, sync bool) *shard {
 	return s
 }
 
-// keyOf appends a number to a prefix, which must have room for it. The key is valid until the next one of the prefix.
+// keyOf appends a number to a prefix, which must have the capacity for it. The key is valid until
+// the next call with the prefix.
 func keyOf(prefix []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(prefix, n) }
 
-// decide decides requests in groups until the goroutines of the server end.
+// decide decides requests in groups until the server's goroutines end.
 func (s *shard) decide(g *group) error {
 	for {
 		r, ok := receive(g, s.requests)
@@ -103,7 +106,7 @@ func (s *shard) decide(g *group) error {
 	}
 }
 
-// group applies a request and those that wait behind it, and delivers tasks.
+// group applies a request and the pending requests after it, and delivers tasks.
 func (s *shard) group(r request, d *decision) error {
 	yielded := false
 	for requests, operations := 0, 0; ; {
@@ -130,7 +133,6 @@ func (s *shard) group(r request, d *decision) error {
 	return nil
 }
 
-// enqueue stores the tasks of a frame.
 func (s *shard) enqueue(r request, d *decision) (operations int, err error) {
 	f := r.frame
 	if len(f) == 0 || len(f)%payloadBytes != 0 {
@@ -151,7 +153,7 @@ func (s *shard) enqueue(r request, d *decision) (operations int, err error) {
 	return operations, nil
 }
 
-// work removes the tasks that a worker has completed, and notes how many more it takes.
+// work removes the tasks that a worker has completed, and adds its new credits.
 func (s *shard) work(r request, d *decision) (operations int, err error) {
 	credits, completed, err := readWork(r.frame)
 	if err != nil {
@@ -163,7 +165,7 @@ func (s *shard) work(r request, d *decision) (operations int, err error) {
 		for ; len(completed) > 0; completed = completed[sequenceBytes:] {
 			sequence := binary.LittleEndian.Uint64(completed)
 			if _, is := s.leased[sequence]; !is {
-				return 0, fmt.Errorf("task %d was completed and is not leased", sequence)
+				return 0, fmt.Errorf("task %d was completed but is not leased", sequence)
 			}
 			delete(s.leased, sequence)
 			if err := d.batch.SingleDelete(keyOf(s.taskKey, sequence), nil); err != nil {
@@ -180,7 +182,7 @@ func (s *shard) work(r request, d *decision) (operations int, err error) {
 	return operations, nil
 }
 
-// deliver leases tasks to the workers that wait, as many as each takes.
+// deliver leases tasks to the waiting workers, up to their credits.
 func (s *shard) deliver(d *decision) error {
 	for len(s.waiting) > 0 && s.head < len(s.ready) {
 		w := s.waiting[0]
@@ -213,7 +215,6 @@ func (s *shard) deliver(d *decision) error {
 	return nil
 }
 
-// storeLease stores the record of a delivery, and removes that of one long ago.
 func (s *shard) storeLease(lease []byte, d *decision) error {
 	s.leases++
 	if err := d.batch.Set(keyOf(s.leaseKey, s.leases), lease, nil); err != nil {
@@ -227,7 +228,7 @@ func (s *shard) storeLease(lease []byte, d *decision) error {
 	return nil
 }
 
-// commit stores decisions and hands out their replies, until the goroutines of the server end.
+// commit stores decisions and sends their replies, until the server's goroutines end.
 func (s *shard) commit(g *group) error {
 	for {
 		d, ok := receive(g, s.decisions)

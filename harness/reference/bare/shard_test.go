@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newTestShard returns a shard on a file system in memory, whose goroutines do not run.
+// newTestShard returns a shard on an in-memory file system. Its goroutines do not run.
 func newTestShard(t *testing.T, sync bool) (*shard, *vfs.MemFS) {
 	t.Helper()
 	memory := vfs.NewCrashableMem()
@@ -37,7 +37,7 @@ func decided(t *testing.T, s *shard, requests ...request) {
 	s.decisions <- d
 	g.run(func() error { return s.commit(g) })
 	for _, r := range d.replies {
-		<-r.to.replies // it is committed
+		<-r.to.replies // the group is committed
 		r.to.replies <- r.frame
 	}
 	require.NoError(t, g.stop())
@@ -52,7 +52,7 @@ func sequencesOf(numbers ...uint64) (f []byte) {
 	return f
 }
 
-// tasksOf returns how many records of tasks a store has.
+// tasksOf returns the number of task records in a store.
 func tasksOf(t *testing.T, store *pebble.DB) (n int) {
 	t.Helper()
 	all, err := store.NewIter(&pebble.IterOptions{LowerBound: []byte("tasks"), UpperBound: []byte("tasks~")})
@@ -64,7 +64,7 @@ func tasksOf(t *testing.T, store *pebble.DB) (n int) {
 	return n
 }
 
-// Tasks are stored, delivered in their order, each to one worker, and removed when they are completed.
+// Tasks are stored, delivered in order, each to one worker, and removed at their completion.
 func TestCycle(t *testing.T) {
 	s, _ := newTestShard(t, false)
 	producer, one, two := newSession(), newSession(), newSession()
@@ -86,7 +86,8 @@ func TestCycle(t *testing.T) {
 	assert.Len(t, s.leased, 1)
 }
 
-// An acknowledgement with sync means that the task survives a loss of power. Without, a loss of power takes it.
+// An acknowledgement with sync means that the task survives a power failure. Without sync it does
+// not.
 func TestDurability(t *testing.T) {
 	for _, sync := range []bool{false, true} {
 		s, memory := newTestShard(t, sync)
@@ -100,7 +101,7 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// The store keeps no more leases than it must, however long the load goes on.
+// The number of stored leases is bounded for any length of the load.
 func TestLeasesAreBounded(t *testing.T) {
 	s, _ := newTestShard(t, false)
 	d := decision{batch: s.store.NewBatch()}
@@ -118,7 +119,7 @@ func TestLeasesAreBounded(t *testing.T) {
 	assert.Equal(t, leasesKept, n)
 }
 
-// The room of delivered tasks is used again.
+// The memory of delivered tasks is reused.
 func TestReadyTasksAreCompacted(t *testing.T) {
 	s, _ := newTestShard(t, false)
 	producer, worker := newSession(), newSession()
@@ -132,10 +133,10 @@ func TestReadyTasksAreCompacted(t *testing.T) {
 
 func TestAWrongRequestEndsTheServer(t *testing.T) {
 	for says, r := range map[string]request{
-		"task 7 was completed and is not leased": {newSession(), (*shard).work, append(workFrame(0, 1), sequencesOf(7)...)},
-		"complete tasks: the frame has another":  {newSession(), (*shard).work, []byte{1, 2, 3}},
-		"enqueue 3 bytes: the frame has another": {newSession(), (*shard).enqueue, []byte{1, 2, 3}},
-		"enqueue 0 bytes":                        {newSession(), (*shard).enqueue, nil},
+		"task 7 was completed but is not leased":             {newSession(), (*shard).work, append(workFrame(0, 1), sequencesOf(7)...)},
+		"complete tasks: the frame's length does not match":  {newSession(), (*shard).work, []byte{1, 2, 3}},
+		"enqueue 3 bytes: the frame's length does not match": {newSession(), (*shard).enqueue, []byte{1, 2, 3}},
+		"enqueue 0 bytes": {newSession(), (*shard).enqueue, nil},
 	} {
 		s, _ := newTestShard(t, false)
 		g := newGroup(t.Context())

@@ -1,4 +1,5 @@
-// Package sshtest runs an SSH server inside a test, which the system's ssh client reaches with keys and a configuration of the test's own.
+// Package sshtest runs an SSH server in a test. The system's ssh client reaches it with separate
+// keys and a separate configuration.
 package sshtest
 
 import (
@@ -22,10 +23,10 @@ import (
 	"github.com/pronybench/prony/harness/sshclient"
 )
 
-// name is what the client calls the server.
+// name is the client's name of the server.
 const name = "sshtest"
 
-// Server is an SSH server on loopback that runs commands as the test's user.
+// Server is an SSH server on the loopback interface that runs commands as the test's user.
 type Server struct {
 	Host sshclient.Host
 
@@ -38,8 +39,9 @@ type Server struct {
 	commands []string
 }
 
-// Start starts a server, and has programs that look for ssh in PATH find one that knows it: so the test can't be parallel to others.
-// Without an ssh client the test is skipped. The server ends with the test.
+// Start starts a server. It puts an ssh command that knows the server first in PATH, so the test
+// cannot be parallel to others. It skips the test if there is no ssh client. The server ends with
+// the test.
 func Start(t *testing.T) *Server {
 	t.Helper()
 	client, err := exec.LookPath("ssh")
@@ -53,7 +55,7 @@ func Start(t *testing.T) *Server {
 	allowed := signer(t, user).PublicKey().Marshal()
 	s.config.PublicKeyCallback = func(_ ssh.ConnMetadata, offered ssh.PublicKey) (*ssh.Permissions, error) {
 		if string(offered.Marshal()) != string(allowed) {
-			return nil, errors.New("this key is not known")
+			return nil, errors.New("unknown key")
 		}
 		return &ssh.Permissions{}, nil
 	}
@@ -104,7 +106,7 @@ func signer(t *testing.T, private ed25519.PrivateKey) ssh.Signer {
 	return s
 }
 
-// Cut ends all connections as a network that fails would.
+// Cut ends all connections, like a network failure.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +116,7 @@ func (s *Server) Cut() {
 	s.conns = nil
 }
 
-// Commands returns what clients asked to be run so far.
+// Commands returns the commands that clients have requested so far.
 func (s *Server) Commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +157,7 @@ func (s *Server) connection(c net.Conn) {
 	}
 }
 
-// session runs the one command of a session.
+// session runs the only command of a session.
 func (s *Server) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	for r := range requests {
 		var command struct{ Text string }
@@ -174,7 +176,8 @@ func (s *Server) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	}
 }
 
-// run runs a command as sshd does: nothing ends the command when the connection ends, but its input does.
+// run runs a command like sshd: the end of the connection does not end the command, but closes its
+// input.
 func run(command string, channel ssh.Channel) uint32 {
 	const failed = 126
 	cmd := exec.Command("sh", "-c", command)
