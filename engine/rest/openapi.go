@@ -2,10 +2,10 @@ package rest
 
 import _ "embed" // the OpenAPI files
 
-// openAPI is the description of a service by the path at which it is served.
+// openAPI has the descriptions of a service by the path at which they are served.
 type openAPI map[string][]byte
 
-// The paths of the descriptions: OpenAPI 2.0 and OpenAPI 3.1.
+// The paths of the descriptions in OpenAPI 2.0 and OpenAPI 3.1.
 const (
 	openAPI2Path  = "/openapi.json"
 	openAPI31Path = "/openapi-3.1.json"
