@@ -292,9 +292,8 @@ func TestATenantIsResolvedFromTheToken(t *testing.T) {
 	}
 }
 
-// TestAnotherTenantsTasksLookLikeNone uses the ids and tokens of a tenant's leased task with
-// another tenant's access token, in each call that takes an id. What comes back is what a task that
-// does not exist gets.
+// TestAnotherTenantsTasksLookLikeNone uses the ids and tokens of a tenant's leased task with another
+// tenant's access token, in each call with an id. The answers are those for a nonexistent task.
 func TestAnotherTenantsTasksLookLikeNone(t *testing.T) {
 	g := guard(t)
 	owner, other := g.as("t0", access.AllScopes), g.as("t1", access.AllScopes)
