@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// nestedMax is the depth up to which arrays and objects are checked. The decoder refuses deeper
-// ones.
+// nestedMax bounds the nesting that is checked. The decoder refuses deeper arrays and objects.
 const nestedMax = 64
 
 // checkItems refuses a JSON text with an array of more than itemsMax elements, before the decoder

@@ -35,7 +35,7 @@ func (m mistakes) body(data []byte, message protoreflect.MessageDescriptor, err 
 	if at, problem := syntaxMistake(data); problem != "" {
 		return m.at(data, at, "the JSON is malformed: "+problem)
 	}
-	// protojson varies the space after "proto:" so that nobody relies on its error texts.
+	// protojson varies the space after "proto:" to keep programs from relying on its error texts.
 	problem := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 	at := -1
 	if found := position.FindStringSubmatchIndex(problem); found != nil {

@@ -63,7 +63,7 @@ type Options struct {
 	Range func(field string) (least, most uint64, ok bool)
 }
 
-// LeaderHeader is the header of an answer with the node to which the client should send further
+// LeaderHeader is the header of an answer with the node that the client should use for further
 // calls.
 const LeaderHeader = "Prony-Leader"
 

@@ -21,7 +21,7 @@ type route struct {
 	path   string // "/v1/tasks/{id}"; braces contain a field name
 	rpc    string // "/prony.queue.v1.QueueService/GetTask"
 	input  protoreflect.MessageDescriptor
-	// The request's list of items, each of which has one result in the answer; "" if there is none.
+	// The request's list of items; the answer has one result for each. It is "" if there is none.
 	items  string
 	handle grpc.MethodHandler // decodes the request and calls the service
 }
@@ -30,8 +30,8 @@ type route struct {
 // its fields.
 func (r *route) hasBody() bool { return r.method == http.MethodPost }
 
-// parameter returns the request field, possibly nested, for a query parameter. It returns nil if
-// there is none or the path contains it.
+// parameter returns the request field, possibly nested, of a query parameter. It returns nil for
+// unknown fields and for fields in the path.
 func (r *route) parameter(path string) protoreflect.FieldDescriptor {
 	if strings.Contains(r.path, "{"+path+"}") {
 		return nil

@@ -21,8 +21,8 @@ type Cluster interface {
 	// Member returns what this node knows of a member, which may be this node; false if the node is
 	// not a member.
 	Member(node string) (Member, bool)
-	// Outage returns why no shard can have a leader: a majority of the voters does not answer this
-	// node. The text names the missing voters, the time since when they are missing, and the
+	// Outage returns why no shard can have a leader: fewer than a majority of the voters answer
+	// this node. The text names the missing voters, the time since when they are missing, and the
 	// remedy. It is "" if a majority answers.
 	Outage() string
 	// Version returns the version of the answers of Leader and Member, never 0, and a channel that

@@ -25,8 +25,8 @@ const (
 // Retry calls try, and repeats it while it returns ErrRetry, for at most RetryMax after the first
 // call. It repeats after a pause, or when the routes change. try sends a call to the nodes that
 // lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the
-// refusal when it gives up. waits means that the call waits at the nodes: each try that reached
-// nodes restarts the time.
+// refusal when it gives up. waits means that the call waits at the nodes: a try that lasted longer
+// than 2*ConnectMax, and so has waited at a node, restarts the time.
 //
 // Retry is the only place in the server that looks for a new leader. It serves callers that use one
 // node and do not follow a leader: REST clients, the commands of queued, and gRPC clients without
