@@ -223,7 +223,7 @@ func TestCallsOfAllTenantsAreBounded(t *testing.T) {
 	}
 	_, err := g.as("t2", access.AllScopes).Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	requireCode(t, codes.ResourceExhausted, err)
-	assert.Contains(t, err.Error(), "4 calls and streams active")
+	assert.Contains(t, err.Error(), "4 calls and streams are active")
 }
 
 // Requests reserve budget before they are decoded, and return it.
